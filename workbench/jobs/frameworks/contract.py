@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workbench.jobs.frameworks.flags import Arguments, Flag
 from workbench.jobs.membership import JOB_LABEL
 from workbench.jobs.task_pods import NAMESPACE_LABEL, name_of, namespace_of
+from workbench.objects.flags import Arguments, Flag
 
 __all__ = [
     "PLACEHOLDER_KEYS",

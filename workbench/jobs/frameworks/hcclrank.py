@@ -6,7 +6,6 @@ Source: docs/reference/volcano-jobs.md, section 2.8.
 from __future__ import annotations
 
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
-from workbench.jobs.frameworks.flags import Flag
 from workbench.jobs.frameworks.pod_edits import with_annotation
 from workbench.jobs.task_pods import (
     annotations_of,
@@ -16,6 +15,7 @@ from workbench.jobs.task_pods import (
     task_key,
     tasks_of,
 )
+from workbench.objects.flags import Flag
 
 __all__ = ["PLUGIN", "first_env_value"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from workbench.errors import InputError
 from workbench.jobs.frameworks import env, hcclrank, mpi, mxnet, pytorch, ray, ssh, svc, tensorflow
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, Action, Object, Plugin, PluginCall, SshKeys, Stored
-from workbench.jobs.frameworks.flags import Arguments, Flag, parse_arguments
+from workbench.objects.flags import Arguments, Flag, parse_arguments
 
 __all__ = [
     "PLUGINS",

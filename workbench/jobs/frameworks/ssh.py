@@ -18,9 +18,9 @@ from workbench.jobs.frameworks.contract import (
     deleted_if_there,
     object_of_job,
 )
-from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import edit_containers, edit_init_containers, with_mount, with_volume
 from workbench.jobs.task_pods import hosts_of_task, name_of, tasks_of, template_spec_of
+from workbench.objects.flags import PORTS, Flag
 
 __all__ = ["PLUGIN", "client_config", "effective_port"]
 

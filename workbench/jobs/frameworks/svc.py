@@ -18,7 +18,6 @@ from workbench.jobs.frameworks.contract import (
     labels_of_pods,
     object_of_job,
 )
-from workbench.jobs.frameworks.flags import Flag
 from workbench.jobs.frameworks.pod_edits import (
     config_map_volume,
     edit_containers,
@@ -29,6 +28,7 @@ from workbench.jobs.frameworks.pod_edits import (
     with_volume,
 )
 from workbench.jobs.task_pods import hosts_of_task, name_of, spec_of, tasks_of
+from workbench.objects.flags import Flag
 
 __all__ = ["PLUGIN", "hosts_config_map"]
 

@@ -6,12 +6,14 @@ plugins", motivation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.notice import Notice
 from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.flags import parse_arguments
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 from workbench.objects.job import Job
 
 __all__ = [
@@ -32,14 +34,8 @@ OWN_PLUGINS = frozenset({"mxnet"})
 _NEED_SERVICE = ("tensorflow", "mpi", "pytorch", "ray", *OWN_PLUGINS)
 _NEED_KEYS = ("mpi",)
 
-#: The task that leads a framework: plugin -> flag that names it, and its default.
-_MASTERS = {
-    "mpi": ("master", "master"),
-    "pytorch": ("master", "master"),
-    "tensorflow": ("chief", "chief"),
-    "ray": ("head", "head"),
-    "mxnet": ("scheduler", "scheduler"),
-}
+#: Plugin -> flag that names the task that leads the framework.
+_MASTERS = {"mpi": "master", "pytorch": "master", "tensorflow": "chief", "ray": "head", "mxnet": "scheduler"}
 
 
 def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
@@ -124,8 +120,8 @@ def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
 
 
 def _master(plugins: Mapping[str, Any], plugin: str) -> str:
-    flag, default = _MASTERS[plugin]
-    return _flag(_arguments(plugins, plugin), flag, default)
+    values = parse_arguments(FRAMEWORK_FLAGS[plugin], _arguments(plugins, plugin)).values
+    return str(values[_MASTERS[plugin]])
 
 
 def _arguments(plugins: Mapping[str, Any], plugin: str) -> list[str]:
@@ -133,17 +129,3 @@ def _arguments(plugins: Mapping[str, Any], plugin: str) -> list[str]:
     if any(type(argument) is not str for argument in arguments):
         raise wrong(f"spec.plugins.{plugin}", arguments, "a list of text")
     return arguments
-
-
-def _flag(arguments: Sequence[str], flag: str, default: str) -> str:
-    """The last value of a flag, as Go reads flags: ``-name=value``, ``--name=value`` or ``--name value``."""
-    value, left = default, list(arguments)
-    while left and left[0] not in ("-", "--") and left[0].startswith("-"):
-        name, equals, given = left.pop(0).removeprefix("-").removeprefix("-").partition("=")
-        if not equals:
-            if not left:
-                break
-            given = left.pop(0)
-        if name == flag:
-            value = given
-    return value
