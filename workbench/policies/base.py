@@ -457,8 +457,7 @@ class Composed(Policy):
         visible_words : ndarray of shape (n_pods, w), uint64, optional
             Bits of the GPUs that each pod sees; None: those it has.
         """
-        reasons, role_of = answer.reasons, gang.role_of_pod
-        unplaced = [Unplaced(i, reasons.get(int(role_of[i]), ())) for i in (answer.node < 0).nonzero()[0].tolist()]
+        unplaced = (answer.node < 0).nonzero()[0]
         return Placement(
             gang,
             snapshot.topology,
@@ -470,7 +469,7 @@ class Composed(Policy):
             record=answer.record,
             has_record=answer.has_record,
             records=answer.records,
-            unplaced=tuple(unplaced),
+            unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
             rank=answer.rank,
             score=answer.score,
             annotations=answer.annotations,
