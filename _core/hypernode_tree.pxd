@@ -71,11 +71,50 @@ cdef class HyperNodeTree:
         """Index one past the last domain of a tier below ``start``, in `tier_domains`."""
         return self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
 
+    cdef inline Walk walk(self, int32_t given, int32_t record, bint limited, int64_t limit) noexcept nogil:
+        """Begin a walk from a HyperNode downwards; without a limit it meets that HyperNode alone."""
+        cdef Walk walk
+        walk.start = self.start_of(given, record, limit) if limited else given
+        walk.limited, walk.limit = limited, limit
+        walk.next = 0 if limited else self.n_tiers
+        walk.tier = walk.first = walk.end = 0
+        walk.alone = False
+        return walk
+
+    cdef inline bint step(self, Walk* walk) noexcept nogil:
+        """Go on to the next gradient that has a HyperNode; False: there is none."""
+        cdef int64_t t, own = self.n_tiers
+        if walk.start == NOWHERE:
+            return False
+        if walk.next < self.n_tiers:
+            # In a proper tree no other domain of the start's tier or above is below it.
+            if self.proper and walk.start >= 0:
+                own = self.tier_of[walk.start]
+            while walk.next < self.n_tiers:
+                t = walk.next
+                if self.tiers[t] > walk.limit or t > own:
+                    walk.next = self.n_tiers
+                    break
+                walk.next += 1
+                if t == own:
+                    walk.first = self.place_in_tier[walk.start]
+                    walk.end = walk.first + 1
+                else:
+                    walk.first = self.first_below(t, walk.start)
+                    walk.end = self.end_below(t, walk.start)
+                if walk.first < walk.end:
+                    walk.tier = t
+                    return True
+        walk.alone = walk.next == self.n_tiers and (
+            not walk.limited or (walk.start < 0 and self.top_tier <= walk.limit)
+        )
+        walk.next = self.n_tiers + 1
+        return walk.alone
+
     cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil
     cpdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil
-    cdef Walk walk(self, int32_t given, int32_t record, bint limited, int64_t limit) noexcept nogil
-    cdef bint step(self, Walk* walk) noexcept nogil
     cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil
+    cdef bint interval(self, int32_t domain, int64_t* first, int64_t* end) noexcept nogil
     cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil
     cdef int open(self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members) except -1

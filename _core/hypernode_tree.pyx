@@ -90,45 +90,6 @@ cdef class HyperNodeTree:
             return outer < 0
         return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
 
-    cdef Walk walk(self, int32_t given, int32_t record, bint limited, int64_t limit) noexcept nogil:
-        """Begin a walk from a HyperNode downwards; without a limit it meets that HyperNode alone."""
-        cdef Walk walk
-        walk.start = self.start_of(given, record, limit) if limited else given
-        walk.limited, walk.limit = limited, limit
-        walk.next = 0 if limited else self.n_tiers
-        walk.tier = walk.first = walk.end = 0
-        walk.alone = False
-        return walk
-
-    cdef bint step(self, Walk* walk) noexcept nogil:
-        """Go on to the next gradient that has a HyperNode; False: there is none."""
-        cdef int64_t t, own
-        if walk.start == NOWHERE:
-            return False
-        if walk.next < self.n_tiers:
-            # In a proper tree no other domain of the start's tier or above is below it.
-            own = self.tier_of[walk.start] if self.proper and walk.start >= 0 else self.n_tiers
-            while walk.next < self.n_tiers:
-                t = walk.next
-                if self.tiers[t] > walk.limit or t > own:
-                    walk.next = self.n_tiers
-                    break
-                walk.next += 1
-                if t == own:
-                    walk.first = self.place_in_tier[walk.start]
-                    walk.end = walk.first + 1
-                else:
-                    walk.first = self.first_below(t, walk.start)
-                    walk.end = self.end_below(t, walk.start)
-                if walk.first < walk.end:
-                    walk.tier = t
-                    return True
-        walk.alone = walk.next == self.n_tiers and (
-            not walk.limited or (walk.start < 0 and self.top_tier <= walk.limit)
-        )
-        walk.next = self.n_tiers + 1
-        return walk.alone
-
     cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
         """HyperNode where the walk begins: the lower of the given one and the highest one that the record allows."""
         cdef int32_t allowed = record
@@ -153,6 +114,14 @@ cdef class HyperNodeTree:
                 high = middle
         return low
 
+    cdef bint interval(self, int32_t domain, int64_t* first, int64_t* end) noexcept nogil:
+        """Find the first node of a domain and one past its last; False if there is none, or others are between."""
+        cdef int64_t low = self.start[domain], high = self.start[domain + 1]
+        if low == high or self.members[high - 1] - self.members[low] != high - low - 1:
+            return False
+        first[0], end[0] = self.members[low], self.members[high - 1] + 1
+        return True
+
     cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
         """Whether a node is in a HyperNode; every node is in the virtual top, -1."""
         cdef int64_t k
@@ -162,6 +131,11 @@ cdef class HyperNodeTree:
             if self.node_domains[k] == domain:
                 return True
         return False
+
+    def interval_of(self, int32_t domain):
+        """The first node of a domain and one past its last; None if there is none, or others are between."""
+        cdef int64_t first, end
+        return (first, end) if self.interval(domain, &first, &end) else None
 
     def gradients(self, int32_t given, int32_t record, limit):
         """Domains of each gradient of a walk, closest first; ``limit`` None: the given HyperNode alone."""

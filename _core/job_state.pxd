@@ -81,7 +81,8 @@ cdef class JobState:
     cpdef void reset(self) noexcept nogil
     cdef void hold_entries(self, Sub* sub, bint save) noexcept nogil
     cpdef bint job_ready(self) noexcept nogil
-    cdef int64_t queue_key(self, int64_t i) noexcept nogil
+    cpdef int64_t queue_key(self, int64_t i, bint ready) noexcept nogil
+    cdef int64_t key_now(self, int64_t i) noexcept nogil
     cdef void push(self, int64_t key) noexcept nogil
     cpdef void line_up(self) noexcept nogil
     cdef void drop(self, Sub* sub) noexcept nogil

@@ -5,19 +5,15 @@ Knows no node but as a number: what is settled, what the attempt at hand made of
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
 from workbench._core.contest cimport NO_RECORD
 from workbench._core.memory cimport claim, free, grab
 from workbench._core.progress cimport GO_ON, STOP, Entry, Progress, Run, is_ready, note_placed
+from workbench._core.sorting cimport sort_numbers
 
 import numpy as np
 
-
-cdef int compare_keys(const void* a, const void* b) noexcept nogil:
-    cdef int64_t x = (<const int64_t*>a)[0], y = (<const int64_t*>b)[0]
-    return (x > y) - (x < y)
 
 @cython.final
 @cython.auto_pickle(False)
@@ -318,9 +314,14 @@ cdef class JobState:
         """Whether the job has its minimum of pods, and every subgroup policy its minimum of sub-jobs."""
         return is_ready(&self.progress) and self.policies_short == 0
 
-    cdef int64_t queue_key(self, int64_t i) noexcept nogil:
-        cdef bint now = is_ready(&self.subs[i].progress), later = not self.is_first[i]
-        return (<int64_t>later) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
+    cpdef int64_t queue_key(self, int64_t i, bint ready) noexcept nogil:
+        """Sort key of a sub-job that is ready or not: the smallest of those that wait has the next turn."""
+        cdef bint later = not self.is_first[i]
+        cdef const Sub* sub = &self.settled[i]
+        return (<int64_t>later) << 62 | <int64_t>sub.grade << 33 | (<int64_t>ready) << 32 | sub.rank
+
+    cdef int64_t key_now(self, int64_t i) noexcept nogil:
+        return self.queue_key(i, is_ready(&self.subs[i].progress))
 
     cdef void push(self, int64_t key) noexcept nogil:
         """Add a sub-job, by its present sort key, to those that wait for a turn."""
@@ -352,9 +353,9 @@ cdef class JobState:
         self.n_queue = 0
         for i in range(self.n_subs):
             if self.subs[i].progress.rest:
-                self.queue[self.n_queue] = self.queue_key(i)
+                self.queue[self.n_queue] = self.key_now(i)
                 self.n_queue += 1
-        qsort(self.queue, self.n_queue, sizeof(int64_t), compare_keys)
+        sort_numbers(self.queue, self.n_queue)
 
     cdef void drop(self, Sub* sub) noexcept nogil:
         cdef int32_t e
@@ -437,7 +438,7 @@ cdef class JobState:
             placed += pods[e]
         self.note_sub(number, &now, placed)
         if sub.progress.rest:
-            self.push(self.queue_key(number))
+            self.push(self.key_now(number))
 
     def placed_on(self):
         """Node of each pod of the attempt and of the turns before."""

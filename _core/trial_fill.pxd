@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from workbench._core.contest cimport Closeness, Contest, Groups
 from workbench._core.fading cimport Fading, Fullness
 from workbench._core.hypernode_tree cimport HyperNodeTree
+from workbench._core.levels cimport Levels
 from workbench._core.progress cimport Progress
 from workbench._core.state_table cimport Shape, StateTable
 
@@ -64,11 +65,7 @@ cdef class TrialFill:
     cdef int32_t end_node         # one past its last
     cdef int32_t* with_tasks      # groups that hold tasks
     cdef int64_t n_with_tasks
-    # the distinct bases of groups, and how many nodes fit in groups of each
-    cdef int32_t* level_of
-    cdef double* level_base
-    cdef int64_t* level_fitting
-    cdef int32_t n_levels
+    cdef Levels levels            # of `by_leaf`; `fitting` is that of the contest at hand
     # what the run placed
     cdef int64_t n_run, run_capacity
     cdef int32_t* run_node
@@ -86,8 +83,6 @@ cdef class TrialFill:
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil
     cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil
     cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil
-    cdef int32_t level(self, double base) noexcept nogil
-    cdef void find_best(self) noexcept nogil
     cdef void turn_to(self, int32_t number) noexcept nogil
     cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil
     cdef void build(self, Shape* shape) noexcept nogil

@@ -1,4 +1,6 @@
 from typing import final
 
 @final
-class TrialFill: ...
+class TrialFill:
+    @property
+    def best(self) -> tuple[float, int]: ...

@@ -9,23 +9,20 @@ the record widened, and those with tasks where the best group changed.
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
-from libc.stdlib cimport qsort
 
 from workbench._core.contest cimport (
     NO_RECORD, Contest, Inner, Outer, base_of, lca, lift, lift_inner, lift_range, play_inner, play_outer
 )
 from workbench._core.fading cimport fade, find_gains, forget_path, use_path
 from workbench._core.hypernode_tree cimport HyperNodeTree
+from workbench._core.levels cimport count_groups, find_best, level_of, recount, set_base
 from workbench._core.memory cimport claim, free, grab, regrow
 from workbench._core.progress cimport (
     Entry, Progress, is_ready, leave_rest, may_go_on, note_placed, skip_name, until_ready
 )
+from workbench._core.sorting cimport sort_numbers
 from workbench._core.state_table cimport Shape, StateTable
 
-
-cdef int compare_keys(const void* a, const void* b) noexcept nogil:
-    cdef int64_t x = (<const int64_t*>a)[0], y = (<const int64_t*>b)[0]
-    return (x > y) - (x < y)
 
 @cython.final
 @cython.auto_pickle(False)
@@ -54,11 +51,11 @@ cdef class TrialFill:
         self.by_leaf.tasks = <int64_t*>claim(n * sizeof(int64_t))
         self.by_leaf.base = <double*>claim(n * sizeof(double))
         self.with_tasks = <int32_t*>claim(n * sizeof(int32_t))
-        self.level_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.levels.of = <int32_t*>claim(n * sizeof(int32_t))
         # One for each group, one more each time that a record widens, and what every group may be worth.
-        self.level_base = <double*>claim((n + 2 * d + 4) * sizeof(double))
+        self.levels.base = <double*>claim((n + 2 * d + 4) * sizeof(double))
         self.keep_contests(1)
-        self.nodes, self.level_fitting = self.kept[0].nodes, self.kept[0].level_fitting
+        self.nodes, self.levels.fitting = self.kept[0].nodes, self.kept[0].level_fitting
         return 0
 
     def __dealloc__(self):
@@ -83,8 +80,8 @@ cdef class TrialFill:
             free(self.kept[k].level_fitting)
         free(self.with_tasks)
         free(self.leaf_group)
-        free(self.level_of)
-        free(self.level_base)
+        free(self.levels.of)
+        free(self.levels.base)
         free(self.run_node)
         free(self.run_entry)
         free(self.run_pod)
@@ -213,7 +210,7 @@ cdef class TrialFill:
             self.first_node = -1
             for i in range(c):
                 self.sort_keys[i] = (<int64_t>by[self.node_of[i]] + 1) << 32 | self.node_of[i]
-            qsort(self.sort_keys, c, sizeof(int64_t), compare_keys)
+            sort_numbers(self.sort_keys, c)
             for i in range(c):
                 self.node_of[i] = <int32_t>self.sort_keys[i]
                 self.slot_of[self.node_of[i]] = <int32_t>i
@@ -255,6 +252,7 @@ cdef class TrialFill:
         """Set the record and the base of every group; bases outside ``low`` to ``high`` are unchanged."""
         cdef int64_t g, from_group, to_group
         cdef int32_t outer, inner
+        cdef double base
         cdef bint every = not (self.by_leaf.scored and self.nested_groups(record, low, high))
         self.record = record
         self.version += 1
@@ -265,11 +263,10 @@ cdef class TrialFill:
             return True
         if not every:
             # Outside the wider record nothing changes: a leaf there meets both records in the same place.
-            for g in range(low[0], high[0]):
-                self.level_fitting[self.level_of[g]] -= self.nodes.fitting[g]
+            count_groups(&self.levels, &self.nodes, low[0], high[0], -1)
             self.spread(record, low[0], high[0])
         else:
-            self.n_levels = 0
+            self.levels.n = 0
             if self.nested_groups(record, &from_group, &to_group):
                 self.spread(-1, 0, self.by_leaf.g)
                 # The record's ancestors from the root down: each but repeats the walk up, trees are shallow.
@@ -283,28 +280,24 @@ cdef class TrialFill:
                         self.spread(outer, from_group, to_group)
             else:
                 for g in range(self.by_leaf.g):
-                    self.by_leaf.base[g] = base_of(&self.closeness, self.by_leaf.domain_of[g], record)
-                    self.level_of[g] = self.level(self.by_leaf.base[g])
-        for g in range(low[0], high[0]):
-            self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+                    base = base_of(&self.closeness, self.by_leaf.domain_of[g], record)
+                    set_base(&self.levels, &self.by_leaf, g, base)
+        count_groups(&self.levels, &self.nodes, low[0], high[0], 1)
         return every
 
     cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil:
         """Find the groups inside a domain, if they are those whose leaves are below it; False if that is unknown."""
-        cdef const int32_t* nodes
         cdef int64_t first, last
         if not self.hypernodes.contained or self.first_node < 0:
             return False
         if domain < 0:
             low[0], high[0] = 0, self.by_leaf.g
             return True
-        nodes = self.hypernodes.members + self.hypernodes.start[domain]
-        last = self.hypernodes.start[domain + 1] - self.hypernodes.start[domain] - 1
-        if last < 0 or nodes[last] - nodes[0] != last:
+        if not self.hypernodes.interval(domain, &first, &last):
             return False
         low[0] = high[0] = 0
-        first = max(nodes[0], self.first_node)
-        last = min(nodes[last] + 1, self.end_node)
+        first = max(first, self.first_node)
+        last = min(last, self.end_node)
         if first >= last:
             return True
         # A node without a slot of its own has that of the next one that has.
@@ -317,36 +310,14 @@ cdef class TrialFill:
     cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil:
         """Set the bases of the groups whose LCA with the record is a domain."""
         cdef double value = self.closeness.value[common] if common >= 0 else self.closeness.top_value
-        cdef int32_t level = self.level(value), domain
+        cdef int32_t level = level_of(&self.levels, value), domain
         cdef int64_t g
         for g in range(low, high):
             domain = self.by_leaf.domain_of[g]
             self.by_leaf.base[g] = value
-            self.level_of[g] = level
+            self.levels.of[g] = level
             if domain < 0 or domain == self.record:
-                self.by_leaf.base[g] = 0.0 if domain < 0 else self.closeness.own_value
-                self.level_of[g] = self.level(self.by_leaf.base[g])
-
-    cdef int32_t level(self, double base) noexcept nogil:
-        """Number of a base among the distinct bases; there are hardly more of them than tiers."""
-        cdef int32_t i
-        for i in range(self.n_levels):
-            if self.level_base[i] == base:
-                return i
-        self.level_base[self.n_levels] = base
-        self.level_fitting[self.n_levels] = 0
-        self.n_levels += 1
-        return self.n_levels - 1
-
-    cdef void find_best(self) noexcept nogil:
-        cdef int32_t i
-        self.nodes.best_base = -INFINITY
-        self.nodes.n_best = 0
-        if self.by_leaf.scored:
-            for i in range(self.n_levels):
-                if self.level_fitting[i] and self.level_base[i] > self.nodes.best_base:
-                    self.nodes.best_base = self.level_base[i]
-                    self.nodes.n_best = self.level_fitting[i]
+                set_base(&self.levels, &self.by_leaf, g, 0.0 if domain < 0 else self.closeness.own_value)
 
     cdef void turn_to(self, int32_t number) noexcept nogil:
         """Select the contest of a shape: the one that this run kept, or a new one."""
@@ -368,7 +339,7 @@ cdef class TrialFill:
         known = one.stamp == self.states.stamp and one.shape == number
         one.stamp, one.shape = self.states.stamp, number
         self.at_hand = k
-        self.nodes, self.level_fitting = one.nodes, one.level_fitting
+        self.nodes, self.levels.fitting = one.nodes, one.level_fitting
         self.nodes.gain = self.gain if self.fades else NULL
         if known:
             self.catch_up_run(&self.states.shapes[number], one.seen, one.version != self.version)
@@ -396,17 +367,14 @@ cdef class TrialFill:
                 self.nodes.fitting[g] -= 1
                 self.nodes.n_fitting -= 1
                 if self.by_leaf.scored and not stale:
-                    self.level_fitting[self.level_of[g]] -= 1
+                    self.levels.fitting[self.levels.of[g]] -= 1
             lift_inner(tree, slot)
         if self.by_leaf.scored and stale:
-            for i in range(self.n_levels):
-                self.level_fitting[i] = 0
-            for g in range(self.by_leaf.g):
-                self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+            recount(&self.levels, &self.by_leaf, &self.nodes)
         if self.fades:
             self.fullness.time += 1
             find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
-        self.find_best()
+        find_best(&self.levels, &self.by_leaf, &self.nodes)
         if stale or self.fades:
             play_outer(&self.by_leaf, &self.closeness, &self.nodes)
             return
@@ -421,8 +389,6 @@ cdef class TrialFill:
         cdef int32_t node
         cdef Inner* tree
         self.nodes.n_fitting = 0
-        for n in range(self.n_levels):
-            self.level_fitting[n] = 0
         for g in range(self.by_leaf.g):
             n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
             tree = self.nodes.inner + 2 * self.by_leaf.first[g]
@@ -437,13 +403,18 @@ cdef class TrialFill:
                     self.nodes.fitting[g] += 1
             self.nodes.n_fitting += self.nodes.fitting[g]
             play_inner(tree, n)
-            if self.by_leaf.scored:
-                self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        if self.by_leaf.scored:
+            recount(&self.levels, &self.by_leaf, &self.nodes)
         if self.fades:
             self.fullness.time += 1
             find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
-        self.find_best()
+        find_best(&self.levels, &self.by_leaf, &self.nodes)
         play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+
+    @property
+    def best(self):
+        """Largest base among the nodes that fit in the contest at hand, and how many share it; (-inf, 0): no base."""
+        return self.nodes.best_base, self.nodes.n_best
 
     cdef void count_in(self, int64_t g) noexcept nogil:
         if self.by_leaf.tasks[g] == 0:
@@ -490,7 +461,7 @@ cdef class TrialFill:
             self.nodes.fitting[g] -= 1
             self.nodes.n_fitting -= 1
             if self.by_leaf.scored:
-                self.level_fitting[self.level_of[g]] -= 1
+                self.levels.fitting[self.levels.of[g]] -= 1
         lift_inner(tree, i)
         if self.fades:
             use_path(&self.fading.totals, node, shape.request, 1)
@@ -509,7 +480,7 @@ cdef class TrialFill:
                         wider = NO_RECORD
                 if wider != self.record:
                     every = self.widen(wider, &low, &high)
-        self.find_best()
+        find_best(&self.levels, &self.by_leaf, &self.nodes)
         if every or others:
             play_outer(&self.by_leaf, &self.closeness, &self.nodes)
             return
@@ -582,7 +553,7 @@ cdef class TrialFill:
         self.enter(domain, scored)
         self.record = NO_RECORD
         self.by_leaf.scored = False
-        self.n_levels = 0
+        self.levels.n = 0
         if scored:
             self.widen(record, &low, &high)
 

@@ -231,7 +231,7 @@ cdef class TwoLevel(SearchParts):
                     return False
                 continue
             if sub.progress.rest:
-                self.job.push(self.job.queue_key(number))
+                self.job.push(self.job.key_now(number))
             if self.job.job_ready():
                 break
         return (self.job.n_log > before or self.search.n_plan > 0) and self.job.job_ready()
@@ -267,9 +267,10 @@ cdef class TwoLevel(SearchParts):
         """Make rows for the HyperNodes of a tier that may hold the job; ``alike``: any sub-job if all are alike."""
         cdef int64_t i
         cdef int32_t domain
+        cdef const int32_t* domains = &walk.start if walk.alone else self.hypernodes.tier_domains + walk.first
         cdef Row* row
-        for i in range(walk.end - walk.first if not walk.alone else 1):
-            domain = walk.start if walk.alone else self.hypernodes.tier_domains[walk.first + i]
+        for i in range(1 if walk.alone else walk.end - walk.first):
+            domain = domains[i]
             if self.job.limited and self.job.has_minimum and self.job.record == NO_RECORD:
                 if not self.counts.large(domain, self.job.minimum):
                     continue

@@ -28,6 +28,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from bench_volcano import PACKING, POD, SCALE, WEIGHTS, Ask, Cluster, cluster, draw
@@ -37,7 +38,7 @@ from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.repeated import Repeated
 from workbench.kernels.tiers import Forest
-from workbench.kernels.two_level import Shape, TwoLevel
+from workbench.kernels.two_level import DomainTree, Shape, TwoLevel
 
 HERE = Path(__file__).resolve().parent
 KINDS = ((10, "identical"), (100, "identical"), (1, "roles"), (10, "roles"), (10, "distinct"))
@@ -81,6 +82,16 @@ def cells() -> Iterator[Cell]:
         many = draw(made, random.Random(made.n), 100, "distinct", 2, placed=True)
         yield Cell(f"{made.name}|100 sub-jobs, distinct", "turn", made, many)
         yield Cell(f"{made.name}|one gang again and again", "again", made, asks[10, "identical"])
+
+
+TREE = (
+    "forest", "walk", "end", "member_start", "members", "node_start", "node_domains", "name_rank", "leaf", "spans",
+    "nested", "leaves",
+)  # fmt: skip
+
+
+def domain_tree(*parts: Any) -> DomainTree:
+    return DomainTree(*parts[:9], **dict(zip(TREE[9:], parts[9:], strict=True)))
 
 
 def two_level(made: Cluster, ask: Ask, fading: Fading | None = None) -> TwoLevel:
@@ -178,8 +189,11 @@ def main() -> None:
     asked = parser.parse_args()
     found = {} if asked.earlier is None else json.loads(asked.earlier.read_text("utf-8"))
     # By the name under which the workers know this file.
-    every = list(importlib.import_module("optimisations").cells())
+    me = importlib.import_module("optimisations")
+    every = list(me.cells())
+    # Each checkout makes what it compiled itself.
     copyreg.pickle(Forest, lambda forest: (Forest, (forest.parent, forest.tier)))
+    copyreg.pickle(DomainTree, lambda tree: (me.domain_tree, tuple(getattr(tree, name) for name in TREE)))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "requests.c").write_text(REQUESTS, "utf-8")

@@ -36,5 +36,8 @@ def test_what_a_domain_holds(seed: int) -> None:
         assert tree.domain_tier(domain) == slow.tier_of(domain)
         nodes = slow.nodes_of(domain)
         assert [node for node in range(len(slow.leaf)) if tree.holds_node(domain, node)] == nodes
+        if domain >= 0:
+            run = list(range(nodes[0], nodes[-1] + 1)) if nodes else None
+            assert tree.interval_of(domain) == ((nodes[0], nodes[-1] + 1) if nodes == run else None)
         for other in range(-1, len(slow.tier)):
             assert tree.contains(domain, other) == (domain in slow.up(other))
