@@ -393,6 +393,10 @@ class TwoLevel:
         """Pods that further turns would try, for each role of each sub-job: sub-job, shape and number of pods."""
         return self._c.left()
 
+    def order_key(self, sub: int, ready: bool) -> int:
+        """Sort key of a sub-job, were it ready or not: of those that wait the one with the smallest has its turn."""
+        return self._c.job.queue_key(check_number("sub", sub, 0, self._n_subs - 1), ready)
+
     def cap(self, left: NDArray[np.int64]) -> None:
         """Drop, for good, the pods beyond the given number for each entry of `left`."""
         self._c.cap(_amounts("left", left, self._c.left()[2].shape, 0))

@@ -29,11 +29,9 @@ from workbench.policies.volcano.filling import Filling
 from workbench.policies.volcano.memory import records_at_open, records_to_keep
 from workbench.policies.volcano.newest.cluster_fill import ClusterFill
 from workbench.policies.volcano.newest.compiled_search import (
-    before_ready,
     compiled_search,
     last_fit,
     nodes_of_pods,
-    ranks,
     shapes_of,
 )
 from workbench.policies.volcano.newest.constraints import Limits, limits_of
@@ -165,9 +163,7 @@ class Volcano115(VolcanoPolicy):
 
     def queue_caps(self, request: Request, subs: SubJobs) -> QueueCaps:
         """The `QueueCaps` of a job; `subs` are its sub-jobs as the session found them."""
-        order = self._sub_job_order
-        rank = ranks(request.gang.key, subs, "priority" in order)
-        return QueueCaps(request.gang, request.demand, subs, rank, before_ready(subs, rank, order))
+        return QueueCaps(request.gang, request.demand, subs)
 
     def story(self, request: Request, asked: SearchQuery, *, first: bool) -> SearchExplainer | None:
         """The writer of the explanation, or None without a recorder.

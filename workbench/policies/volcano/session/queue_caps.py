@@ -34,22 +34,10 @@ class QueueCaps:
     demand : Demand
     subs : SubJobs
         The job's sub-jobs when the session opens.
-    rank : ndarray of shape (s,), int32
-        Position of each sub-job among those that no other key orders.
-    grade : ndarray of shape (s,), int32, optional
-        Sort key that precedes whether a sub-job is ready; None: no such key.
     """
 
-    def __init__(self, gang: Gang, demand: Demand, subs: SubJobs, rank: Ints, grade: Ints | None) -> None:
+    def __init__(self, gang: Gang, demand: Demand, subs: SubJobs) -> None:
         self._grouped, self._demand, self._subs = gang.sub_grouped, demand, subs
-        self._rank = rank.tolist()
-        self._grade = [0] * len(subs) if grade is None else grade.tolist()
-        ready = subs.counted >= subs.min_available
-        self._needed: set[int] = set()
-        for policy, wanted in gang.min_subgroups.items():
-            mine = [i for i in np.argsort(rank).tolist() if subs.policies[i] == policy]
-            missing = max(wanted - sum(bool(ready[i]) for i in mine), 0)
-            self._needed.update([i for i in mine if not ready[i]][:missing])
 
     def apply(self, search: TwoLevel, node: Ints, room: QueueHeadroom) -> None:
         """Limit a search to the pods for which the job's queue has headroom.
@@ -59,20 +47,20 @@ class QueueCaps:
         Parameters
         ----------
         search : TwoLevel
-            Search whose remaining pods are limited.
+            Search whose remaining pods are limited; says which sub-job is next.
         node : ndarray of shape (n_pods,), int32
             Node of each pod placed in earlier turns; -1: none.
         room : QueueHeadroom
             The queue's headroom; not changed.
         """
         sub_of, shape_of, left = search.left()
-        entries: list[dict[int, int]] = [{} for _ in self._rank]
+        entries: list[dict[int, int]] = [{} for _ in range(len(self._subs))]
         for entry in np.flatnonzero(left).tolist():
             entries[sub_of[entry]][int(shape_of[entry])] = entry
         waiting = {i: self._runs(i, mine, left) for i, mine in enumerate(entries) if mine}
         counted = self._subs.counted + self._placed(node)
         taken, room = np.zeros_like(left), room.copy()
-        line = [(self._key(i, counted), i) for i in waiting]
+        line = [(search.order_key(i, not self._short(i, counted)), i) for i in waiting]
         heapify(line)
         while line:
             _, i = heappop(line)
@@ -84,11 +72,8 @@ class QueueCaps:
                 taken[entry] += count
                 counted[i] += count
             if waiting[i]:
-                heappush(line, (self._key(i, counted), i))
+                heappush(line, (search.order_key(i, not self._short(i, counted)), i))
         search.cap(taken)
-
-    def _key(self, i: int, counted: Longs) -> tuple[bool, int, bool, int]:
-        return i not in self._needed, self._grade[i], not self._short(i, counted), self._rank[i]
 
     def _short(self, i: int, counted: Longs) -> int:
         """Pods that a sub-job lacks.
