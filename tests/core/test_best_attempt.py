@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from hypothesis import given
 
@@ -16,17 +17,18 @@ from tests.profiles import max_examples
 def test_the_attempt_kept_is_there_again_whatever_was_tried_after_it(seed: int) -> None:
     rng = random.Random(seed)
     s = random_search(rng, neat=rng.random() < 0.5, alike=rng.random() < 0.5)
-    parts = compiled(s)._c
+    parts, straight = compiled(s)._c, compiled(s)._c
     domains = range(-1, len(s.tree.parent))
 
-    def attempt() -> None:
+    def attempt(parts: Any, choices: random.Random) -> None:
         parts.search.begin(False)
-        given_one = rng.choice([-1, *domains])
-        for number in rng.sample(range(len(s.subs)), rng.randint(0, len(s.subs))):
-            if any(s.subs[number].ask.left):
-                parts.search.place_sub(number, given_one)
+        given_one = choices.choice([-1, *domains])
+        subs, _, left = parts.left()
+        waiting = sorted(set(subs[left > 0].tolist()))
+        for number in choices.sample(waiting, choices.randint(0, len(waiting))):
+            parts.search.place_sub(number, given_one)
 
-    def looks() -> tuple[object, ...]:
+    def looks(parts: Any) -> tuple[object, ...]:
         states = parts.states.states().tolist()
         used = [parts.counts.used(domain) for domain in domains]
         held = [[parts.counts.held(shape, domain) for domain in domains] for shape in range(len(s.shapes))]
@@ -35,18 +37,30 @@ def test_the_attempt_kept_is_there_again_whatever_was_tried_after_it(seed: int) 
 
     parts.best.open_best()
     parts.job.reset()
-    before = looks()
-    attempt()
-    kept, ready = looks(), parts.job.job_ready()
+    before = looks(parts)
+    attempt(parts, random.Random(seed))
+    kept, ready = looks(parts), parts.job.job_ready()
     parts.best.keep_attempt()
     parts.search.take_back(0, 0)
     for _ in range(rng.randint(0, 2)):
-        attempt()
+        attempt(parts, rng)
         parts.search.take_back(0, 0)
     parts.job.reset()
-    assert looks() == before
+    assert looks(parts) == before
     parts.best.repeat_attempt()
-    assert looks() == kept
-    parts.job.settle(-1)
-    parts.job.reset()
-    assert (looks(), parts.job.job_ready()) == (kept, ready)
+    assert looks(parts) == kept
+    # From here on nothing tells it from an attempt that was never taken back.
+    attempt(straight, random.Random(seed))
+    for each in (parts, straight):
+        each.job.settle(-1)
+        each.job.reset()
+    assert (looks(parts), parts.job.job_ready()) == (kept, ready)
+    assert parts.last_score == straight.last_score
+    for again in range(2):
+        for each in (parts, straight):
+            attempt(each, random.Random(seed + again))
+        # The numbers of states depend on what was tried before.
+        (mine, _, *more), (other, _, *others) = looks(parts), looks(straight)
+        assert (mine, more, parts.job.job_ready()) == (other, others, straight.job.job_ready())
+        for each in (parts, straight):
+            each.job.settle(-1)
