@@ -58,11 +58,11 @@ def test_every_step_tells_what_it_looked_at_and_why_it_chose(neat: bool, alike: 
         _, domain, pods, looked = s.steps[-1]
         score = next((score for other, _, score in looked if other == domain), 0.0)
         wanted.append(([number, domain, pods, needs], score, before))
-        for other, solved, _ in looked:
+        for other, solved, told in looked:
             sub = before.subs[number]
             small = sub.limit is not None and sub.record == NO_RECORD and not before.large(other, sub.pending)
             verdict = "solves" if solved else "too small" if small else None
-            rows.append((len(wanted) - 1, other, held(before, number, other), verdict))
+            rows.append((len(wanted) - 1, other, held(before, number, other), verdict, told))
     steps, scores, shares, looked_rows, looked_scores = parts.trace.told()
     assert steps.tolist() == [step for step, _, _ in wanted]
     for i, (step, score, before) in enumerate(wanted):
@@ -75,9 +75,9 @@ def test_every_step_tells_what_it_looked_at_and_why_it_chose(neat: bool, alike: 
         assert shares[i].tolist() == pytest.approx(expected)
     # The order of the walk is not that of the names.
     assert sorted(row[:3] for row in looked_rows.tolist()) == sorted(list(row[:3]) for row in rows)
-    verdicts = {(step, domain): verdict for step, domain, _, verdict in rows}
+    verdicts = {(step, domain): (verdict, told) for step, domain, _, verdict, told in rows}
     for (step, domain, _, number), (packed, share) in zip(looked_rows.tolist(), looked_scores.tolist(), strict=True):
-        verdict, before = verdicts[step, domain], wanted[step][2]
+        (verdict, told), before = verdicts[step, domain], wanted[step][2]
         assert VERDICTS[number] == verdict or (verdict is None and VERDICTS[number] in ("too few", "no fit"))
         assert packed == (before.packed(domain, before.subs[wanted[step][0][0]]) if verdict == "solves" else 0.0)
-        assert share >= 0.0
+        assert packed + share == told
