@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free as free_rows, realloc
 
 from workbench._core.contest cimport NO_RECORD
-from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.hypernode_tree cimport NOWHERE, Walk
 from workbench._core.job_state cimport Sub
 from workbench._core.progress cimport missing_of
 from workbench._core.sub_job_search cimport SubJobSearch
@@ -59,7 +59,7 @@ cdef class AttemptTrace:
         self.n_looked += 1
 
     cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil:
-        """Record a step after `place_sub`, while its run is still known."""
+        """Record the step of a sub-job after `place_sub`, while the pods of its last run are still known."""
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t room = 2 * self.room_steps + 64, at, i, k
         cdef const int64_t* allocatable
@@ -113,24 +113,15 @@ cdef class AttemptTrace:
     cdef void look_at_all(self, int32_t number, int32_t given) noexcept nogil:
         """Record the HyperNodes that `place_sub` compares for a sub-job: all of them up to the tier that decides."""
         cdef Sub* sub = &self.job.subs[number]
-        cdef int64_t t, first, end
-        cdef int32_t start, domain
-        if not sub.limited:
-            self.look_at_tier(number, &given, 1, given)
-            return
-        start = self.hypernodes.start_of(given, sub.record, sub.limit)
-        if start == NOWHERE:
-            return
-        for t in range(self.hypernodes.n_tiers):
-            if self.hypernodes.tiers[t] > sub.limit:
-                return
-            first = self.hypernodes.first_below(t, start)
-            end = self.hypernodes.end_below(t, start)
-            if first < end and self.look_at_tier(number, self.hypernodes.tier_domains + first, end - first, start):
-                return
-        domain = -1
-        if start < 0 and self.hypernodes.top_tier <= sub.limit:
-            self.look_at_tier(number, &domain, 1, domain)
+        cdef Walk walk = self.hypernodes.walk(given, sub.record, sub.limited, sub.limit)
+        cdef bint solved = False
+        while not solved and self.hypernodes.step(&walk):
+            if walk.alone:
+                solved = self.look_at_tier(number, &walk.start, 1, walk.start)
+            else:
+                solved = self.look_at_tier(
+                    number, self.hypernodes.tier_domains + walk.first, walk.end - walk.first, walk.start
+                )
 
     cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
         """Record some domains of a tier, all inside ``outer``; True if one has a solution."""
@@ -238,6 +229,6 @@ cdef class AttemptTrace:
         return steps_array, scores_array, parts_array, looked_array, looked_scores_array
 
     cpdef void begin(self, bint inner) noexcept nogil:
-        """Forget what was told; ``inner``: note every HyperNode that a step looks at."""
+        """Forget all recorded steps; with ``inner``, record every HyperNode that a step compares."""
         self.n_steps = self.n_looked = 0
         self.telling, self.inner, self.forgot = True, inner, False

@@ -27,7 +27,7 @@ cdef class BestAttempt:
         free(self.best_log)
 
     cpdef int open_best(self) except -1:
-        """Make room for an attempt of the job as it is now."""
+        """Allocate memory to store one attempt of the current job."""
         self.best_subs = <Sub*>regrow(self.best_subs, self.job.n_subs * sizeof(Sub))
         self.best_entries = <Entry*>regrow(self.best_entries, self.job.n_entries * sizeof(Entry))
         self.best_job_entries = <Entry*>regrow(self.best_job_entries, self.job.progress_settled.n * sizeof(Entry))

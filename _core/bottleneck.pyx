@@ -52,7 +52,7 @@ cdef object watcher = None
 
 
 def watch(called):
-    """Call this every few milliseconds of every search, in the thread that asked; what it raises ends the search."""
+    """Set a function that every search calls every few milliseconds, in the caller's thread; to raise ends it."""
     global watcher
     watcher = called
 

@@ -69,10 +69,15 @@ cdef inline void play_inner(Inner* tree, int64_t n) noexcept nogil:
 
 
 cdef inline void lift_inner(Inner* tree, int64_t i) noexcept nogil:
-    """Update the inner tree after leaf i changed."""
+    """Update the inner tree after leaf i changed; what wins so far is not read back from the tree."""
+    cdef Inner best = tree[i]
+    cdef const Inner* other
     while i > 1:
+        other = &tree[i ^ 1]
         i >>= 1
-        tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
+        if inner_beats(other, &best):
+            best = other[0]
+        tree[i] = best
 
 
 cdef inline double offset(const Groups* groups, const Closeness* closeness, const Contest* c, int64_t g) noexcept nogil:
@@ -108,10 +113,16 @@ cdef inline void lift(const Groups* groups, const Closeness* closeness, Contest*
     """Update the outer tree after the best node of a group, or the group's offset, changed."""
     cdef Outer* tree = c.outer
     cdef int64_t i = groups.g + g
+    cdef Outer best
+    cdef const Outer* other
     set_outer(groups, closeness, c, g)
+    best = tree[i]
     while i > 1:
+        other = &tree[i ^ 1]
         i >>= 1
-        tree[i] = tree[2 * i] if outer_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
+        if outer_beats(other, &best):
+            best = other[0]
+        tree[i] = best
 
 
 cdef inline void lift_range(

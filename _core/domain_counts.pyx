@@ -388,11 +388,11 @@ cdef class DomainCounts:
         return self.of_shape[s].held[self.hypernodes.where(domain)]
 
     def held_of_job(self, int32_t domain, const int64_t[::1] left not None):
-        """Pods that a domain holds at most, of each shape no more than ``left``."""
+        """Upper bound on the pods that a domain holds, counting at most ``left`` pods of each shape."""
         return self.holds_of_job(domain, &left[0])
 
     def used(self, int32_t domain):
-        """What is used in a domain, by resource."""
+        """Used amount of each resource in a domain."""
         cdef int64_t k
         return [self.domain_used[self.hypernodes.at(domain) * self.r + k] for k in range(self.r)]
 
@@ -401,12 +401,12 @@ cdef class DomainCounts:
         return self.large(domain, &amounts[0])
 
     def place_one(self, int64_t s, int32_t node):
-        """Put a pod on a node, until `undo`."""
+        """Place a pod of a shape on a node; `undo` removes it."""
         self.states.take(node, self.states.shapes[s].request)
         self.change_state(node, self.states.find_state(node))
         self.commits += 1
 
     def change_node(self, int32_t node, const int64_t[::1] row not None):
-        """Take a row from a node for good, or give it back; nothing may be logged."""
+        """Take amounts from a node for good, or give back negative ones; the log must be empty."""
         self.take_row(node, &row[0])
         self.follow(node)

@@ -1,4 +1,4 @@
-"""Trial placements in many domains, and a final one in one domain, all by one ``TrialFill``."""
+"""Placement of pods in domains, as a trial or for good, by the kernel ``TrialFill``."""
 
 cimport cython
 from libc.math cimport INFINITY
@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 
 from workbench._core.contest cimport Inner, offset
 from workbench._core.fading cimport Totals, use_path
+from workbench._core.hypernode_tree cimport HyperNodeTree
 from workbench._core.memory cimport free, grab, regrow
 from workbench._core.progress cimport Entry, Progress, Run, below_minimum, is_ready, missing_of
 from workbench._core.search_parts cimport SearchParts
@@ -28,10 +29,39 @@ cdef class DryRuns(SearchParts):
     cdef int64_t* domain_used     # of each domain, the virtual top last, where pods are drawn to full domains
     cdef object keep_of_totals
 
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] rank not None,
+        const int32_t[::1] leaf not None,
+        const int64_t[::1] start not None,
+        const int32_t[::1] members not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        cdef HyperNodeTree hypernodes = HyperNodeTree()
+        hypernodes.open(leaf, start, members)
+        self.open(
+            idle, used, allocatable, rank, hypernodes, binpack, binpack_by, least, most, request_by, balanced,
+            balanced_by,
+        )
+
     def __dealloc__(self):
         free(self.question.entries)
         free(self.question_runs)
         free(self.domain_used)
+
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
+        self.hypernodes.set_leaves(start, leaves)
+        self.fill.open_leaves()
 
     def set_fading(
         self,
@@ -46,7 +76,7 @@ cdef class DryRuns(SearchParts):
         const int64_t[::1] node_start not None,
         const int32_t[::1] node_domains not None,
     ):
-        """Draw pods without a topology to full domains; ``used`` is copied, the other arrays are kept."""
+        """Set the score by which pods without a topology prefer full domains; ``used`` is copied, other arrays not."""
         cdef size_t cells = used.shape[0] * self.r * sizeof(int64_t)
         cdef const int32_t* holders = NULL
         if self.n == 0 or self.r == 0:
@@ -64,39 +94,47 @@ cdef class DryRuns(SearchParts):
     def ask(
         self,
         const int32_t[::1] shapes not None,
-        const int32_t[::1] names not None,
-        const int64_t[:, ::1] counts not None,
+        const int32_t[::1] names,
+        const int64_t[::1] left not None,
+        const int64_t[::1] present,
+        const int64_t[::1] minimums,
         int32_t rule,
         int64_t min_available,
         int64_t counted,
-        bint minimums_count,
         bint every,
         bint scored,
         int32_t record,
         bint update_record,
-        const int64_t[::1] tasks_on_leaf not None,
+        const int64_t[::1] tasks_on_leaf,
         int64_t total_tasks,
         const int32_t[::1] run_entry,
         const int64_t[::1] run_upto,
     ):
-        """Set the pods of the next trials: ``counts`` has left, present, minimum of each entry.
+        """Set the pods of the next trials; the runs give the order.
 
-        The runs give the order.
+        None: every entry has a name of its own; no pods are present, there are no minimums; no leaf holds tasks.
         """
         cdef int32_t n = <int32_t>shapes.shape[0], e
+        cdef int64_t minimum, wanted = 0
+        cdef Entry* entry
         cdef Progress* fresh = &self.question
         fresh.entries = <Entry*>regrow(fresh.entries, (2 * n + 1) * sizeof(Entry))
         fresh.n = n
         fresh.rule = rule
-        fresh.minimums_count = minimums_count
         fresh.every = every
         fresh.min_available = min_available
         fresh.counted = counted
         fresh.short_of = fresh.rest = 0
         for e in range(n):
-            fresh.entries[e] = Entry(shapes[e], names[e], counts[e, 0], counts[e, 1], counts[e, 2], 0, 0)
-            fresh.short_of += below_minimum(&fresh.entries[e])
-            fresh.rest += counts[e, 0]
+            entry = &fresh.entries[e]
+            minimum = 0 if minimums is None else minimums[e]
+            entry[0] = Entry(
+                shapes[e], e if names is None else names[e], left[e], 0 if present is None else present[e], minimum, 0, 0
+            )
+            fresh.short_of += below_minimum(entry)
+            fresh.rest += left[e]
+            wanted += minimum
+        fresh.minimums_count = min_available >= wanted
         fresh.runs = NULL
         fresh.n_runs = 0
         if run_entry is not None:
@@ -113,18 +151,20 @@ cdef class DryRuns(SearchParts):
         self.asked_record = record
         self.fill.update_record = update_record
         self.fill.closeness.total_tasks = <double>total_tasks
-        for e in range(self.d):
-            self.fill.tasks_on_leaf[e] = tasks_on_leaf[e]
+        if self.d and tasks_on_leaf is None:
+            memset(self.fill.tasks_on_leaf, 0, self.d * sizeof(int64_t))
+        elif self.d:
+            memcpy(self.fill.tasks_on_leaf, &tasks_on_leaf[0], self.d * sizeof(int64_t))
 
     cdef int make_states(self) except -1:
-        """Make room for the states of the nodes that one more pass may change."""
+        """Allocate room for the states that nodes may enter during one more pass."""
         cdef int64_t rest = self.question.rest
         if self.states.n_remembered != self.states.n_shapes or not self.states.has_room(rest):
             self.states.open_states(rest + max(rest, 256))
         return 0
 
     cdef int find_states(self, bint trials) except -1:
-        """States pay where they are known, where nodes are looked at again and again, or for more shapes than keep trees."""
+        """Compute the states of nodes, if not known yet, where that saves time: for many trials or many shapes."""
         if trials or self.states.table != NULL or self.states.known_states != NULL or self.states.n_shapes > N_KEPT:
             self.make_states()
         else:
@@ -146,7 +186,7 @@ cdef class DryRuns(SearchParts):
         int64_t[::1] missing not None,
         uint8_t[::1] ready not None,
     ):
-        """Fill each domain as a trial; scores are added to ``sums``."""
+        """Fill each domain as a trial, and return the results; scores of the chosen nodes are added to ``sums``."""
         cdef int64_t i, k
         cdef Progress now
         cdef double total
@@ -166,10 +206,10 @@ cdef class DryRuns(SearchParts):
                 self.fill.take_back_run(&now)
 
     def settle(self, int32_t domain):
-        """Fill one domain for good.
+        """Fill one domain for good and return the result as a tuple.
 
-        Answers the entry, node and score of each pod placed and its number among the pods of the entry; the pods left of
-        each entry; the entry of which first a pod fitted nowhere in the last turn, -1: none; the record.
+        Answers the entry, node and score of each pod placed and its number among the pods of the entry; the pods placed
+        and left of each entry; the entry of which first a pod fitted nowhere in the last turn, -1: none; the record.
         """
         cdef int64_t i
         cdef Progress now = self.attempt()
@@ -190,17 +230,20 @@ cdef class DryRuns(SearchParts):
         nodes_array = np.empty(self.fill.n_run, dtype=np.int32)
         scores_array = np.empty(self.fill.n_run, dtype=np.float64)
         pods_array = np.empty(self.fill.n_run, dtype=np.int64)
+        placed_array = np.zeros(now.n, dtype=np.int64)
         left_array = np.empty(now.n, dtype=np.int64)
         cdef int32_t[::1] entries = entries_array
         cdef int32_t[::1] nodes = nodes_array
         cdef double[::1] scores = scores_array
         cdef int64_t[::1] pods = pods_array
+        cdef int64_t[::1] placed = placed_array
         cdef int64_t[::1] left = left_array
         for i in range(self.fill.n_run):
             entries[i] = self.fill.run_entry[i]
             nodes[i] = self.fill.run_node[i]
             scores[i] = self.fill.run_score[i]
             pods[i] = self.fill.run_pod[i]
+            placed[entries[i]] += 1
         for i in range(now.n):
             left[i] = now.entries[i].left
         return (
@@ -208,13 +251,14 @@ cdef class DryRuns(SearchParts):
             nodes_array,
             scores_array,
             pods_array,
+            placed_array,
             left_array,
             self.fill.first_failed,
             self.fill.record,
         )
 
     def node_scores(self, int32_t domain, int32_t shape):
-        """By node: its part and the total for the next pod of a shape; -inf: outside the domain, or it does not fit."""
+        """Node part and total score of each node for the next pod of a shape; -inf: outside, or it does not fit."""
         cdef int64_t s, g, n
         cdef const Inner* leaf
         self.find_states(False)

@@ -1,6 +1,12 @@
 """The HyperNodes as dense numbers, read-only: the contract of ``hypernode_tree.pyx``.
 
 Domain -1 is the virtual top, which holds every node. All arrays are borrowed from numpy and kept alive by `keep`.
+
+`walk` and `step` alone say which HyperNodes a search tries, and in which order::
+
+    walk = tree.walk(given, record, limited, limit)
+    while tree.step(&walk):
+        # the HyperNodes tier_domains[walk.first:walk.end], or walk.start alone if walk.alone
 """
 
 cimport cython
@@ -8,6 +14,18 @@ from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
     NOWHERE = -3           # no HyperNode is left after the record
+
+
+cdef struct Walk:
+    # the HyperNodes that a job, or a sub-job inside a HyperNode, may go to: tier after tier, closest first
+    int32_t start          # where the walk begins; NOWHERE: no HyperNode may be tried
+    bint limited           # False: the given HyperNode alone
+    int64_t limit          # highest tier
+    int64_t next           # number of the tier to look at next, that of the virtual top being `n_tiers`
+    # the gradient at hand
+    int64_t tier           # number of its tier, if it is not `alone`
+    int64_t first, end     # its HyperNodes in `tier_domains`
+    bint alone             # instead: it is `start` and nothing else
 
 
 @cython.final
@@ -55,14 +73,9 @@ cdef class HyperNodeTree:
 
     cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil
     cpdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil
-    cpdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil
+    cdef Walk walk(self, int32_t given, int32_t record, bint limited, int64_t limit) noexcept nogil
+    cdef bint step(self, Walk* walk) noexcept nogil
+    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil
     cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil
     cdef int open(self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members) except -1
-    cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1
-    cdef int set_tree(
-        self, const int32_t[::1] parent, const int64_t[::1] tiers, const int64_t[::1] tier_start, const int32_t[::1]
-        tier_domains, const int32_t[::1] tier_of, const int32_t[::1] place_of, const int32_t[::1] end_of, const
-        int32_t[::1] place_in_tier, const int64_t[::1] largest, const int64_t[::1] node_start, const int32_t[::1]
-        node_domains, const int32_t[:, ::1] spans, int64_t top_tier, bint nested, bint proper, bint contained
-    ) except -1

@@ -9,7 +9,16 @@ from workbench._core.contest cimport NO_RECORD
 @cython.final
 @cython.auto_pickle(False)
 cdef class HyperNodeTree:
-    """Nodes and leaves of every domain; `set_tree` adds parents, tiers and the order of the walk."""
+    """Nodes and leaves of every domain; `set_tree` adds parents, tiers and the order of the walk.
+
+    A search changes nothing here, so that any number of them share one.
+    """
+
+    def set_nodes(
+        self, const int32_t[::1] leaf not None, const int64_t[::1] start not None, const int32_t[::1] members not None
+    ):
+        """Set the nodes of every domain; comes first, and the memoryviews are kept, not copied."""
+        self.open(leaf, start, members)
 
     cdef int open(
         self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members
@@ -21,33 +30,32 @@ cdef class HyperNodeTree:
         self.members = &members[0] if members.shape[0] else NULL
         return 0
 
-    cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1:
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
         """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
         if leaves.shape[0]:
             self.keep += [start, leaves]
             self.leaf_start = &start[0]
             self.leaves = &leaves[0]
-        return 0
 
-    cdef int set_tree(
+    def set_tree(
         self,
-        const int32_t[::1] parent,
-        const int64_t[::1] tiers,
-        const int64_t[::1] tier_start,
-        const int32_t[::1] tier_domains,
-        const int32_t[::1] tier_of,
-        const int32_t[::1] place_of,
-        const int32_t[::1] end_of,
-        const int32_t[::1] place_in_tier,
-        const int64_t[::1] largest,
-        const int64_t[::1] node_start,
-        const int32_t[::1] node_domains,
+        const int32_t[::1] parent not None,
+        const int64_t[::1] tiers not None,
+        const int64_t[::1] tier_start not None,
+        const int32_t[::1] tier_domains not None,
+        const int32_t[::1] tier_of not None,
+        const int32_t[::1] place_of not None,
+        const int32_t[::1] end_of not None,
+        const int32_t[::1] place_in_tier not None,
+        const int64_t[::1] largest not None,
+        const int64_t[::1] node_start not None,
+        const int32_t[::1] node_domains not None,
         const int32_t[:, ::1] spans,
         int64_t top_tier,
         bint nested,
         bint proper,
         bint contained,
-    ) except -1:
+    ):
         """Set the HyperNodes; the memoryviews are kept, not copied."""
         self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
         self.keep += [node_start, node_domains, spans]
@@ -71,7 +79,6 @@ cdef class HyperNodeTree:
         self.nested = nested
         self.proper = proper
         self.contained = contained
-        return 0
 
     cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
         """The tier of a HyperNode; that of the virtual top for -1."""
@@ -83,7 +90,46 @@ cdef class HyperNodeTree:
             return outer < 0
         return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
 
-    cpdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
+    cdef Walk walk(self, int32_t given, int32_t record, bint limited, int64_t limit) noexcept nogil:
+        """Begin a walk from a HyperNode downwards; without a limit it meets that HyperNode alone."""
+        cdef Walk walk
+        walk.start = self.start_of(given, record, limit) if limited else given
+        walk.limited, walk.limit = limited, limit
+        walk.next = 0 if limited else self.n_tiers
+        walk.tier = walk.first = walk.end = 0
+        walk.alone = False
+        return walk
+
+    cdef bint step(self, Walk* walk) noexcept nogil:
+        """Go on to the next gradient that has a HyperNode; False: there is none."""
+        cdef int64_t t, own
+        if walk.start == NOWHERE:
+            return False
+        if walk.next < self.n_tiers:
+            # In a proper tree no other domain of the start's tier or above is below it.
+            own = self.tier_of[walk.start] if self.proper and walk.start >= 0 else self.n_tiers
+            while walk.next < self.n_tiers:
+                t = walk.next
+                if self.tiers[t] > walk.limit or t > own:
+                    walk.next = self.n_tiers
+                    break
+                walk.next += 1
+                if t == own:
+                    walk.first = self.place_in_tier[walk.start]
+                    walk.end = walk.first + 1
+                else:
+                    walk.first = self.first_below(t, walk.start)
+                    walk.end = self.end_below(t, walk.start)
+                if walk.first < walk.end:
+                    walk.tier = t
+                    return True
+        walk.alone = walk.next == self.n_tiers and (
+            not walk.limited or (walk.start < 0 and self.top_tier <= walk.limit)
+        )
+        walk.next = self.n_tiers + 1
+        return walk.alone
+
+    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
         """HyperNode where the walk begins: the lower of the given one and the highest one that the record allows."""
         cdef int32_t allowed = record
         if record == NO_RECORD:
@@ -117,7 +163,13 @@ cdef class HyperNodeTree:
                 return True
         return False
 
-    def below(self, int64_t t, int32_t start):
-        """Domains of the t-th tier below ``start``, in the order of the walk."""
+    def gradients(self, int32_t given, int32_t record, limit):
+        """Domains of each gradient of a walk, closest first; ``limit`` None: the given HyperNode alone."""
         cdef int64_t i
-        return [self.tier_domains[i] for i in range(self.first_below(t, start), self.end_below(t, start))]
+        cdef Walk walk = self.walk(given, record, limit is not None, 0 if limit is None else limit)
+        found = []
+        while self.step(&walk):
+            found.append(
+                [walk.start] if walk.alone else [self.tier_domains[i] for i in range(walk.first, walk.end)]
+            )
+        return found

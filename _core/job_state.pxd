@@ -90,9 +90,9 @@ cdef class JobState:
     cdef tuple left(self)
     cdef int cap(self, const int64_t[::1] left) except -1
     cdef int set_job(
-        self, bint grouped, bint limited, int64_t limit, const int64_t[::1] minimum, const int32_t[::1] names, const
-        int64_t[:, ::1] counts, int32_t rule, int64_t min_available, int64_t counted, bint minimums_count, int32_t
-        record, const int64_t[::1] wanted
+        self, bint grouped, bint limited, int64_t limit, const int64_t[::1] minimum, const int64_t[::1] left, const
+        int64_t[::1] present, const int64_t[::1] minimums, const int32_t[::1] names, int32_t rule, int64_t
+        min_available, int64_t counted, int32_t record, const int64_t[::1] wanted
     ) except -1
     cdef int set_subs(
         self, const int64_t[::1] entry_start, const int32_t[::1] shapes, const int64_t[::1] left, const int64_t[::1]

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
+from workbench._core.contest cimport NO_RECORD
 from workbench._core.memory cimport claim, free, grab
 from workbench._core.progress cimport GO_ON, STOP, Entry, Progress, Run, is_ready, note_placed
 
@@ -56,20 +57,21 @@ cdef class JobState:
         bint limited,
         int64_t limit,
         const int64_t[::1] minimum,
+        const int64_t[::1] left,
+        const int64_t[::1] present,
+        const int64_t[::1] minimums,
         const int32_t[::1] names,
-        const int64_t[:, ::1] counts,
         int32_t rule,
         int64_t min_available,
         int64_t counted,
-        bint minimums_count,
         int32_t record,
         const int64_t[::1] wanted,
     ) except -1:
-        """Set the job.
+        """Set the job; the first ``n_shapes`` roles are the shapes.
 
-        ``counts`` has left, present, minimum of each role, and the first ``n_shapes`` roles are the shapes.
+        None: no pods are present, there are no minimums, every role has a name of its own.
         """
-        cdef int64_t i, n = names.shape[0]
+        cdef int64_t i, here, minimum_of_role, wanted_by_role = 0, n = left.shape[0]
         self.grouped = grouped
         self.limited = limited
         self.limit = limit
@@ -80,13 +82,18 @@ cdef class JobState:
                 self.minimum[i] = minimum[i]
         self.job_entries = <Entry*>grab(2 * n * sizeof(Entry))
         self.progress_settled = Progress(
-            self.job_entries, NULL, <int32_t>n, 0, rule, minimums_count, False, min_available, counted, 0, 0
+            self.job_entries, NULL, <int32_t>n, 0, rule, False, False, min_available, counted, 0, 0
         )
         for i in range(n):
-            self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2], 0, 0)
-            if counts[i, 2] > counts[i, 1]:
-                self.progress_settled.short_of += counts[i, 2] - counts[i, 1]
-            self.progress_settled.rest += counts[i, 0]
+            here = 0 if present is None else present[i]
+            minimum_of_role = 0 if minimums is None else minimums[i]
+            self.job_entries[i] = Entry(
+                <int32_t>i, <int32_t>i if names is None else names[i], left[i], here, minimum_of_role, 0, 0
+            )
+            self.progress_settled.short_of += max(minimum_of_role - here, 0)
+            self.progress_settled.rest += left[i]
+            wanted_by_role += minimum_of_role
+        self.progress_settled.minimums_count = min_available >= wanted_by_role
         self.record = record
         self.n_policies = wanted.shape[0]
         self.wanted = <int64_t*>grab(self.n_policies * sizeof(int64_t))
@@ -120,7 +127,10 @@ cdef class JobState:
         const int32_t[::1] run_shape,
         const int64_t[::1] run_upto,
     ) except -1:
-        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's."""
+        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's.
+
+        None: every sub-job has a limit, their grades are equal, they have no record and no running pods.
+        """
         cdef int64_t s = rank.shape[0], i, k, e, kinds
         cdef Sub* sub
         self.n_entries = entry_start[s] if self.grouped else self.progress_settled.n
@@ -135,9 +145,10 @@ cdef class JobState:
         self.again = <int64_t*>grab((s + 1) * sizeof(int64_t))
         self.is_first = <uint8_t*>grab(s)
         self.sub_rows = <int64_t*>claim(2 * s * self.r * sizeof(int64_t))
-        self.sub_running = <int32_t*>claim(running.shape[0] * sizeof(int32_t))
-        for i in range(running.shape[0]):
-            self.sub_running[i] = running[i]
+        if running is not None:
+            self.sub_running = <int32_t*>claim(running.shape[0] * sizeof(int32_t))
+            for i in range(running.shape[0]):
+                self.sub_running[i] = running[i]
         for i in range(s):
             sub = &self.settled[i]
             sub.request = self.sub_rows + 2 * i * self.r
@@ -146,15 +157,16 @@ cdef class JobState:
                 sub.request[self.r + k] = pending[i, k]
             sub.policy = policy[i]
             sub.rank = rank[i]
-            sub.grade = grade[i]
+            sub.grade = 0 if grade is None else grade[i]
             sub.scored = scored[i]
-            sub.limited = limited[i]
-            sub.record = record[i]
+            sub.limited = limited is None or limited[i]
+            sub.record = NO_RECORD if record is None else record[i]
             sub.limit = limit[i]
             sub.total = total[i]
             self.by_rank[sub.rank] = <int32_t>i
-            sub.n_running = running_start[i + 1] - running_start[i]
-            sub.running = self.sub_running + running_start[i]
+            if running is not None:
+                sub.n_running = running_start[i + 1] - running_start[i]
+                sub.running = self.sub_running + running_start[i]
             if self.grouped:
                 sub.first_entry = entry_start[i]
                 sub.progress = Progress(
@@ -251,7 +263,7 @@ cdef class JobState:
         return True
 
     cdef int64_t find_kinds(self) except -1:
-        """Number the kinds of sub-jobs; return the number of kinds."""
+        """Number the kinds of sub-jobs (equal in all that the search reads); return how many kinds there are."""
         cdef int64_t i, k, kinds = 0
         # The first sub-job of each. A job has few kinds: the subgroup policies of its PodGroup, and their remainders.
         cdef int32_t* firsts = <int32_t*>grab(self.n_subs * sizeof(int32_t))
@@ -311,7 +323,7 @@ cdef class JobState:
         return (<int64_t>later) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
 
     cdef void push(self, int64_t key) noexcept nogil:
-        """A sub-job waits again, with the key as it now is."""
+        """Add a sub-job, by its present sort key, to those that wait for a turn."""
         cdef int64_t i = self.n_again
         self.n_again += 1
         while i > 0 and self.again[i - 1] < key:
@@ -409,11 +421,11 @@ cdef class JobState:
     # ---- asked from Python ----
 
     def kinds(self):
-        """Kind of every sub-job."""
+        """Number of each sub-job's kind; sub-jobs of one kind agree in every number that the search reads."""
         return [self.settled[i].kind for i in range(self.n_subs)]
 
     def place(self, int32_t number, const int64_t[::1] pods not None):
-        """So many pods of each entry of a sub-job were placed, which made it ready; it waits again with the rest."""
+        """Count ``pods`` of each entry of a sub-job as placed, so that it is ready; it then waits with the others."""
         cdef Sub* sub = &self.subs[number]
         cdef Progress now = sub.progress
         cdef int64_t placed = 0

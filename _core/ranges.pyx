@@ -6,7 +6,7 @@ Owns no message: which argument is wrong, and what was expected, is said by ``wo
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
-from numpy import ndarray
+from numpy import int32, ndarray
 
 
 cdef int64_t outside_32(const int32_t* x, int64_t n, int64_t low, int64_t high) noexcept nogil:
@@ -91,18 +91,7 @@ def first_outside(array, low, high):
         PyBuffer_Release(&view)
 
 
-def is_sound(value, int itemsize, tuple shape not None, low, high):
-    """Whether something is a C-contiguous array of int32 or int64 of a shape, with every number in a range.
-
-    Parameters
-    ----------
-    value : object
-    itemsize : {4, 8}
-    shape : tuple of int
-        -1: any length.
-    low, high : int
-        Both included.
-    """
+cdef bint sound(value, int itemsize, tuple shape, low, high) except -1:
     cdef Py_buffer view
     cdef int i
     cdef char kind
@@ -122,6 +111,40 @@ def is_sound(value, int itemsize, tuple shape not None, low, high):
         return outside(&view, low, high) < 0
     finally:
         PyBuffer_Release(&view)
+
+
+def is_sound(value, int itemsize, tuple shape not None, low, high):
+    """Whether something is a C-contiguous array of int32 or int64 of a shape, with every number in a range.
+
+    Parameters
+    ----------
+    value : object
+    itemsize : {4, 8}
+    shape : tuple of int
+        -1: any length.
+    low, high : int
+        Both included.
+    """
+    return sound(value, itemsize, shape, low, high)
+
+
+def are_sound(tuple columns not None, length):
+    """Whether arrays of one dimension and one length are all sound, as `is_sound` says of one.
+
+    Parameters
+    ----------
+    columns : tuple of (str, object, type, int, int)
+        Name, which is not looked at, array, ``numpy.int32`` or ``numpy.int64``, and the range. None instead of an array
+        counts as sound.
+    length : int
+    """
+    cdef tuple column, shape = (length,)
+    for column in columns:
+        if column[1] is None:
+            continue
+        if not sound(column[1], 4 if column[2] is int32 else 8, shape, column[3], column[4]):
+            return False
+    return True
 
 
 def are_arrays(bytes kinds not None, *values):

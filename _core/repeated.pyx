@@ -123,7 +123,7 @@ cdef class Repeated:
         s.job.progress_settled = self.job
         s.job.record = self.job_record
         self.score = 0.0
-        while s.pods_left and s.turn(False):
+        while s.pods_left and s.turn():
             self.score += s.job.last_score
         ready = s.ready
         with nogil:

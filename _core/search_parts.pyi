@@ -1,5 +1,3 @@
-from typing import Self
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,23 +6,6 @@ from workbench._core.state_table import StateTable
 from workbench._core.trial_fill import TrialFill
 
 class SearchParts:
-    def __new__(
-        cls,
-        idle: NDArray[np.int64],
-        used: NDArray[np.int64],
-        allocatable: NDArray[np.int64],
-        rank: NDArray[np.int32],
-        leaf: NDArray[np.int32],
-        start: NDArray[np.int64],
-        members: NDArray[np.int32],
-        binpack: float,
-        binpack_by: NDArray[np.float64],
-        least: float,
-        most: float,
-        request_by: NDArray[np.int64],
-        balanced: float,
-        balanced_by: NDArray[np.uint8],
-    ) -> Self: ...
     @property
     def states(self) -> StateTable: ...
     @property
@@ -56,4 +37,3 @@ class SearchParts:
         weight: float,
         roots_meet: bool,
     ) -> None: ...
-    def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...

@@ -1,4 +1,4 @@
-"""Base of the searches ``DryRuns`` and ``TwoLevel``: builds the states of nodes, the HyperNodes and the trial fill."""
+"""Base of the searches ``DryRuns`` and ``TwoLevel``: builds the states of nodes and the trial fill over the HyperNodes."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -12,34 +12,33 @@ from workbench._core.trial_fill cimport TrialFill
 cdef class SearchParts:
     """Parts that both searches use, with the methods by which Python sets them up; arguments are trusted."""
 
-    def __cinit__(
+    cdef int open(
         self,
-        const int64_t[:, ::1] idle not None,
-        const int64_t[:, ::1] used not None,
-        const int64_t[:, ::1] allocatable not None,
-        const int32_t[::1] rank not None,
-        const int32_t[::1] leaf not None,
-        const int64_t[::1] start not None,
-        const int32_t[::1] members not None,
+        const int64_t[:, ::1] idle,
+        const int64_t[:, ::1] used,
+        const int64_t[:, ::1] allocatable,
+        const int32_t[::1] rank,
+        HyperNodeTree hypernodes,
         double binpack,
-        const double[::1] binpack_by not None,
+        const double[::1] binpack_by,
         double least,
         double most,
-        const int64_t[::1] request_by not None,
+        const int64_t[::1] request_by,
         double balanced,
-        const uint8_t[::1] balanced_by not None,
-    ):
+        const uint8_t[::1] balanced_by,
+    ) except -1:
+        """Make the parts; comes first. The HyperNodes are not changed."""
         self.states = StateTable()
         self.states.open(
             idle, used, allocatable, binpack, binpack_by, least, most, request_by, balanced, balanced_by
         )
-        self.hypernodes = HyperNodeTree()
-        self.hypernodes.open(leaf, start, members)
+        self.hypernodes = hypernodes
         self.fill = TrialFill()
         self.fill.open(self.states, self.hypernodes, rank)
         self.n = self.states.n
         self.r = self.states.r
         self.d = self.hypernodes.d
+        return 0
 
     @property
     def n_shapes(self):
@@ -50,7 +49,10 @@ cdef class SearchParts:
         return self.states.add_shape(request, feasible, extra)
 
     def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
-        """Set the present state of every node and the first node in each state; must precede every question."""
+        """Set the groups of nodes with equal amounts: group (state) of each node, and first node of each group.
+
+        Call this before the first trial.
+        """
         self.states.know_states(state_of, first)
 
     def set_topology(
@@ -63,10 +65,5 @@ cdef class SearchParts:
         double weight,
         bint roots_meet,
     ):
-        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        """Set the scores of leaf domains by closeness to a job's record; the memoryviews are kept, not copied."""
         self.fill.set_topology(parent, depth, value, top_value, own_value, weight, roots_meet)
-
-    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
-        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
-        self.hypernodes.set_leaves(start, leaves)
-        self.fill.open_leaves()

@@ -56,7 +56,10 @@ cdef class StateTable:
             self.weights.binpack_by[i] = binpack_by[i]
             self.weights.request_by[i] = request_by[i]
             self.weights.balanced_by[i] = balanced_by[i]
+        # Before the first run no state is known, and no run, of which 0 would be the number, changed a node.
         self.state_of = <int32_t*>claim(n * sizeof(int32_t))
+        memset(self.state_of, 0xFF, n * sizeof(int32_t))
+        self.stamp = 1
         self.touched = <int64_t*>grab(n * sizeof(int64_t))
         self.run_state = <int32_t*>claim(n * sizeof(int32_t))
         self.met_states = <int32_t*>claim(n * sizeof(int32_t))
@@ -118,7 +121,7 @@ cdef class StateTable:
         return 0
 
     cdef int know_states(self, const int32_t[::1] state_of, const int32_t[::1] first) except -1:
-        """Set the present state of every node and the first node in each state; must precede every question."""
+        """Set the groups of nodes with equal amounts: group (state) of each node, and first node of each group."""
         if self.n == 0:
             return 0
         self.keep += [state_of, first]
@@ -141,8 +144,9 @@ cdef class StateTable:
         return 0
 
     cdef int claim_states(self, int64_t more) except -1:
-        cdef int64_t i, cells, capacity = self.n + more, n_slots = 64
+        cdef int64_t i, cells, capacity = more, n_slots = 64
         cdef int32_t k
+        capacity += self.n if self.known_states == NULL else self.n_known
         while n_slots < 2 * capacity:
             n_slots *= 2
         free(self.table)
@@ -231,7 +235,7 @@ cdef class StateTable:
         return (h ^ h >> 32) & self.slot_mask
 
     cpdef int32_t find_state(self, int64_t node) noexcept nogil:
-        """The state that a node is in now."""
+        """Number of the state that a node's present amounts form; a new state is added (`make_room` comes before)."""
         cdef const int64_t* idle = self.idle + node * self.r
         cdef const int64_t* used = self.used + node * self.r
         cdef const int64_t* allocatable = self.allocatable + node * self.r
@@ -295,7 +299,7 @@ cdef class StateTable:
     # ---- asked from Python, one node at a time ----
 
     def states(self):
-        """State of every node, but for what the run at hand changed."""
+        """State of every node, without the changes of the current run."""
         cdef int64_t i
         out_array = np.empty(self.n, dtype=np.int32)
         cdef int32_t[::1] out = out_array
@@ -304,19 +308,17 @@ cdef class StateTable:
         return out_array
 
     def score(self, int32_t s, int32_t node):
-        """Score of a pod of a shape on a node; -inf: it does not fit."""
-        # No run is at hand.
-        self.stamp += 1
+        """Score of a pod of a shape on a node with the pods of the run at hand; -inf: it does not fit."""
         return self.score_now(&self.shapes[s], node)
 
     def place_one(self, int32_t s, int32_t node):
-        """Put a pod on a node for good, as the last of a run would; `make_room` comes before."""
+        """Place a pod on a node for good; call `make_room` before."""
         cdef int32_t state
         self.take(node, self.shapes[s].request)
         state = self.next_state(&self.shapes[s], self.state_of[node], node)
         self.state_of[node] = state if state >= 0 else self.find_state(node)
 
     def remove_one(self, int32_t s, int32_t node):
-        """Take a pod from a node again; `make_room` comes before."""
+        """Remove a pod from a node; call `make_room` before."""
         self.give_back(node, self.shapes[s].request)
         self.state_of[node] = self.find_state(node)

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from workbench._core.contest cimport NO_RECORD
 from workbench._core.domain_counts cimport DomainCounts
 from workbench._core.fading cimport packing_score
-from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.hypernode_tree cimport Walk
 from workbench._core.job_state cimport JobState, Sub
 from workbench._core.memory cimport free, grab
 from workbench._core.progress cimport Entry, Progress, missing_of, until_ready
@@ -74,7 +74,7 @@ cdef class SubJobScores:
 
     @cython.final
     cdef inline double worth(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """Score of a HyperNode, whatever the counts say."""
+        """Score of a HyperNode for a sub-job, even if the counts show that it has no solution."""
         if sub.limited and sub.record == NO_RECORD and not self.counts.large(domain, sub.request + self.r):
             return -INFINITY
         return self.packed(sub, domain)
@@ -153,44 +153,29 @@ cdef class SubJobScores:
         All are fresh and placed at one stroke. -inf: there is no place for one; inf: several, for which the counts
         alone do not tell that none goes below the HyperNode.
         """
-        cdef int64_t t, i, end
-        cdef int32_t start = given
+        cdef int64_t i
+        cdef int32_t domain
         cdef double most = -INFINITY, key
-        if not sub.limited:
-            return self.most_here(sub, times, given)
-        start = self.hypernodes.start_of(given, sub.record, sub.limit)
-        if start == NOWHERE:
-            return most
-        for t in range(self.hypernodes.n_tiers):
-            if self.hypernodes.tiers[t] > sub.limit or (
-                self.hypernodes.proper and start >= 0 and t > self.hypernodes.tier_of[start]
-            ):
-                break
-            if self.hypernodes.proper and start >= 0 and t == self.hypernodes.tier_of[start]:
-                # In a proper tree no other domain of its tier is below it.
-                i = self.hypernodes.place_in_tier[start]
-                end = i + 1
-            else:
-                i = self.hypernodes.first_below(t, start)
-                end = self.hypernodes.end_below(t, start)
-            if i == end or self.too_small(sub, t):
+        cdef Walk walk = self.hypernodes.walk(given, sub.record, sub.limited, sub.limit)
+        while self.hypernodes.step(&walk):
+            if walk.alone:
+                key = self.most_here(sub, times, walk.start)
+                return key if key > most else most
+            if self.too_small(sub, walk.tier):
                 continue
-            self.count_for(sub, self.hypernodes.tier_domains + i, end - i, start)
-            while i < end:
-                if times > 1 and self.hypernodes.tier_domains[i] == given:
+            self.count_for(sub, self.hypernodes.tier_domains + walk.first, walk.end - walk.first, walk.start)
+            for i in range(walk.first, walk.end):
+                domain = self.hypernodes.tier_domains[i]
+                if times > 1 and domain == given:
                     key = self.most_here(sub, times, given)
                 else:
-                    key = self.key_of(sub, self.hypernodes.tier_domains[i])
+                    key = self.key_of(sub, domain)
                     if times > 1 and key > -INFINITY:
                         return INFINITY
                 most = key if key > most else most
-                i += 1
             # Of one role the counts are exact: it goes to this tier.
             if sub.n_roles == 1 and most > -INFINITY:
                 return most
-        if start < 0 and self.hypernodes.top_tier <= sub.limit:
-            key = self.most_here(sub, times, given)
-            most = key if key > most else most
         return most
 
     cdef double most_here(self, const Sub* sub, int64_t times, int32_t domain) noexcept nogil:
@@ -228,7 +213,7 @@ cdef class SubJobScores:
         return self.key_of(&job.subs[number], domain)
 
     def bound(self, JobState job not None, int32_t number, int64_t times, int32_t domain):
-        """What so many such sub-jobs score in a HyperNode at most, see `most_of`."""
+        """Upper bound on the summed scores of ``times`` equal sub-jobs in a HyperNode, see `most_of`."""
         return self.most_of(&job.subs[number], times, domain)
 
     def leaves_out(self, JobState job not None, int32_t number, int64_t t):

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from workbench._core.contest cimport NO_RECORD, lca
 from workbench._core.domain_counts cimport DomainCounts
-from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.hypernode_tree cimport Walk
 from workbench._core.job_state cimport JobState, Sub
 from workbench._core.memory cimport claim, free, grab
 from workbench._core.node_score cimport packing_sum
@@ -231,7 +231,7 @@ cdef class SubJobSearch:
         self.counts.commits += 1
 
     cpdef void take_plan_back(self) noexcept nogil:
-        """Uncount the pods of the plan, and forget the plan."""
+        """Undo the current plan: subtract its pods from counts and totals."""
         cdef int64_t i
         for i in range(self.n_plan):
             self.count_plan(self.plan_domain[i], -self.plan_pods[i])
@@ -339,9 +339,9 @@ cdef class SubJobSearch:
             self.job.kind_size[sub.kind] > 1 and not sub.alone
             and sub.record == NO_RECORD and sub.n_running == 0 and sub.placed == 0
         )
-        cdef int64_t t, first, end
-        cdef int32_t e, start
+        cdef int32_t e
         cdef int done
+        cdef Walk walk
         cdef Tournament* tree
         cdef const int32_t* domains
         if shared and self.kind_failed[sub.kind] == self.counts.commits:
@@ -349,43 +349,32 @@ cdef class SubJobSearch:
         for e in range(sub.progress.n):
             if sub.progress.entries[e].left:
                 self.counts.catch_up(sub.progress.entries[e].shape)
-        if not sub.limited:
-            done = self.pick_one(number, given)
-            if done != 1 and shared:
-                self.kind_failed[sub.kind] = self.counts.commits
-            return done == 1
-        start = self.hypernodes.start_of(given, sub.record, sub.limit)
-        if start == NOWHERE:
-            return False
-        for t in range(self.hypernodes.n_tiers):
-            if self.hypernodes.tiers[t] > sub.limit:
+        walk = self.hypernodes.walk(given, sub.record, sub.limited, sub.limit)
+        while self.hypernodes.step(&walk):
+            if walk.alone:
+                if self.pick_one(number, walk.start) == 1:
+                    return True
                 break
-            first = self.hypernodes.first_below(t, start)
-            end = self.hypernodes.end_below(t, start)
-            if first == end:
-                continue
-            domains = self.hypernodes.tier_domains + first
-            tree = &self.trees[sub.kind * (self.hypernodes.n_tiers + 1) + t] if shared else &self.scratch
+            domains = self.hypernodes.tier_domains + walk.first
+            tree = &self.trees[sub.kind * (self.hypernodes.n_tiers + 1) + walk.tier] if shared else &self.scratch
             if shared and tree.attempt == self.attempt_number:
                 if tree.empty:
                     continue
-                self.refresh(tree, sub, t, domains)
+                self.refresh(tree, sub, walk.tier, domains)
             else:
-                if self.scores.too_small(sub, t):
+                if self.scores.too_small(sub, walk.tier):
                     continue
-                self.scores.count_for(sub, domains, end - first, start)
-                tree.first = first
-                tree.m = end - first
+                self.scores.count_for(sub, domains, walk.end - walk.first, walk.start)
+                tree.first = walk.first
+                tree.m = walk.end - walk.first
                 self.grow(tree, sub, domains)
                 if tree.empty:
                     continue
             done = self.pick(number, tree, domains)
-            if done:
-                if done < 0 and shared:
-                    self.kind_failed[sub.kind] = self.counts.commits
-                return done == 1
-        if start < 0 and self.hypernodes.top_tier <= sub.limit and self.pick_one(number, -1) == 1:
-            return True
+            if done == 1:
+                return True
+            if done < 0:
+                break
         if shared:
             self.kind_failed[sub.kind] = self.counts.commits
         return False
@@ -413,7 +402,7 @@ cdef class SubJobSearch:
         self.counts.undo(changed_mark)
 
     cpdef void begin(self, bint planning) noexcept nogil:
-        """Begin an attempt from what is settled; ``planning``: by counts and totals alone."""
+        """Begin an attempt from the state after the last turn; with ``planning``, only counts and totals change."""
         self.job.reset()
         self.attempt_number += 1
         self.counts.commits += 1

@@ -49,6 +49,10 @@ def pods_of_sub_jobs(
     cdef int64_t i, j, k, t, c, s, count, begin, end, entries = 0, out = 0, rest = 0
     cdef int32_t role, number, last
     cdef bint ascending
+    # Scratch: the pods named, then those that nobody named; where the pods of each role begin; which pods are named.
+    scratch_array = np.empty(named + n + place.shape[0] + 1, dtype=np.int64)
+    cdef int64_t[::1] scratch = scratch_array
+    cdef int64_t[::1] given = scratch[: named + n], begins = scratch[named + n :]
     taken_array = np.zeros(n, dtype=np.uint8)
     cdef uint8_t[::1] taken = taken_array
     for i in range(named):
@@ -56,8 +60,6 @@ def pods_of_sub_jobs(
     for i in range(n):
         rest += not taken[i]
     s = groups + (default or rest > 0)
-    # The pods named, then those that nobody named.
-    given_array = np.empty(named + rest, dtype=np.int64)
     positions_array = np.empty(named + rest, dtype=np.int64)
     shapes_array = np.empty(named + rest, dtype=np.int32)
     left_array = np.empty(named + rest, dtype=np.int64)
@@ -67,10 +69,8 @@ def pods_of_sub_jobs(
     priority_array = np.zeros(s, dtype=np.int64)
     pending_array = np.zeros((s, r), dtype=np.int64)
     size_array = np.empty(s, dtype=np.int64)
-    begins_array = np.empty(place.shape[0] + 1, dtype=np.int64)
-    cdef int64_t[::1] given = given_array, kept = positions_array, left = left_array, first = first_array
+    cdef int64_t[::1] kept = positions_array, left = left_array, first = first_array
     cdef int64_t[::1] start = start_array, counted = counted_array, priority = priority_array, size = size_array
-    cdef int64_t[::1] begins = begins_array
     cdef int64_t[:, ::1] pending = pending_array
     cdef int32_t[::1] shapes = shapes_array
     with nogil:

@@ -143,7 +143,7 @@ def device_lists(const uint64_t[:, ::1] rows):
 
 
 def count(const uint64_t[::1] mask, int k):
-    """Number of k-subsets; -1 when it is 2^62 or more (the face counts with Python's integers then)."""
+    """Number of k-subsets; -1 if it is 2^62 or more, which ``workbench.kernels.subsets`` counts in Python."""
     cdef uint64_t value = binomial(count_devices(mask), k)
     return -1 if value == TOO_MANY else <int64_t>value
 

@@ -111,7 +111,10 @@ cdef void fill_scores_by_level(
 
 
 cdef bint level_values(const View* view, const double* table, int levels, double* by_level) noexcept nogil:
-    """Value of the LCA by the level below it; False if two domains of one level differ."""
+    """Write the value that all domains of each level share into ``by_level``; False if two of one level differ.
+
+    ``table`` has the value of the virtual top, then of each domain; ``by_level`` the virtual top's at 0.
+    """
     cdef bint seen[MAX_PATH]
     cdef int64_t i
     cdef int level

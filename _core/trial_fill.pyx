@@ -100,7 +100,7 @@ cdef class TrialFill:
         double weight,
         bint roots_meet,
     ) except -1:
-        """Set how leaves score beside a record; the memoryviews are kept, not copied."""
+        """Set the scores of leaf domains by closeness to a job's record; the memoryviews are kept, not copied."""
         self.keep += [parent, depth, value]
         self.closeness.parent = &parent[0] if parent.shape[0] else NULL
         self.closeness.depth = &depth[0] if depth.shape[0] else NULL
@@ -126,7 +126,7 @@ cdef class TrialFill:
         const double[::1] packing,
         double scale,
     ) except -1:
-        """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
+        """Set the score by which pods without a topology prefer full domains; the memoryviews are kept, not copied."""
         cdef int64_t rings = around.shape[0]
         if column.shape[0] == 0 or self.n == 0 or self.r == 0:
             return 0

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 from workbench._core.attempt_trace cimport AttemptTrace
 from workbench._core.best_attempt cimport BestAttempt
 from workbench._core.domain_counts cimport DomainCounts
+from workbench._core.hypernode_tree cimport Walk
 from workbench._core.job_state cimport JobState, Sub
 from workbench._core.search_parts cimport SearchParts
 from workbench._core.sub_job_scores cimport SubJobScores
@@ -31,11 +32,15 @@ cdef class TwoLevel(SearchParts):
     cdef readonly BestAttempt best              # of the turn
     cdef Row* rows_of_turn
     cdef int64_t n_rows
+    # HyperNodes, or NOWHERE
+    cdef int32_t found                          # the best of the turn, until it is settled
+    cdef int32_t standing                       # whose attempt was not taken back
+    cdef int32_t kept                           # whose attempt `best` holds
 
+    cdef int find(self, bint every) except -1
+    cdef void take_back_attempt(self) noexcept nogil
     cdef int open_rows(self) except -1
     cdef bint attempt_in(self, int32_t domain, bint planning) noexcept nogil
     cdef void settle_turn(self, int32_t domain) noexcept nogil
     cdef bint all_alike(self, Sub* first) noexcept nogil
-    cdef void open_tier(
-        self, int64_t first, int64_t end, const int64_t* left, int64_t needs, const Sub* alike
-    ) noexcept nogil
+    cdef void open_tier(self, const Walk* walk, const int64_t* left, int64_t needs, const Sub* alike) noexcept nogil

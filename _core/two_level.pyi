@@ -1,4 +1,4 @@
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from workbench._core.attempt_trace import AttemptTrace
 from workbench._core.best_attempt import BestAttempt
 from workbench._core.domain_counts import DomainCounts
+from workbench._core.hypernode_tree import HyperNodeTree
 from workbench._core.job_state import JobState
 from workbench._core.search_parts import SearchParts
 from workbench._core.sub_job_scores import SubJobScores
@@ -13,25 +14,21 @@ from workbench._core.sub_job_search import SubJobSearch
 
 @final
 class TwoLevel(SearchParts):
-    def set_tree(
-        self,
-        parent: NDArray[np.int32],
-        tiers: NDArray[np.int64],
-        tier_start: NDArray[np.int64],
-        tier_domains: NDArray[np.int32],
-        tier_of: NDArray[np.int32],
-        place_of: NDArray[np.int32],
-        end_of: NDArray[np.int32],
-        place_in_tier: NDArray[np.int32],
-        largest: NDArray[np.int64],
-        node_start: NDArray[np.int64],
-        node_domains: NDArray[np.int32],
-        spans: NDArray[np.int32] | None,
-        top_tier: int,
-        nested: bool,
-        proper: bool,
-        contained: bool,
-    ) -> None: ...
+    def __new__(
+        cls,
+        idle: NDArray[np.int64],
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        rank: NDArray[np.int32],
+        hypernodes: HyperNodeTree,
+        binpack: float,
+        binpack_by: NDArray[np.float64],
+        least: float,
+        most: float,
+        request_by: NDArray[np.int64],
+        balanced: float,
+        balanced_by: NDArray[np.uint8],
+    ) -> Self: ...
     def set_totals(
         self,
         used: NDArray[np.int64],
@@ -56,12 +53,13 @@ class TwoLevel(SearchParts):
         limited: bool,
         limit: int,
         minimum: NDArray[np.int64] | None,
-        names: NDArray[np.int32],
-        counts: NDArray[np.int64],
+        left: NDArray[np.int64],
+        present: NDArray[np.int64] | None,
+        minimums: NDArray[np.int64] | None,
+        names: NDArray[np.int32] | None,
         rule: int,
         min_available: int,
         counted: int,
-        minimums_count: bool,
         record: int,
         wanted: NDArray[np.int64],
     ) -> None: ...
@@ -75,16 +73,16 @@ class TwoLevel(SearchParts):
         total: NDArray[np.int64],
         stop: NDArray[np.uint8],
         limit: NDArray[np.int64],
-        limited: NDArray[np.uint8],
+        limited: NDArray[np.uint8] | None,
         scored: NDArray[np.uint8],
         policy: NDArray[np.int32],
         rank: NDArray[np.int32],
-        grade: NDArray[np.int32],
-        record: NDArray[np.int32],
+        grade: NDArray[np.int32] | None,
+        record: NDArray[np.int32] | None,
         request: NDArray[np.int64],
         pending: NDArray[np.int64],
-        running_start: NDArray[np.int64],
-        running: NDArray[np.int32],
+        running_start: NDArray[np.int64] | None,
+        running: NDArray[np.int32] | None,
         run_start: NDArray[np.int64] | None,
         run_shape: NDArray[np.int32] | None,
         run_upto: NDArray[np.int64] | None,
@@ -116,7 +114,9 @@ class TwoLevel(SearchParts):
     def record(self) -> int: ...
     @property
     def n_placed(self) -> int: ...
-    def turn(self, every: bool) -> bool: ...
+    def turn(self) -> bool: ...
+    def look(self) -> bool: ...
+    def take(self) -> bool: ...
     def explain_in(
         self, domain: int, inner: bool
     ) -> tuple[

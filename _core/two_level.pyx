@@ -24,7 +24,7 @@ from workbench._core.attempt_trace cimport AttemptTrace
 from workbench._core.best_attempt cimport BestAttempt
 from workbench._core.contest cimport NO_RECORD
 from workbench._core.domain_counts cimport DomainCounts
-from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.hypernode_tree cimport NOWHERE, HyperNodeTree, Walk
 from workbench._core.job_state cimport JobState, Sub
 from workbench._core.memory cimport claim, free
 from workbench._core.progress cimport Progress, is_ready, missing_of
@@ -55,44 +55,39 @@ cdef int compare_places(const void* a, const void* b) noexcept nogil:
 cdef class TwoLevel(SearchParts):
     """See ``workbench.kernels.two_level.TwoLevel`` for the contract; arguments are trusted.
 
-    Set up by `set_tree`, `set_totals`, `set_job`, `set_subs`, each once and in this order.
+    Set up by `set_job`, `set_totals`, `set_subs`, each once and in this order.
     """
 
-    def __cinit__(self):
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] rank not None,
+        HyperNodeTree hypernodes not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        self.open(
+            idle, used, allocatable, rank, hypernodes, binpack, binpack_by, least, most, request_by, balanced,
+            balanced_by,
+        )
+        self.fill.open_leaves()
         self.counts = DomainCounts(self.states, self.hypernodes)
         self.job = JobState(self.r)
         self.scores = SubJobScores(self.counts)
         self.search = SubJobSearch(self.fill, self.scores, self.job)
         self.trace = AttemptTrace(self.search)
         self.best = BestAttempt(self.job, self.counts)
+        self.found = self.standing = self.kept = NOWHERE
 
     def __dealloc__(self):
         free(self.rows_of_turn)
-
-    def set_tree(
-        self,
-        const int32_t[::1] parent not None,
-        const int64_t[::1] tiers not None,
-        const int64_t[::1] tier_start not None,
-        const int32_t[::1] tier_domains not None,
-        const int32_t[::1] tier_of not None,
-        const int32_t[::1] place_of not None,
-        const int32_t[::1] end_of not None,
-        const int32_t[::1] place_in_tier not None,
-        const int64_t[::1] largest not None,
-        const int64_t[::1] node_start not None,
-        const int32_t[::1] node_domains not None,
-        const int32_t[:, ::1] spans,
-        int64_t top_tier,
-        bint nested,
-        bint proper,
-        bint contained,
-    ):
-        """Set the HyperNodes; the memoryviews are kept, not copied."""
-        self.hypernodes.set_tree(
-            parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier,
-            largest, node_start, node_domains, spans, top_tier, nested, proper, contained
-        )
 
     def set_totals(
         self,
@@ -105,7 +100,7 @@ cdef class TwoLevel(SearchParts):
     ):
         """Set the sums over the nodes of each domain.
 
-        ``caps`` are the most pods of each shape that are ever counted.
+        ``caps`` are the most pods of each shape that are ever counted; further entries are not looked at.
         """
         self.counts.set_totals(used, allocatable, idle_at_open, packing, scale, caps)
         self.fill.fading.totals = self.counts.totals
@@ -119,7 +114,7 @@ cdef class TwoLevel(SearchParts):
         const double[::1] packing not None,
         double scale,
     ):
-        """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
+        """Set the score by which pods without a topology prefer full domains; call `set_totals` before."""
         self.fill.set_fading(ring_of, around, column, by_tier, packing, scale)
 
     def set_job(
@@ -128,21 +123,22 @@ cdef class TwoLevel(SearchParts):
         bint limited,
         int64_t limit,
         const int64_t[::1] minimum,
-        const int32_t[::1] names not None,
-        const int64_t[:, ::1] counts not None,
+        const int64_t[::1] left not None,
+        const int64_t[::1] present,
+        const int64_t[::1] minimums,
+        const int32_t[::1] names,
         int32_t rule,
         int64_t min_available,
         int64_t counted,
-        bint minimums_count,
         int32_t record,
         const int64_t[::1] wanted not None,
     ):
-        """Set the job.
+        """Set the job; the first ``n_shapes`` roles are the shapes.
 
-        ``counts`` has left, present, minimum of each role, and the first ``n_shapes`` roles are the shapes.
+        None: no pods are present, there are no minimums, every role has a name of its own.
         """
         self.job.set_job(
-            grouped, limited, limit, minimum, names, counts, rule, min_available, counted, minimums_count, record,
+            grouped, limited, limit, minimum, left, present, minimums, names, rule, min_available, counted, record,
             wanted,
         )
 
@@ -156,21 +152,24 @@ cdef class TwoLevel(SearchParts):
         const int64_t[::1] total not None,
         const uint8_t[::1] stop not None,
         const int64_t[::1] limit not None,
-        const uint8_t[::1] limited not None,
+        const uint8_t[::1] limited,
         const uint8_t[::1] scored not None,
         const int32_t[::1] policy not None,
         const int32_t[::1] rank not None,
-        const int32_t[::1] grade not None,
-        const int32_t[::1] record not None,
+        const int32_t[::1] grade,
+        const int32_t[::1] record,
         const int64_t[:, ::1] request not None,
         const int64_t[:, ::1] pending not None,
-        const int64_t[::1] running_start not None,
-        const int32_t[::1] running not None,
+        const int64_t[::1] running_start,
+        const int32_t[::1] running,
         const int64_t[::1] run_start,
         const int32_t[::1] run_shape,
         const int64_t[::1] run_upto,
     ):
-        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's."""
+        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's.
+
+        None: every sub-job has a limit, their grades are equal, they have no record and no running pods.
+        """
         self.job.set_subs(
             entry_start, shapes, left, min_available, counted, total, stop, limit, limited, scored, policy,
             rank, grade, record, request, pending, running_start, running, run_start, run_shape, run_upto
@@ -182,7 +181,7 @@ cdef class TwoLevel(SearchParts):
         self.counts.update_nodes(idle, used, self.job.n_pods)
 
     def see_shape(self, int32_t s, const uint8_t[::1] feasible, const double[::1] extra):
-        """Set other feasible nodes and extra scores of a shape; both arrays are kept, not copied."""
+        """Replace the allowed nodes and extra scores of a shape; both arrays are kept, not copied."""
         self.states.change_shape(s, feasible, extra)
         self.counts.forget(s)
 
@@ -264,16 +263,13 @@ cdef class TwoLevel(SearchParts):
                 return False
         return True
 
-    cdef void open_tier(
-        self, int64_t first, int64_t end, const int64_t* left, int64_t needs, const Sub* alike
-    ) noexcept nogil:
+    cdef void open_tier(self, const Walk* walk, const int64_t* left, int64_t needs, const Sub* alike) noexcept nogil:
         """Make rows for the HyperNodes of a tier that may hold the job; ``alike``: any sub-job if all are alike."""
         cdef int64_t i
         cdef int32_t domain
         cdef Row* row
-        for i in range(first, end):
-            # The virtual top comes alone.
-            domain = self.hypernodes.tier_domains[i] if i >= 0 else -1
+        for i in range(walk.end - walk.first if not walk.alone else 1):
+            domain = walk.start if walk.alone else self.hypernodes.tier_domains[walk.first + i]
             if self.job.limited and self.job.has_minimum and self.job.record == NO_RECORD:
                 if not self.counts.large(domain, self.job.minimum):
                     continue
@@ -285,16 +281,48 @@ cdef class TwoLevel(SearchParts):
                 row.bound *= 1.0 + <double>(self.job.n_queue - 1) * 4e-15
             self.n_rows += 1
 
-    def turn(self, bint every):
-        """Take one turn; return whether a HyperNode had a solution, without which everything stays as before.
+    def turn(self):
+        """Take one turn; return whether a HyperNode had a solution, without which everything stays as before."""
+        self.find(False)
+        return self.take()
 
-        With ``every``, HyperNodes that cannot win are tried too.
+    def look(self):
+        """Find where the next turn would place pods, and return whether a HyperNode has a solution.
+
+        HyperNodes that cannot win are tried too. Everything stays as before; `take` ends the turn.
         """
-        cdef int64_t i, t, needs, first, end, before, tried
-        cdef int32_t start, best = NOWHERE, last = NOWHERE, kept = NOWHERE
+        self.find(True)
+        self.take_back_attempt()
+        return self.found != NOWHERE
+
+    def take(self):
+        """Settle the attempt in the HyperNode that was found last; return whether there is one."""
+        if self.found == NOWHERE:
+            return False
+        with nogil:
+            if self.found != self.standing and self.found == self.kept:
+                self.best.repeat_attempt()
+            elif self.found != self.standing:
+                self.attempt_in(self.found, False)
+            self.settle_turn(self.found)
+        self.found = self.standing = NOWHERE
+        return True
+
+    cdef void take_back_attempt(self) noexcept nogil:
+        """Take back the attempt that stands; the next one begins from what is settled."""
+        self.search.take_back(self.job.log_settled, self.counts.changed_settled)
+        self.job.reset()
+        # States that the copy of an attempt names may be forgotten before it is repeated.
+        self.standing = self.kept = NOWHERE
+
+    cdef int find(self, bint every) except -1:
+        """Try the HyperNodes of one turn, with ``every`` those that cannot win, too; the last attempt may stand."""
+        cdef int64_t i, needs, before, tried
+        cdef int32_t best = NOWHERE, last = NOWHERE, kept = NOWHERE
         cdef double best_score = 0.0
         cdef bint plan, bounded
         cdef Sub alike
+        cdef Walk walk
         cdef Row* row
         left_array = np.zeros(self.states.n_shapes + 1, dtype=np.int64)
         cdef int64_t[::1] left = left_array
@@ -312,27 +340,13 @@ cdef class TwoLevel(SearchParts):
             needs = missing_of(&self.job.progress)
             if needs < 1:
                 needs = 1
-            start = -1
-            if self.job.limited:
-                start = self.hypernodes.start_of(-1, self.job.record, self.job.limit)
-            for t in range(self.hypernodes.n_tiers + 1):
-                if start == NOWHERE or best != NOWHERE:
-                    break
-                if t == self.hypernodes.n_tiers:
-                    # The virtual top, which a job without a limit tries alone.
-                    if start >= 0 or (self.job.limited and self.hypernodes.top_tier > self.job.limit):
-                        break
-                    first, end = -1, 0
-                elif not self.job.limited or self.hypernodes.tiers[t] > self.job.limit:
-                    continue
-                else:
-                    first = self.hypernodes.first_below(t, start)
-                    end = self.hypernodes.end_below(t, start)
+            walk = self.hypernodes.walk(-1, self.job.record, self.job.limited, self.job.limit)
+            while best == NOWHERE and self.hypernodes.step(&walk):
                 if last != NOWHERE:
                     self.search.take_back(self.job.log_settled, self.counts.changed_settled)
                     last = NOWHERE
                 before = tried = self.n_rows
-                self.open_tier(first, end, &left[0], needs, &alike if bounded else NULL)
+                self.open_tier(&walk, &left[0], needs, &alike if bounded else NULL)
                 if bounded:
                     qsort(self.rows_of_turn + before, self.n_rows - before, sizeof(Row), compare_bounds)
                 for i in range(before, self.n_rows):
@@ -367,13 +381,9 @@ cdef class TwoLevel(SearchParts):
             if best == NOWHERE or best != last:
                 self.search.take_back(self.job.log_settled, self.counts.changed_settled)
                 self.job.reset()
-            if best != NOWHERE:
-                if best != last and best == kept:
-                    self.best.repeat_attempt()
-                elif best != last:
-                    self.attempt_in(best, False)
-                self.settle_turn(best)
-        return best != NOWHERE
+                last = NOWHERE
+            self.found, self.standing, self.kept = best, last, kept
+        return 0
 
     # ---- answers ----
 

@@ -13,6 +13,7 @@ import numpy as np
 from measure import microseconds, row
 from numpy.typing import NDArray
 
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import (
     ScoreWeights,
     TopologyScores,
@@ -120,7 +121,7 @@ def dry_runs(n: int, weights: ScoreWeights, shapes: Sequence[NDArray[np.int64]],
     start = np.concatenate([[0], np.cumsum(spans[:, 1] - spans[:, 0], dtype=np.int64)])
     members = np.concatenate([np.arange(low, high, dtype=np.int32) for low, high in spans])
     rank = np.arange(n, dtype=np.int32)
-    runs = DryRuns(total - used, used, total, rank, leaf, start, members, weights=weights, **scores)
+    runs = DryRuns(total - used, used, total, DomainNodes(rank, leaf, start, members), weights=weights, **scores)
     for request in shapes:
         runs.add_shape(request)
     return runs

@@ -169,9 +169,13 @@ def by_dry_runs(snapshot: ClusterSnapshot, workloads: int) -> Replay:
         (role,) = gang.roles
         request = np.array([role.requests["cpu"], 0, 1], dtype=np.int64)
         runs = DryRuns(
-            ledger.idle, ledger.used, snapshot.allocatable, topology.node_rank, topology.leaf_of_node,
-            topology.member_start, topology.member_nodes, weights=weights, scores=scores,
-        )  # fmt: skip
+            ledger.idle,
+            ledger.used,
+            snapshot.allocatable,
+            topology.domain_nodes,
+            weights=weights,
+            scores=scores,
+        )
         runs.add_shape(request)
         counts = Counts(
             shapes=np.zeros(1, dtype=np.int32), left=np.array([role.count], dtype=np.int64), min_available=role.count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ def row(
     baseline_us: float | None,
     goal_us: float | None,
     note: str,
+    goal_of: Literal["p50", "p99"] = "p99",
 ) -> dict[str, object]:
     """One measurement, as `run.py` describes it."""
     return {
@@ -52,5 +54,6 @@ def row(
         "baseline": baseline,
         "baseline_us": baseline_us,
         "goal_us": goal_us,
+        "goal_of": goal_of,
         "note": note,
     }

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 from bench_volcano import PACKING, POD, SCALE, WEIGHTS, Ask, Cluster, cluster, draw
-from compare_commits import dry_runs
+from search_cells import dry_runs
 
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates

@@ -70,6 +70,11 @@ class Import:
 _tree = lru_cache(maxsize=1)(ast.parse)
 
 
+@lru_cache(maxsize=1)
+def _nodes(source: str) -> list[ast.AST]:
+    return list(ast.walk(_tree(source)))
+
+
 def room_of(module: str) -> str:
     """The room of a module: `workbench.policies.volcano.gang` -> `policies`; `workbench` itself -> `__init__`."""
     parts = module.split(".")
@@ -132,7 +137,7 @@ def forbidden_imports(source: str, module: str, is_package: bool = False) -> lis
     if room in NO_FILES and "open" in source:
         found += [
             f"{module}:{node.lineno}: {room} opens a file"
-            for node in ast.walk(_tree(source))
+            for node in _nodes(source)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
         ]
     return found
@@ -201,9 +206,8 @@ def terminal_writes(source: str, module: str) -> list[str]:
     """Places other than `WRITER` that print, write to stdout or stderr, hand one of them on, or open a rich console."""
     if module == WRITER:
         return []
-    tree = _tree(source)
     harmless = set()
-    for node in ast.walk(tree):
+    for node in _nodes(source):
         if isinstance(node, ast.Attribute) and node.attr in _HARMLESS:
             harmless.add(node.value)
         elif isinstance(node, ast.Compare) and all(
@@ -211,7 +215,7 @@ def terminal_writes(source: str, module: str) -> list[str]:
         ):
             harmless.add(node.left)
     found = []
-    for node in ast.walk(tree):
+    for node in _nodes(source):
         if isinstance(node, ast.Attribute):
             of = node.value.id if isinstance(node.value, ast.Name) else ""
             stream = of == "sys" and node.attr in _STREAMS and isinstance(node.ctx, ast.Load) and node not in harmless
@@ -248,7 +252,7 @@ _DUMPERS = frozenset({"dump", "dump_all", "emit", "safe_dump", "safe_dump_all", 
 def yaml_writes(source: str, module: str) -> list[str]:
     """Places that write YAML by a library: `workbench.formats.write_manifests` writes it for all others."""
     found = []
-    for node in ast.walk(_tree(source)):
+    for node in _nodes(source):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id == "yaml" and node.attr in _DUMPERS and module != YAML_EDITOR:
                 found.append(f"{module}:{node.lineno}: yaml.{node.attr}")
@@ -263,7 +267,7 @@ def yaml_writes(source: str, module: str) -> list[str]:
 def third_party_imports(source: str) -> set[str]:
     """Top names of the modules that a source imports from outside the standard library and this package."""
     tops = set()
-    for node in ast.walk(_tree(source)):
+    for node in _nodes(source):
         if isinstance(node, ast.Import):
             tops |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

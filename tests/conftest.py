@@ -28,24 +28,43 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
 
 
+def pytest_collection() -> None:
+    """Do without the garbage collector while tests are imported: what they make stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Half a million objects that live to the end: the garbage collector need not look at them again and again."""
+    """Half a million objects that live to the end: the garbage collector need not look at them again and again.
+
+    It comes after 50,000 new objects, not 700: syntax trees and large clusters are all objects that are in use.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where tests are spread over processes, keep one browser and one JupyterLab: those tests are one lot.
+    """How tests are spread over processes; ``--dist`` with another word than ``load`` overrules it.
 
-    xdist's own groups (``--dist loadgroup``) rename items, which pytest 9.2 no longer lets it do.
+    The quick set is cut into one run of files per process, and a process that is done takes tests over from another:
+    what a file prepares is mostly prepared once, and no test waits to be handed out. With browser tests, each test is
+    handed out alone, but for those of the browser, which share one browser and one JupyterLab and so are one lot.
     """
+    if config.getoption("dist") != "load":
+        return None
+    if "not browser" in config.option.markexpr:
+        from xdist.scheduler import WorkStealingScheduling
+
+        return WorkStealingScheduling(config, log)
     from xdist.scheduler import LoadScopeScheduling
 
     class OneBrowser(LoadScopeScheduling):
+        # xdist's own groups (``--dist loadgroup``) rename items, which pytest 9.2 no longer lets it do.
         def _split_scope(self, nodeid: str) -> str:
             return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid
 
-    return OneBrowser(config, log) if config.getoption("dist") == "load" else None
+    return OneBrowser(config, log)
 
 
 @pytest.fixture(scope="session")

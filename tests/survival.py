@@ -113,6 +113,7 @@ def used_values(scenario: Scenario, name: str) -> dict[str, Any]:
         "explanations": [recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
         "comparison": workbench.compare(gangs, snapshot, [policy]),
         "best GPUs": workbench.best_gpus(snapshot.matrices[0], 4),
+        "bottleneck curve": workbench.bottleneck_curve(snapshot.matrices[0]),
         "regret": workbench.regret(snapshot.matrices[0], ["gpu-lowest-index"], sizes=[2], samples=2),
     }
 

@@ -9,7 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,35 +33,45 @@ from tests.survival import (
 from workbench.errors import CapacityError, InputError, UnknownNameError, WorkbenchError
 from workbench.model.value import Value, Working
 
-#: What a process of a pool does: a function with its arguments comes in as a pickle, the answer or the error goes out.
+#: What a process of a pool does until none comes: a function with its arguments comes in as a pickle, the answer or the
+#: error goes out.
 _OF_A_POOL = """
 import pickle, sys
-function, arguments = pickle.load(sys.stdin.buffer)
-try:
-    answer = (True, function(*arguments))
-except Exception as error:
-    answer = (False, error)
-sys.stdout.buffer.write(pickle.dumps(answer))
+while True:
+    try:
+        function, arguments = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        break
+    try:
+        answer = (True, function(*arguments))
+    except Exception as error:
+        answer = (False, error)
+    pickle.dump(answer, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
 """
 
 
-def in_another_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function's answer in a new process, or what it raises there.
+@pytest.fixture(scope="module")
+def in_another_process() -> Iterator[Callable[..., Any]]:
+    """What asks a second process, which stays: a function's answer there, or what it raises there.
 
     Not a `ProcessPoolExecutor`: its threads stood still for ever in a process of pytest-xdist.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", _OF_A_POOL],
-        input=pickle.dumps((function, arguments)),
-        capture_output=True,
-        check=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    succeeded, answer = pickle.loads(done.stdout)
-    if not succeeded:
-        raise answer
-    return answer
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", _OF_A_POOL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+
+        def ask(function: Callable[..., Any], *arguments: Any) -> Any:
+            pickle.dump((function, arguments), process.stdin)
+            process.stdin.flush()
+            succeeded, answer = pickle.load(process.stdout)
+            if not succeeded:
+                raise answer
+            return answer
+
+        yield ask
 
 
 #: The quick set takes one policy of each family and the newest protocol; `make test` takes all of them.
@@ -135,7 +145,7 @@ def test_used_values_survive_the_older_protocols(name: str) -> None:
 
 
 @EACH_POLICY
-def test_used_values_go_to_another_process_and_come_back(name: str) -> None:
+def test_used_values_go_to_another_process_and_come_back(name: str, in_another_process: Callable[..., Any]) -> None:
     values = used_values(load_demo(), name)
     arrived, there = in_another_process(there_and_back, values)
     same(values, arrived)
@@ -209,7 +219,7 @@ def _refuse() -> Any:
     raise UnknownNameError("policy", "volcanoo", ["volcano"])
 
 
-def test_an_error_comes_back_from_another_process() -> None:
+def test_an_error_comes_back_from_another_process(in_another_process: Callable[..., Any]) -> None:
     with pytest.raises(UnknownNameError, match="did you mean volcano"):
         in_another_process(_refuse)
 

@@ -18,12 +18,15 @@ from workbench.errors import CapacityError, ClusterError, InputError, InternalEr
 from workbench.model.display import set_installer
 
 if TYPE_CHECKING:
+    from workbench.evaluate.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
+    from workbench.evaluate.differences import differences as differences
     from workbench.evaluate.metric_table import metric as metric
     from workbench.evaluate.metrics import measure as measure
     from workbench.evaluate.regret import Regret as Regret
     from workbench.evaluate.regret import regret as regret
+    from workbench.evaluate.whatif.remedies import advise as advise
     from workbench.formats.fabric.graphml import from_networkx as from_networkx
     from workbench.formats.fabric.graphml import to_networkx as to_networkx
     from workbench.formats.load import load as load
@@ -92,8 +95,11 @@ _HOME = {
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
     "VolcanoMemory": "workbench.model.extras",
+    "advise": "workbench.evaluate.whatif.remedies",
     "best_gpus": "workbench.model.best_gpus",
+    "bottleneck_curve": "workbench.evaluate.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
+    "differences": "workbench.evaluate.differences",
     "expand_job": "workbench.jobs.expand",
     "from_networkx": "workbench.formats.fabric.graphml",
     "generate_scenario": "workbench.topology.presets",

@@ -22,6 +22,7 @@ ROW = {
     "baseline": "itertools",
     "baseline_us": 50.0,
     "goal_us": 0.2,
+    "goal_of": "p99",
     "note": "",
 }
 
@@ -113,6 +114,20 @@ def test_slow_rows_are_measured_when_all_is_asked_for(run, tmp_path, capsys):
     for options, want in (([], ["choose", "choose"]), (["--full"], ["choose", "slow", "choose"])):
         assert run.main([*options, "--json", str(out)], tmp_path) == 0
         assert [row["benchmark"] for row in json.loads(out.read_text())["rows"]] == want
+
+
+@pytest.mark.parametrize(
+    ("goal_of", "goal_us", "shown"),
+    [("p50", 0.2, ("p50 0.2 us", "yes")), ("p99", 0.2, ("p99 0.2 us", "no")), ("p99", 0.25, ("p99 0.25 us", "yes"))],
+)
+def test_a_goal_is_judged_by_the_percentile_that_it_was_stated_for(run, goal_of, goal_us, shown):
+    found = run.cells(ROW | {"goal_of": goal_of, "goal_us": goal_us})
+    assert found[2:4] == ("0.1 us", "0.25 us") and found[6:8] == shown
+    assert len(run.line(found).split(shown[0])) == 2
+
+
+def test_a_row_without_a_goal_shows_none(run):
+    assert run.cells(ROW | {"goal_us": None})[6:8] == ("-", "")
 
 
 @pytest.mark.parametrize("change", ["{**ROW, 'more': 1}", "{'benchmark': 'x'}"])

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import csv
+import io
+import struct
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.cli.conftest import Run
+from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.policies import policy, registry
 
 
@@ -49,7 +54,17 @@ def test_a_table_cannot_go_to_a_file(run: Run, files: Path) -> None:
     assert not (files / "x").exists()
 
 
-@pytest.mark.parametrize(("policies", "want"), [("alocate", "did you mean allocate"), (",", "no policy given")])
+@pytest.mark.parametrize(
+    ("policies", "want"),
+    [
+        ("alocate", "did you mean allocate"),
+        (",", "no policy given"),
+        (
+            "gang,allocate,gang",
+            "--policies: a policy stands twice (found 'gang', expected each policy once)",
+        ),
+    ],
+)
 def test_bad_policies_are_said_in_one_line(run: Run, files: Path, policies: str, want: str) -> None:
     result = run("compare", "-f", files, "--policies", policies)
     assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1
@@ -90,3 +105,32 @@ def test_a_parameter_that_no_policy_has_is_refused(run: Run) -> None:
     result = run("compare", "-f", "datasets/demo", "--policies", "spread,gang", "--set", "config=x")
     assert result.status == 2
     assert "unknown parameter of the policies compared 'config'" in result.err
+
+
+def test_the_usual_policies_are_compared_where_none_is_named(run: Run, files: Path) -> None:
+    result = run("compare", files / "cluster.yaml", files / "fits.yaml", "-o", "json")
+    assert [row["policy"] for row in result.json["policies"]] == list(USUAL_POLICIES)
+
+
+def test_csv_is_the_table_of_the_data_frame(run: Run, files: Path) -> None:
+    result = run("compare", files / "cluster.yaml", files / "fits.yaml", "--policies", "gang,spread", "-o", "csv")
+    assert result.status == 0
+    rows = list(csv.DictReader(io.StringIO(result.out)))
+    assert [row["policy"] for row in rows] == ["gang", "spread"]
+
+
+def test_the_pictures_stand_side_by_side_in_one_drawing(run: Run, files: Path, tmp_path: Path) -> None:
+    command = ("compare", files / "cluster.yaml", files / "fits.yaml", "--policies", "gang,spread,binpack")
+    svg = run(*command, "-o", "svg").out
+    assert [svg.count(f">{name}</text>") for name in ("gang", "spread", "binpack")] == [1, 1, 1]
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    assert run(*command, "-o", "png", "--out", tmp_path / "all.png").status == 0
+    image = (tmp_path / "all.png").read_bytes()
+    size = struct.unpack(">II", image[16:24])
+    wanted = ElementTree.fromstring(svg)
+    assert image.startswith(b"\x89PNG") and size == (2 * int(wanted.get("width", 0)), 2 * int(wanted.get("height", 0)))
+
+
+def test_an_image_is_not_written_to_a_terminal(on_terminal: Run, files: Path) -> None:
+    result = on_terminal("topology", "show", files / "cluster.yaml", "-o", "png")
+    assert result.status == 2 and "--out FILE" in result.err

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -107,38 +109,67 @@ def test_statuses_reach_the_shell(files: Path) -> None:
     assert status("place", "-f", files / "none.yaml") == 2
 
 
-def _without_reader(*arguments: object, both: bool = False, unbuffered: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command whose output (with `both`: and messages) nobody reads any more."""
+#: Runs commands as `COMMAND` would, each in a child of its own to the end of the interpreter, and reports the statuses.
+#: The children inherit what is imported here.
+_EACH_COMMAND = """
+import json, os, runpy, sys
+import workbench.cli.app, workbench.evaluate.records, workbench.formats.load, workbench.report.tables
+commands, report = json.loads(sys.argv[1]), int(sys.argv[2])
+statuses = []
+for arguments in commands:
+    child = os.fork()
+    if not child:
+        sys.argv[1:] = arguments
+        runpy.run_module("workbench", run_name="__main__", alter_sys=True)
+        sys.exit("the command came back")
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+os.write(report, json.dumps(statuses).encode())
+"""
+
+
+def _without_reader(
+    commands: Sequence[Sequence[object]], both: bool = False, unbuffered: str = ""
+) -> tuple[list[int], str]:
+    """Statuses and messages of commands whose output (with `both`: and messages) nobody reads any more."""
     read, write = os.pipe()
     os.close(read)
-    err = write if both else subprocess.PIPE
-    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    done = subprocess.run([*COMMAND, *map(str, arguments)], stdout=write, stderr=err, text=True, env=environment)
+    told, report = os.pipe()
+    texts = [[str(argument) for argument in arguments] for arguments in commands]
+    done = subprocess.run(
+        [sys.executable, "-c", _EACH_COMMAND, json.dumps(texts), str(report)],
+        stdout=write,
+        stderr=write if both else subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        pass_fds=[report],
+    )
     os.close(write)
-    return done
+    os.close(report)
+    with os.fdopen(told) as statuses:
+        return json.loads(statuses.read() or "[]"), done.stderr or ""
 
 
 def test_a_reader_that_leaves_early_changes_no_status_and_causes_no_message(files: Path) -> None:
     # More than a buffer holds, so that the closed end is met in the middle, and less, so that it is met at the end.
     (files / "large.yaml").write_text(job_yaml("large", 2000, gpus=0), encoding="utf-8")
     cluster = files / "cluster.yaml"
-    for arguments, status in (
+    wanted: list[tuple[list[object], int]] = [
         (["place", "-f", cluster, "-f", files / "large.yaml", "-o", "json"], 1),
         (["place", "-f", cluster, "-f", files / "large.yaml"], 1),
         (["place", "-f", cluster, "-f", files / "fits.yaml", "-o", "json"], 0),
         (["topology", "show", "-f", cluster], 0),
         (["--help"], 0),
         (["--version"], 0),
-    ):
-        done = _without_reader(*arguments)
-        assert done.returncode == status, arguments
-        assert "Broken" not in done.stderr and "Traceback" not in done.stderr, arguments
+    ]
+    statuses, messages = _without_reader([arguments for arguments, _ in wanted])
+    assert statuses == [status for _, status in wanted]
+    assert "Broken" not in messages and "Traceback" not in messages
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_messages_that_nobody_reads_change_no_status(files: Path, unbuffered: str) -> None:
-    for arguments in (["place", "-f", files / "missing.yaml"], ["place", "--nonsense"], []):
-        assert _without_reader(*arguments, both=True, unbuffered=unbuffered).returncode == 2
+    commands: list[list[object]] = [["place", "-f", files / "missing.yaml"], ["place", "--nonsense"], []]
+    assert _without_reader(commands, both=True, unbuffered=unbuffered)[0] == [2, 2, 2]
 
 
 def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import io
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ def test_a_job_that_fits_is_placed_in_the_shape_others_rely_on(run: Run, files: 
     assert (job["hypernode"], job["tier"]) == ("s0", 1)
     assert {"unplaced", "reasons", "warnings"} <= set(job)
     assert [pod["node"] for pod in job["pods"]] == ["node0", "node1"]
-    assert set(job["pods"][0]) == {"name", "node", "gpus", "rank", "annotations"}
+    assert set(job["pods"][0]) == {"name", "node", "gpus", "rank", "annotations", "environment"}
     assert job["pods"][0]["gpus"] == list(range(8))
 
 
@@ -41,7 +42,7 @@ def test_what_the_input_leaves_open_or_contradicts_is_said(run: Run, files: Path
     (files / "lost.yaml").write_text(pod, encoding="utf-8")
     result = run(*command, "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-f", files / "lost.yaml")
     assert result.status == 0
-    assert "note: 1 running pods are on nodes that are not in the input\n" in result.err
+    assert "note: 1 running pod is on a node that is not in the input\n" in result.err
 
 
 def test_with_a_higher_tier_allowed_it_fits(run: Run, files: Path) -> None:
@@ -203,3 +204,34 @@ def test_a_fabric_without_gpus_is_the_first_reason_and_gpus_can_be_assumed(run: 
 def test_gpus_per_node_is_a_number_of_gpus(run: Run, files: Path, given: str) -> None:
     result = run("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--gpus-per-node", given)
     assert result.status == 2 and "--gpus-per-node" in result.err and result.err.count("\n") == 1
+
+
+def test_each_container_has_the_two_variables_that_tell_it_its_gpus(run: Run, files: Path) -> None:
+    pods = run("place", files / "cluster.yaml", files / "fits.yaml", "-o", "json").json["jobs"][0]["pods"]
+    eight = "0,1,2,3,4,5,6,7"
+    assert [pod["environment"] for pod in pods] == [
+        [{"NVIDIA_VISIBLE_DEVICES": eight, "CUDA_VISIBLE_DEVICES": eight}]
+    ] * 2
+    table = run("place", files / "cluster.yaml", files / "fits.yaml").out
+    assert "NVIDIA_VISIBLE_DEVICES" in table and "CUDA_VISIBLE_DEVICES" in table
+
+
+def test_csv_has_a_row_per_pod_and_one_per_pending_job(run: Run, files: Path) -> None:
+    result = run("place", files, "-o", "csv")
+    assert result.status == 1
+    rows = list(csv.DictReader(io.StringIO(result.out)))
+    assert [(row["job"], row["outcome"], row["pod"], row["tier"]) for row in rows] == [
+        ("default/fits", "placed", "fits-worker-0", "1"),
+        ("default/fits", "placed", "fits-worker-1", "1"),
+        ("default/stuck", "pending", "", ""),
+    ]
+    assert rows[0]["gpus"] == "0 1 2 3 4 5 6 7" and rows[0]["CUDA_VISIBLE_DEVICES"] == "0,1,2,3,4,5,6,7"
+    assert rows[2]["reason"]
+
+
+def test_csv_goes_to_a_file_and_takes_no_explanation(run: Run, files: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pods.csv"
+    assert run("place", files, "-o", "csv", "--out", out).out == ""
+    assert out.read_text(encoding="utf-8").startswith("job,outcome,")
+    refused = run("place", files, "-o", "csv", "--explain")
+    assert refused.status == 2 and "--explain" in refused.err

@@ -13,9 +13,9 @@ def test_the_table_names_kinds_parameters_and_sources(on_terminal: Run) -> None:
 
 def test_the_table_says_what_each_parameter_takes(run: Run) -> None:
     rows = [line.split("  ") for line in run("policies").out.splitlines()]
-    takes = {tuple(cells[:2]): cells[3] for row in rows if len(cells := [cell.strip() for cell in row if cell]) > 3}
-    assert takes["switch-affinity", "max_shared_switches"] == "integer from 1 to 2"
-    assert takes["switch-affinity", "default_label"] == "large-model-schema or normal-schema or null"
+    takes = {tuple(cells[:2]): cells[2] for row in rows if len(cells := [cell.strip() for cell in row if cell]) > 3}
+    assert takes["switch-affinity", "max_shared_switches"] == "integer from 1 to 2, by default 2"
+    assert takes["switch-affinity", "default_label"] == "large-model-schema or normal-schema or null, by default null"
 
 
 def test_json_has_the_parameters_with_defaults(run: Run) -> None:

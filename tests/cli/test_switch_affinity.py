@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Run, job_yaml
 from tests.objects.test_tor_node import config_map, payload
@@ -131,3 +132,35 @@ def test_the_vendors_own_table_is_a_cluster(run: Run, tmp_path: Path, public_dat
     assert [pod["node"] for pod in pad["pods"]] == ["1.1.0.12", "1.1.0.13"]
     assert big["pods"][6]["annotations"]["sharedTorIp"] == "1.0.0.0"
     assert pad["pods"][0]["annotations"]["isSharedTor"] == "0"
+
+
+def test_each_switch_is_told_before_and_after_and_published_on_request(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "tor.json").write_text(json.dumps(payload()), "utf-8")
+    (tmp_path / "job.yaml").write_text(labelled(npus(job_yaml("big", 4)), "large-model-schema"), "utf-8")
+    share = tmp_path / "share.yaml"
+    command = ("place", tmp_path / "tor.json", tmp_path / "job.yaml", "--policy", "switch-affinity")
+    result = run(*command, "-o", "json", "--tor-share", share)
+    assert result.status == 0
+    switches = result.json["switches"]
+    assert all(set(switch) == {"switch", "address", "before", "after"} for switch in switches)
+    assert {switch["before"] for switch in switches} == {"idle"}
+    assert [switch["after"] for switch in switches][:2] == ["exclusive", "exclusive"]
+    published = json.loads(yaml.safe_load(share.read_text("utf-8"))["data"]["global-tor-info"])
+    states = {"idle": 0, "shared/healthy": 1, "exclusive": 2}
+    assert {address: one["IsSharedTor"] for address, one in published.items()} == {
+        switch["address"]: states[switch["after"]] for switch in switches
+    }
+    assert "exclusive" in run(*command).out
+    # What was published is where the next session begins.
+    again = run(
+        "place", tmp_path / "tor.json", share, tmp_path / "job.yaml", "--policy", "switch-affinity", "-o", "json"
+    )
+    assert [switch["before"] for switch in again.json["switches"]] == [switch["after"] for switch in switches]
+
+
+def test_a_cluster_without_switches_has_none_to_publish(run: Run, tmp_path: Path) -> None:
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n0}\nstatus: {allocatable: {cpu: 8, nvidia.com/gpu: 8}}\n---\n"
+    (tmp_path / "all.yaml").write_text(node + job_yaml("one", 1), "utf-8")
+    result = run("place", tmp_path / "all.yaml", "--policy", "gang", "--tor-share", tmp_path / "share.yaml")
+    assert result.status == 2 and "--tor-share: the cluster has no switches" in result.err
+    assert not (tmp_path / "share.yaml").exists()

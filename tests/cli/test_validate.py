@@ -35,7 +35,7 @@ def write(files: Path, text: str) -> Path:
 def test_what_is_accepted_and_filled_in(run: Run, files: Path) -> None:
     result = run("validate", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-o", "json")
     assert result.status == 0
-    assert (result.json["release"], result.json["refused"]) == ("newest", 0)
+    assert (result.json["release"], result.json["refused"]) == ("1.15", 0)
     by_name = {(one["kind"], one["name"]): one for one in result.json["objects"]}
     assert by_name.keys() == {("HyperNode", "s0"), ("HyperNode", "s1"), ("HyperNode", "s2"), ("Job", "fits")}
     assert by_name["Job", "fits"]["defaults"]["spec.queue"] == "default"
@@ -43,7 +43,7 @@ def test_what_is_accepted_and_filled_in(run: Run, files: Path) -> None:
     assert "not reviewed: Node (4)" in result.err
 
 
-@pytest.mark.parametrize(("release", "status"), [("1.13", 0), ("newest", 1)])
+@pytest.mark.parametrize(("release", "status"), [("1.13", 0), ("1.15", 1)])
 def test_a_refusal_is_status_1_and_told_in_the_cluster_s_words(
     run: Run, files: Path, release: str, status: int
 ) -> None:
@@ -65,7 +65,7 @@ def test_the_table_counts_what_needs_no_word(run: Run, files: Path) -> None:
     result = run("validate", "-f", files / "cluster.yaml", "-f", write(files, REFUSED))
     assert result.status == 1
     assert "HyperNode h" in result.out and "HyperNode s0" not in result.out
-    assert "3 of 4 objects accepted by Volcano (newest), 3 as they are" in result.out
+    assert "3 of 4 objects accepted by Volcano (1.15), 3 as they are" in result.out
 
 
 def test_more_objects_than_a_table_shows_are_counted(run: Run, files: Path) -> None:

@@ -173,7 +173,7 @@ class TestRun:
             doubling.run("double", odd)
 
     @pytest.mark.parametrize(
-        ("release", "want"), [("v1.13.0", ["1.13"]), ("head", ["newest"]), ("both", ["1.13", "newest"])]
+        ("release", "want"), [("v1.13.0", ["1.13"]), ("head", ["1.15"]), ("both", ["1.13", "1.15"])]
     )
     def test_a_runner_that_asks_is_called_once_per_release(self, release, want):
         runners, seen = Runners("sums"), []

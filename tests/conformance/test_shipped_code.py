@@ -54,7 +54,7 @@ NOT_SHIPPED_YET = {
     "workbench.policies.switch_affinity.settings:handler_of": _PLUGIN,
     "workbench.policies.switch_affinity.settings:max_shared_of": _PLUGIN,
     "workbench.policies.switch_affinity.settings:version_of": _PLUGIN,
-    "workbench.policies.volcano.newest.gradients:reverse_and_cap": _EVICTION,
+    "workbench.policies.volcano.gradients:reverse_and_cap": _EVICTION,
     "workbench.policies.volcano.newest.sub_jobs:is_pipelined": _READINESS,
     "workbench.policies.volcano.newest.sub_jobs:is_ready": _READINESS,
     "workbench.topology.events:HyperNodeTree": _EVENTS,
@@ -113,11 +113,11 @@ def test_the_walk_saw_runners_helpers_and_shipped_code():
     names = {file.relative_to(ROOT).as_posix() for file in FILES}
     assert names >= {"tests/conformance/runners/gpu.py", "tests/switch_fabric.py"}
     assert "workbench.policies.gpu.mapa:GpuMapa" in shipped()
-    assert "workbench.policies.volcano.newest.gradients:reverse_and_cap" not in shipped()
+    assert "workbench.policies.volcano.gradients:reverse_and_cap" not in shipped()
 
 
 def test_a_runner_that_calls_a_rule_of_nobody_is_accused(monkeypatch):
-    monkeypatch.delitem(NOT_SHIPPED_YET, "workbench.policies.volcano.newest.gradients:reverse_and_cap")
+    monkeypatch.delitem(NOT_SHIPPED_YET, "workbench.policies.volcano.gradients:reverse_and_cap")
     with pytest.raises(
         AssertionError, match=r"volcano_gradients\.py:\d+: workbench\..*reverse_and_cap is reached by no"
     ):

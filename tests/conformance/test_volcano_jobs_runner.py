@@ -13,7 +13,7 @@ from tests.conformance.collect import Item, items
 from tests.conformance.registry import NotUnderstood
 from tests.conformance.runners import AREAS
 from tests.conformance.runners.volcano_jobs_additions import DESIGN_ADDITIONS
-from tests.conformance.runners.volcano_jobs_values import assert_all, same
+from tests.conformance.runners.volcano_jobs_asserts import assert_holds, same
 
 HERE = Path(__file__).parent
 CASES = [
@@ -132,12 +132,12 @@ DOCUMENT = {"pod": {"spec": {"containers": [{"name": "a", "n": 1}, {"name": "b",
 def test_the_operations_of_assert(path: str, op: str, value: Any, answer: bool) -> None:
     checks = [{"path": path, "op": op, "value": value}]
     if answer:
-        assert_all(DOCUMENT, checks)
+        assert_holds(DOCUMENT, checks)
     else:
         with pytest.raises(AssertionError):
-            assert_all(DOCUMENT, checks)
+            assert_holds(DOCUMENT, checks)
 
 
 def test_an_unknown_operation_is_not_understood() -> None:
     with pytest.raises(NotUnderstood):
-        assert_all(DOCUMENT, [{"path": "/pod", "op": "resembles", "value": 1}])
+        assert_holds(DOCUMENT, [{"path": "/pod", "op": "resembles", "value": 1}])

@@ -13,6 +13,7 @@ from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, Trial, runs_of, shuffled, trial
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns
 from workbench.kernels.fading import Fading, Rings
@@ -153,15 +154,17 @@ class Case:
             idle,
             used,
             allocatable,
-            np.array(self.rank, dtype=np.int32),
-            np.array(self.leaf, dtype=np.int32),
-            np.cumsum([0, *map(len, self.members)]).astype(np.int64),
-            np.array([node for nodes in self.members for node in nodes], dtype=np.int32),
+            DomainNodes(
+                np.array(self.rank, dtype=np.int32),
+                np.array(self.leaf, dtype=np.int32),
+                np.cumsum([0, *map(len, self.members)]).astype(np.int64),
+                np.array([node for nodes in self.members for node in nodes], dtype=np.int32),
+                leaves=self.overlap(),
+            ),
             weights=weights,
             scores=scores if self.scored else None,
             fading=self.fading.kernel if self.fading else None,
             totals=self.fading.totals(self) if self.fading else None,
-            leaves=self.overlap(),
         )
         for request, feasible, extra in self.shapes:
             runs.add_shape(
@@ -251,6 +254,8 @@ def check(seed: int) -> None:
         assert settled.entries.tolist() == [entry for entry, _, _ in expected.placed]
         assert settled.nodes.tolist() == [nodes[position] for _, position, _ in expected.placed]
         assert settled.scores.tolist() == [score for _, _, score in expected.placed]
+        entries = settled.entries.tolist()
+        assert settled.placed.tolist() == [entries.count(entry) for entry in range(len(ask.shapes))]
         assert settled.left.tolist() == expected.ask.left
         assert settled.pods.tolist() == expected.numbers
         assert settled.failed == (expected.failed if expected.failed is not None else -1)
@@ -291,10 +296,12 @@ def test_leaves_that_are_scattered_over_a_domain_count_as_one_group_each() -> No
         amounts,
         np.zeros_like(amounts),
         amounts,
-        np.arange(4, dtype=np.int32),
-        np.array([0, 1, 0, 1], dtype=np.int32),
-        np.array([0, 2, 4], dtype=np.int64),
-        np.array([0, 2, 1, 3], dtype=np.int32),
+        DomainNodes(
+            np.arange(4, dtype=np.int32),
+            np.array([0, 1, 0, 1], dtype=np.int32),
+            np.array([0, 2, 4], dtype=np.int64),
+            np.array([0, 2, 1, 3], dtype=np.int32),
+        ),
         weights=ScoreWeights(),
         scores=TopologyScores(forest, np.zeros(2)),
     )
@@ -322,10 +329,7 @@ def test_a_large_fill_equals_a_full_rescan(seed: int) -> None:
         total - used,
         used,
         total,
-        rank,
-        leaf,
-        np.zeros(25, dtype=np.int64),
-        np.zeros(0, dtype=np.int32),
+        DomainNodes(rank, leaf, np.zeros(25, dtype=np.int64), np.zeros(0, dtype=np.int32)),
         weights=ScoreWeights(
             binpack=1.0,
             binpack_resources=np.array(weights.binpack_by),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import CapacityError, InputError
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import MAX_QUANTITY, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest
@@ -21,6 +22,17 @@ def int64(values: object) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 
+def domains(**changes: Any) -> DomainNodes:
+    """Three nodes, two domains, of which the second is empty."""
+    given: dict[str, Any] = {
+        "name_rank": int32([0, 1, 2]),
+        "leaf": int32([0, 0, -1]),
+        "start": int64([0, 2, 2]),
+        "members": int32([0, 1]),
+    }
+    return DomainNodes(**(given | changes))
+
+
 def build(**changes: Any) -> DryRuns:
     """Three nodes, two resources, two domains."""
     amounts = int64([[4, 4], [4, 4], [4, 4]])
@@ -28,16 +40,11 @@ def build(**changes: Any) -> DryRuns:
         "idle": amounts,
         "used": np.zeros_like(amounts),
         "allocatable": amounts.copy(),
-        "name_rank": int32([0, 1, 2]),
-        "leaf": int32([0, 0, -1]),
-        "start": int64([0, 2, 2]),
-        "members": int32([0, 1]),
+        "domains": domains(),
         "weights": ScoreWeights(),
         "scores": TopologyScores(Forest(int32([-1, -1]), int32([1, 1])), np.zeros(2)),
     }
-    given |= changes
-    positional = [given.pop(name) for name in list(given)[:7]]
-    return DryRuns(*positional, **given)
+    return DryRuns(**(given | changes))
 
 
 def counts(**changes: Any) -> Counts:
@@ -51,12 +58,7 @@ def counts(**changes: Any) -> Counts:
         {"idle": int64([[MAX_QUANTITY + 1, 0]] * 3)},
         {"used": int64([[-1, 0]] * 3)},
         {"allocatable": int64([[4, 4]])},
-        {"name_rank": int32([0, 1, 3])},
-        {"leaf": int32([0, 0, 2])},
-        {"start": int64([0, 2, 1])},
-        {"start": int64([0, 1, 1])},
-        {"start": int64([])},
-        {"members": int32([0, 3])},
+        {"domains": domains(name_rank=int32([0, 1]), leaf=int32([0, 0]))},
         {"scores": TopologyScores(Forest(int32([-1]), int32([1])), np.zeros(1))},
     ],
 )

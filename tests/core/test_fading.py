@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_runs import DomainTotals, DryRuns
 from workbench.kernels.fading import Fading, Rings
@@ -41,10 +42,7 @@ def build(fading: dict[str, Any], totals: dict[str, Any] | None) -> DryRuns:
         whole,
         whole * 0,
         whole,
-        int32([0, 1]),
-        int32([0, 1]),
-        int64([0, 1, 2]),
-        int32([0, 1]),
+        DomainNodes(int32([0, 1]), int32([0, 1]), int64([0, 1, 2]), int32([0, 1])),
         weights=ScoreWeights(),
         fading=replace(weights, **fading),
         totals=None if totals is None else sums._replace(**totals),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns, Settled
 from workbench.kernels.fading import Fading, Rings
@@ -44,7 +45,8 @@ class Document:
         weights = ScoreWeights(binpack=weight, binpack_resources=np.ones(1))
         members = (START, MEMBERS) if d == 7 else (np.zeros(d + 1, dtype=np.int64), MEMBERS[:0])
         rank = np.arange(8, dtype=np.int32)
-        return cls(DryRuns(free, total - free, total, rank, leaf, *members, weights=weights, scores=scores))
+        domains = DomainNodes(rank, leaf, *members)
+        return cls(DryRuns(free, total - free, total, domains, weights=weights, scores=scores))
 
     def place(self, gpus: int, count: int, **asked: Any) -> Settled:
         shape = self.runs.add_shape(int64([gpus]))
@@ -125,9 +127,8 @@ def test_scores_tell_the_node_part_apart_from_the_gain() -> None:
     used, whole = int64([[2], [0]]), int64([[4], [4]])
     two = np.array([0, 1], dtype=np.int32)
     totals = DomainTotals(int64([[2], [0], [2]]), int64([[4], [4], [8]]), int64([0, 1, 2]), two)
-    runs = DryRuns(
-        whole - used, used, whole, two, two, int64([0, 1, 2]), two, weights=ScoreWeights(), fading=fading, totals=totals
-    )
+    domains = DomainNodes(two, two, int64([0, 1, 2]), two)
+    runs = DryRuns(whole - used, used, whole, domains, weights=ScoreWeights(), fading=fading, totals=totals)
     shape = runs.add_shape(int64([1]))
     runs.ask(Counts(shapes=np.array([shape], dtype=np.int32), left=int64([1]), min_available=1))
     parts, gains = runs.node_scores(-1, shape)

@@ -12,6 +12,7 @@ from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.domains import RescanFill, Weights
 from tests.reference.dry_runs import Ask, runs_of, shuffled, trial
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_runs import Counts, DryRuns
 
@@ -37,9 +38,8 @@ def test_a_pass_ends_with_the_pod_that_makes_the_gang_ready(seed: int) -> None:
     amounts = int64([[n] for n in room])
     masks = [[int(i == shape) for i in range(m)] for shape in range(m)]
     zero = np.zeros_like(amounts)
-    runs = DryRuns(
-        amounts, zero, amounts, int32(range(m)), int32([-1] * m), int64([0]), int32([]), weights=ScoreWeights()
-    )
+    domains = DomainNodes(int32(range(m)), int32([-1] * m), int64([0]), int32([]))
+    runs = DryRuns(amounts, zero, amounts, domains, weights=ScoreWeights())
     for mask in masks:
         runs.add_shape(int64([1]), feasible=np.array(mask, dtype=np.uint8))
     runs.ask(
@@ -64,4 +64,5 @@ def test_a_pass_ends_with_the_pod_that_makes_the_gang_ready(seed: int) -> None:
     assert (told.ready.tolist(), told.missing.tolist()) == ([want.ask.ready()], [want.ask.missing()])
     settled = runs.settle(-1)
     assert settled.entries.tolist() == [entry for entry, _, _ in want.placed]
+    assert settled.placed.tolist() == [settled.entries.tolist().count(entry) for entry in range(len(want.ask.left))]
     assert settled.left.tolist() == want.ask.left

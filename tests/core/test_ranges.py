@@ -119,3 +119,20 @@ def test_each_array_has_its_kind() -> None:
         ranges.are_arrays(b"q1", np.zeros(1), np.zeros(1))
     with pytest.raises(TypeError):
         ranges.are_arrays("q1", np.zeros(1, dtype=np.int64))
+
+
+def test_columns_are_sound_where_each_is() -> None:
+    small, large = np.array([1, 2], dtype=np.int32), np.array([3, 4], dtype=np.int64)
+    assert ranges.are_sound((("small", small, np.int32, 1, 2), ("large", large, np.int64, 3, 4)), 2)
+    assert ranges.are_sound((("none", None, np.int32, 1, 2),), 2)
+    assert ranges.are_sound((), 2)
+    for wrong in (
+        ("type", small, np.int64, 1, 2),
+        ("low", small, np.int32, 2, 2),
+        ("high", small, np.int32, 1, 1),
+        ("length", small[:1], np.int32, 1, 2),
+        ("list", [1, 2], np.int32, 1, 2),
+    ):
+        assert not ranges.are_sound((("large", large, np.int64, 3, 4), wrong), 2)
+        assert not ranges.are_sound((wrong, ("large", large, np.int64, 3, 4)), 2)
+    assert not ranges.are_sound((("small", small, np.int32, 1, 2),), 3)

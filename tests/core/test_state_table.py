@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 from hypothesis import given
 
 from tests.core.test_two_level import compiled, random_search
 from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.domains import RescanFill
+from workbench.kernels.domain_nodes import DomainNodes
+from workbench.kernels.domains import ScoreWeights
+from workbench.kernels.dry_runs import Counts, DryRuns
 
 Row = tuple[tuple[int, ...], ...]
 
@@ -67,3 +71,28 @@ def test_nodes_share_a_state_and_its_scores_while_pods_come_and_go(seed: int) ->
             [slow.node_part(i, node) if slow.fits(i, node) else -float("inf") for node in range(n)] for i in shapes
         ]
         assert [[table.score(i, node) for node in range(n)] for i in shapes] == scores
+
+
+def test_before_the_first_run_no_state_is_known_whatever_the_memory_held() -> None:
+    n = 5000  # as many nodes as fill blocks of memory that one search leaves to the next
+    amounts = np.full((n, 1), 8, dtype=np.int64)
+    nodes = DomainNodes(
+        np.arange(n, dtype=np.int32),
+        np.full(n, -1, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(0, dtype=np.int32),
+    )
+    weights = ScoreWeights(binpack=1.0, binpack_resources=np.ones(1))
+
+    def before_a_run() -> DryRuns:
+        runs = DryRuns(amounts, amounts * 0, amounts, nodes, weights=weights)
+        runs.add_shape(np.array([2], dtype=np.int64))
+        return runs
+
+    first = before_a_run()
+    first.ask(Counts(shapes=np.zeros(1, dtype=np.int32), left=np.array([3 * n], dtype=np.int64), min_available=3 * n))
+    assert first.try_each(np.array([-1], dtype=np.int32)).placed.tolist() == [3 * n]
+    del first
+    table = before_a_run()._c_runs.states
+    assert set(table.states().tolist()) == {-1}
+    assert {table.score(0, node) for node in range(n)} == {25.0}

@@ -105,6 +105,18 @@ def test_the_sub_job_without_a_place_is_named_and_nothing_is_placed() -> None:
     assert (search.n_placed, search.record, search.pods_left) == (0, NO_RECORD, 8)
 
 
+def test_looking_places_nothing_and_taking_ends_the_turn() -> None:
+    looked, turned = build(), build()
+    assert not looked.take()
+    assert looked.look() and looked.look()
+    assert (looked.n_placed, looked.pods_left, looked.record) == (0, 6, NO_RECORD)
+    assert looked.explain_in(0).kept and looked.room(int32([0])).tolist() == [6]
+    assert looked.take() and turned.turn()
+    assert [a.tolist() for a in looked.placed()] == [a.tolist() for a in turned.placed()]
+    assert (looked.score, looked.record, looked.pods_left) == (turned.score, turned.record, 0)
+    assert not looked.take()
+
+
 def test_arrays_given_stay_as_they_are() -> None:
     before = [array.copy() for array in (NODES.idle, NODES.used, NODES.domain_used)]
     build().turn()

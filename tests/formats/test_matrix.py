@@ -101,7 +101,9 @@ def test_every_format_gives_the_same_numbers(tmp_path: Path, content: bytes, lab
         pytest.param("[[0, NaN], [1, 0]]", "line 1", "not JSON", id="JSON NaN"),
         pytest.param("[1, 2]", "row 0", "not square", id="JSON list of numbers"),
         pytest.param("[]", None, "no list of rows", id="JSON nothing"),
-        pytest.param("a b\nb c\n", "line 2, row b, column 0", "not a bandwidth", id="words"),
+        pytest.param("a b\nb c\n", "line 2", "no bandwidth matrix", id="words"),
+        pytest.param("# A page\n\nA title\nof words.\n3, 4, 5\n", "line 4", "no bandwidth matrix", id="a page of text"),
+        pytest.param("0 1 x\n1 0 2\n3 2 0\n", "line 1, row 0, column 2", "not a bandwidth", id="a word"),
         pytest.param("", None, "no row of numbers", id="nothing"),
         pytest.param("x y\na 0 1\nb 1 0\n", None, "different names", id="rows and columns named differently"),
         pytest.param(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.formats.object_lines import decoded, hypernode_texts, spliced
-from workbench.topology.lint import Edit
+from workbench.topology.lint import FieldEdit
 
 TEXT = """\
 %YAML 1.1
@@ -26,8 +26,8 @@ spec:
 """
 
 
-def removed(*numbers: int) -> list[Edit]:
-    return [Edit(("spec", "members", i), remove=True) for i in numbers]
+def removed(*numbers: int) -> list[FieldEdit]:
+    return [FieldEdit(("spec", "members", i), remove=True) for i in numbers]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_entries_of_a_flow_list_go_with_their_commas(numbers: tuple[int, ...], w
 def test_a_value_keeps_its_quotes_where_it_can(old: str, value: object, new: str) -> None:
     text = f"kind: HyperNode\nmetadata: {{name: a}}\nspec: {{x: {old}}}  # remark\n"
     found = hypernode_texts(text, {"a"})["a"]
-    assert spliced(text, [(found, [Edit(("spec", "x"), value)])]) == text.replace(f"x: {old}", f"x: {new}")
+    assert spliced(text, [(found, [FieldEdit(("spec", "x"), value)])]) == text.replace(f"x: {old}", f"x: {new}")
 
 
 def test_byte_order_marks() -> None:

@@ -234,7 +234,10 @@ class TestPodGroup:
             pod("c", annotations=GROUP, labels=role, nodeSelector={"x": "y"}),
         )
         assert [r.min_available for r in found.roles] == want
-        assert bool(found.notes) == (minimum == 2)
+        assert [note.message for note in found.notes] == [
+            "the pods of role w differ, so its minimum of 2 is not kept for the whole role; "
+            "give them equal specs or roles of different names"
+        ] * (minimum == 2)
 
     def test_pods_that_name_no_role_share_nothing(self) -> None:
         found = gang(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from tests.notices import said
-from workbench.jobs.running import running_pods
+from workbench.jobs.running import Doubts, running_pods
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
 
@@ -32,7 +32,7 @@ def test_pods_without_a_record_get_the_lowest_gpus_after_all_recorded_ones() -> 
     running, free, gaps = running_pods([pod("a", "n0", 2), pod("b", "n0", 2, {"0": ["0", "2"]})], INDEX, [0b11111, 0])
     assert [p.gpu_mask for p in running] == [0b01010, 0b00101]
     assert free[0] == 0b10000
-    assert said(gaps) == ("1 running pods do not say which GPUs they hold: the lowest free ones are taken",)
+    assert said(gaps) == ("1 running pod does not say which GPUs it holds: the lowest free ones are taken",)
 
 
 def test_a_record_that_cannot_be_read_counts_as_none() -> None:
@@ -53,12 +53,21 @@ def test_contradictions_are_named() -> None:
     running, free, gaps = running_pods(pods, INDEX, [0b11, 0b1])
     assert free == [0b10, 0]
     assert running[3].node == -1
-    assert [gap.message.split(" ", 1)[1] for gap in gaps] == [
-        "running pods do not say which GPUs they hold: the lowest free ones are taken",
-        "running pods ask for more GPUs than their node has left",
-        "running pods hold GPUs that their node does not have or that another pod holds",
-        "running pods are on nodes that are not in the input",
-    ]
+    assert said(gaps) == (
+        "1 running pod does not say which GPUs it holds: the lowest free ones are taken",
+        "1 running pod asks for more GPUs than its node has left",
+        "1 running pod holds GPUs that its node does not have or that another pod holds",
+        "1 running pod is on a node that is not in the input",
+    )
+
+
+def test_several_pods_are_named_in_the_plural() -> None:
+    assert said(Doubts(2, 3, 4, 5).gaps()) == (
+        "2 running pods do not say which GPUs they hold: the lowest free ones are taken",
+        "3 running pods ask for more GPUs than their node has left",
+        "4 running pods hold GPUs that their node does not have or that another pod holds",
+        "5 running pods are on nodes that are not in the input",
+    )
 
 
 def test_a_pod_is_in_the_queue_of_its_gang() -> None:

@@ -112,31 +112,35 @@ def test_the_codes_are_kebab_case_each_in_one_group_with_a_meaning() -> None:
         assert list(group) == sorted(group)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_code_is_a_registered_literal(path: Path) -> None:
-    computed = False
-    for given in codes_given(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(given, ast.Constant):
-            assert given.value in CODES, f"line {given.lineno}"
-        else:
-            computed = True
-    assert computed == (str(path.relative_to(PACKAGE)) in COMPUTED)
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """Every module of the package by its path, parsed once for all tests."""
+    return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
-def test_every_registered_code_is_used() -> None:
+def test_a_code_is_a_registered_literal(trees: dict[str, ast.Module]) -> None:
+    computed, unregistered = set(), []
+    for module, tree in trees.items():
+        for given in codes_given(tree):
+            if not isinstance(given, ast.Constant):
+                computed.add(module)
+            elif given.value not in CODES:
+                unregistered.append(f"{module}:{given.lineno}: {given.value}")
+    assert unregistered == []
+    assert sorted(computed) == sorted(COMPUTED)
+
+
+def test_every_registered_code_is_used(trees: dict[str, ast.Module]) -> None:
     used: set[object] = set()
-    for path in MODULES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        given = list(codes_given(tree))
-        used |= {code.value for code in given if isinstance(code, ast.Constant)}
-        if str(path.relative_to(PACKAGE)) in COMPUTED:
+    for module, tree in trees.items():
+        used |= {code.value for code in codes_given(tree) if isinstance(code, ast.Constant)}
+        if module in COMPUTED:
             used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert sorted(CODES.keys() - used) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nobody_reads_a_sentence(path: Path) -> None:
-    assert sentences_read(ast.parse(path.read_text(encoding="utf-8"))) == []
+def test_nobody_reads_a_sentence(trees: dict[str, ast.Module]) -> None:
+    assert [f"{module}:{line}" for module, tree in trees.items() for line in sentences_read(tree)] == []
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,9 @@ PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 KEY_CELLS = {
     "00_tour.ipynb": {
         "topology": "<svg",
+        "network": "<iframe srcdoc=",
+        "graph": "DiGraph",
+        "gang": "topology hard, tier 2",
         "place": "Placement(default/hard-tier-2",
         "explain": "s4",
         "refuse": "Refusal(default/hard-tier-1",
@@ -30,6 +33,7 @@ KEY_CELLS = {
     },
     "01_gpu_subsets.ipynb": {
         "every-k": "48.33",
+        "curve": "tw-lines",
         "document": "15.52",
         "ties": "chosen (0, 1, 2, 3) of ((0, 1, 2, 3), (4, 5, 6, 7))",
         "loader": "MatrixLoader",
@@ -51,6 +55,7 @@ KEY_CELLS = {
         "packing": "41.02",
         "trees": "6 pods, hard, tier 2 volcano-1.13                  pending",
         "summary": "pending",
+        "pictures": "volcano-1.13</text>",
     },
     "03_topologies_from_anywhere.ipynb": {
         "load": "topology.conf      Topology(12 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))",
@@ -59,6 +64,8 @@ KEY_CELLS = {
         "same": "leaf-4 → leaf-4a-group",
         "aside": "storage ports, not nodes: nas-1 (1 port)",
         "recable": "gpu-06",
+        "cut": "(1200, ['core → pod-2'])",
+        "cut-leaf": "(800, ['leaf-1 → pod-1'])",
         "wrong": "only gpu-05 joins leaf-2a/leaf-2b and leaf-3a/leaf-3b",
         "wrong-lint": "LintReport(",
     },

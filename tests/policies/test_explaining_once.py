@@ -57,5 +57,5 @@ def test_a_job_that_waits_for_pods_that_are_ending_is_decided_once(name):
     gangs, recorder = [Gang("d", "j", (Role("w", 2, {"cpu": 1000}),), 2)], Recorder()
     plain = decisions_of(name, gangs, cluster, {})
     assert decisions_of(name, gangs, cluster, {0: recorder}) == plain
-    assert any("pods which are ending" in note for note in recorder.notes)
+    assert any("terminating pods" in note for note in recorder.notes)
     assert recorder.candidates

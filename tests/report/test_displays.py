@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from workbench.evaluate.compare import compare
 from workbench.model.best_gpus import best_gpus
 from workbench.model.display import Displayed
 from workbench.model.explanation import Explanation
+from workbench.model.gang import SubGroup, TopologyConstraint
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal
+from workbench.model.snapshot import Scenario
 from workbench.model.switch_history import Moment, SwitchHistory
 
 TOPOLOGY = document_tree()
@@ -24,6 +27,8 @@ VALUES = {
     "matrix": (dgx_like(), "tw-heatmap"),
     "best gpus": (best_gpus(dgx_like(), 2), "tw-best-gpus"),
     "snapshot": (snapshot_of(TOPOLOGY), "tw-snapshot"),
+    "scenario": (Scenario(snapshot_of(TOPOLOGY), (GANG,)), "tw-scenario"),
+    "gang": (GANG, "tw-gang"),
     "placement": (PLACEMENT, "tw-placement"),
     "refusal": (Refusal(GANG, "p", {}, (Notice("c", "m"),)), "tw-refusal"),
     "explanation": (Explanation(Decision(GANG, PLACEMENT), ()), "tw-explanation"),
@@ -38,6 +43,23 @@ def test_every_value_has_a_display_and_a_view(name: str) -> None:
     assert isinstance(value, Displayed)
     assert mark in (value._repr_html_() or "")
     assert mark in value.view().html
+
+
+def test_a_scenario_lists_its_jobs_and_what_was_refused() -> None:
+    refused = (Notice("refused-by-admission", "no <tasks>", "Job ml/empty"),)
+    shown = Scenario(snapshot_of(TOPOLOGY), (GANG,), refused)._repr_html_() or ""
+    assert GANG.key in shown and "Job ml/empty: no &lt;tasks&gt;" in shown
+    assert "No job waits" in (Scenario(snapshot_of(TOPOLOGY), ())._repr_html_() or "")
+
+
+def test_a_gang_shows_roles_constraint_and_sub_groups() -> None:
+    gang = dataclasses.replace(
+        GANG,
+        constraint=TopologyConstraint("hard", 2),
+        sub_groups=(SubGroup("pp-0", (0,), TopologyConstraint("soft"), 1),),
+    )
+    shown = gang._repr_html_() or ""
+    assert "topology hard, tier 2" in shown and "pp-0" in shown and GANG.roles[0].name in shown
 
 
 def test_a_topology_is_coloured_by_what_is_given() -> None:

@@ -146,6 +146,13 @@ def test_a_placement_shows_its_picture_pods_and_what_was_left_out() -> None:
     assert "2 of 3 pods" in text
 
 
+def test_one_of_a_thing_is_not_told_as_several() -> None:
+    placed = placement_of(gang_of("one", 1), TOPOLOGY, [0], [0b11])
+    assert "1 of 1 pod" in Page(html.placement_html(placed)).text
+    assert "1 of 1 pods" not in Page(html.placement_html(placed)).text
+    assert "Only 1 GPU is free" in Page(html.best_gpus_html(best_gpus(dgx_like(), 4, free=[0]))).text
+
+
 def test_a_long_placement_is_cut_and_counted() -> None:
     placement = placement_of(gang_of("a", 300), TOPOLOGY, [0] * 300)
     assert "and 200 more" in Page(html.placement_html(placement)).text
@@ -178,7 +185,7 @@ def test_an_explanation_shows_domains_nodes_and_the_parts_of_scores() -> None:
     assert "s00" in page.text and "part-0" in page.text and "packing" in page.text
     assert "s0" in page.text and "binpack" in page.text and "12.5" in page.text and "and 101 more" in page.text
     assert "script" not in {tag for tag, _ in page.tags}
-    assert "default/a is placed (by-hand): 1 of 1 pods" in " ".join(page.text.split())
+    assert "default/a is placed (by-hand): 1 of 1 pod first" in " ".join(page.text.split())
 
 
 def test_an_explanation_says_why_a_job_is_pending_in_words() -> None:

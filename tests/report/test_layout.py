@@ -58,12 +58,31 @@ def test_a_soft_break_is_used_where_the_table_is_too_wide() -> None:
     assert [line.split() for line in shown if "a-name" in line or "+gpu" in line] == [[NAME, "c" * 20, "1"], ["+gpu"]]
 
 
-def test_names_that_do_not_fit_beside_each_other_are_broken_and_nothing_is_lost() -> None:
-    shown = lines(fitted(table_of((NAME, NAME, "1")), of_width(40)), 40)
+def test_columns_that_do_not_fit_are_left_out_whole_and_named() -> None:
+    shown = lines(fitted(table_of((NAME, "c" * 12, "12345")), of_width(50)), 50)
+    assert max(map(len, shown)) <= 50
+    assert [line.split() for line in shown if line.strip()][2:] == [[NAME, "c" * 12], ["too", "narrow", "for:", "n"]]
+
+
+def test_a_sentence_is_wrapped_rather_than_left_out() -> None:
+    shown = lines(fitted(table_of((NAME, WORDS, "12345")), of_width(43)), 43)
+    text = " ".join(" ".join(shown).split())
+    assert NAME in text and "wherever" in text and "12345" not in text and text.endswith("too narrow for: n")
+
+
+def test_a_column_that_may_not_be_wrapped_stays() -> None:
+    table = table_of((NAME, "c" * 12, "12345"))
+    table.columns[2].no_wrap = True
+    text = " ".join(lines(fitted(table, of_width(45)), 45))
+    assert NAME in text and "12345" in text and "c" * 12 not in text
+
+
+def test_two_columns_that_do_not_fit_are_broken_and_nothing_is_lost() -> None:
+    table = new_table("name", "what")
+    text_row(table, NAME, NAME)
+    shown = lines(fitted(table, of_width(40)), 40)
     assert max(map(len, shown)) <= 40
-    assert sorted(c for line in shown for c in line if c.isalnum()) == sorted(
-        "namewhatn" + (NAME * 2).replace("-", "") + "1"
-    )
+    assert sorted(c for line in shown for c in line if c.isalnum()) == sorted("namewhat" + (NAME * 2).replace("-", ""))
 
 
 def test_a_row_in_one_line_keeps_its_styles() -> None:

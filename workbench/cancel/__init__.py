@@ -1,4 +1,4 @@
-"""Cancellation of long work: somebody cancels a token, and the work looks at the token between its steps."""
+"""Cancellation of long work: one thread cancels a token, and the work checks the token between its steps."""
 
 from __future__ import annotations
 

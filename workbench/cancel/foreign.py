@@ -1,9 +1,9 @@
 """Cancellation of a user's function, which never calls `check` and may loop for ever.
 
-Nothing but an exception sent from outside ends such a loop, and such an exception may land anywhere: inside a lock that
-the whole process needs, for one. So the function gets a thread of its own, which does nothing else, and the exception
-is sent only while the innermost frame of that thread is the user's own code, never inside a library or this package.
-The thread that waits here sends it; it gets none itself.
+Only an exception sent from another thread ends such a loop, and it may strike anywhere, for example inside a lock that
+the whole process needs. So the function gets a thread of its own, which does nothing else, and the exception is sent
+only while the innermost frame of that thread is the user's own code, never inside a library or this package. The thread
+that called `call_foreign` waits, and sends the exception; no exception is ever sent to that thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LIBRARIES = (*(f"{folder}{os.sep}" for folder in (*_FOLDERS, Path(__file__).par
 
 
 class _Stop(Cancelled, SystemExit):
-    """Exception that is sent into the user's function; a SystemExit, so that its thread ends without a message."""
+    """Exception that stops the thread of a user's function; a SystemExit, so that the thread ends without a message."""
 
 
 def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
@@ -88,10 +88,10 @@ def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
 
 
 def _stop(thread: int, frames: list[FrameType], own_file: str) -> bool:
-    """Send the exception if the function is at a safe place; False if its thread has ended.
+    """Send `_Stop` to a thread if it is at a safe place (see the module); False if the thread has ended.
 
-    The caller has just waited, so this thread has the interpreter for some milliseconds: nothing runs between the look
-    at the frame and the sending.
+    The calling thread has just waited, so it owns the interpreter for some milliseconds: no other code runs between
+    looking at the frame and sending the exception.
     """
     if not frames:
         return True

@@ -18,7 +18,7 @@ _FATE, _CANCELLED, _FINISHED = "fate", "cancelled", "finished"
 
 
 class Cancelled(BaseException):
-    """Raised by `check` in cancelled work; no Exception, so that a policy that catches every one lets it pass."""
+    """Raised by `check` in cancelled work; no subclass of Exception, so that ``except Exception`` does not catch it."""
 
 
 class Token:
@@ -27,7 +27,7 @@ class Token:
     Parameters
     ----------
     tick : callable, optional
-        Called at every `check` of the work, in its thread; for telling how far it is.
+        Called at every `check`, in the thread of the work; for reporting progress.
     """
 
     def __init__(self, tick: Callable[[], None] | None = None) -> None:
@@ -40,7 +40,7 @@ class Token:
         return self._fate.get(_FATE) is _CANCELLED
 
     def cancel(self) -> bool:
-        """Ask the work to stop; False when it has finished before."""
+        """Ask the work to stop; return False if the work has already finished."""
         return self._fate.setdefault(_FATE, _CANCELLED) is _CANCELLED
 
     def finish(self) -> None:
@@ -49,7 +49,7 @@ class Token:
         Raises
         ------
         Cancelled
-            It was cancelled before, and its result must not be used.
+            The work was cancelled before it finished, and its result must not be used.
         """
         if self._fate.setdefault(_FATE, _FINISHED) is not _FINISHED:
             raise Cancelled

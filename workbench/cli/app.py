@@ -25,8 +25,8 @@ Exit status: 0 all placed or valid, 1 something pending, refused or found, 2 bad
 Examples:
 
 \b
-  workbench compare -f datasets/demo --policies allocate,binpack,volcano-1.13+gpu-bottleneck
-  workbench place -f cluster.yaml -f job.yaml --policy volcano --explain
+  workbench compare datasets/demo --policies allocate,binpack,volcano-1.13+gpu-bottleneck
+  workbench place cluster.yaml job.yaml --policy volcano --explain
   workbench gpus matrix.txt -k 4
 """
 

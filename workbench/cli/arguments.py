@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 _RESERVED = ("spec", "gpu")
 
 __all__ = [
+    "given_paths",
     "gpu_list",
     "key_values",
     "load_scenario",
     "policies_with",
+    "policy_names",
     "policy_with",
     "standard_input",
     "tell_gaps",
@@ -56,6 +58,21 @@ def key_values(
             raise InputError("not a parameter", source=option, got=repr(text))
         pairs[key.strip()] = value.strip()
     return pairs
+
+
+def policy_names(texts: Sequence[str]) -> list[str]:
+    """The names in the values of ``--policies``, separated by commas, in their order.
+
+    Raises
+    ------
+    InputError
+        A name that stands twice: its second row would say nothing new.
+    """
+    names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InputError("a policy stands twice", source="--policies", got=repr(twice), expected="each policy once")
+    return names
 
 
 def policy_with(spec: str, given: Sequence[str]) -> Policy:
@@ -98,7 +115,7 @@ def _read(policy: Policy, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def gpu_list(option: str, text: str | None) -> list[int] | None:
-    """``0,1,4-7`` as numbers; None for None, an empty list for an empty text."""
+    """Parse a list of GPUs such as ``0,1,4-7``; None for None, an empty list for an empty text."""
     if text is None:
         return None
     numbers: list[int] = []
@@ -114,6 +131,20 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
             raise InputError("not a list of GPUs", source=option, got=repr(part), expected="at most 1,024 GPUs")
         numbers.extend(range(low, high + 1))
     return numbers
+
+
+def given_paths(paths: Sequence[str], files: Sequence[str]) -> list[str]:
+    """The inputs of a command: its arguments, then those of ``-f``.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    both = [*paths, *files]
+    if not both:
+        raise InputError("no input given", source="PATH", expected="files, folders or -")
+    return both
 
 
 def standard_input(files: Sequence[str]) -> bytes | None:
@@ -153,8 +184,6 @@ def load_scenario(
     """
     from workbench.formats.load import load
 
-    if not files:
-        raise InputError("no input given", source="-f", expected="a file, a folder or -")
     stdin = standard_input(files)
     given = key_values("--matrix", matrices, "PATTERN=FILE")
     for pattern, path in given.items():
@@ -173,21 +202,21 @@ def load_scenario(
 
 
 def tell_ignored(scenario: Scenario) -> None:
-    """Tell the kinds that are not read, with counts, and the objects that admission refuses, with its text."""
+    """Write to stderr counts of kinds that are not read, and each object that admission refuses, with the reason."""
     tell_kinds(scenario.ignored)
     for refused in scenario.refused:
         tell(f"refused: {refused.subject}: {refused}")
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:
-    """Tell the kinds that are not read, with counts."""
+    """Write the kinds that are not read, with counts, to stderr."""
     if ignored:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(ignored.items()))
         tell(f"ignored: {kinds}")
 
 
 def tell_gaps(scenario: Scenario) -> None:
-    """Tell what the input lacks, or contains twice with different values, and the values assumed."""
+    """Write to stderr what the input lacks or contradicts, and the values assumed instead."""
     tell_notes(scenario.snapshot.gaps)
 
 

@@ -6,22 +6,26 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import load_scenario, policies_with, tell_gaps
+from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps
 from workbench.cli.option_values import one_of
-from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, Out, ShowOutput
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
+from workbench.cli.options import AnyScheduler, CompareOutput, Files, From, GpusPerNode, Matrices, Out, Paths
+from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError
+from workbench.evaluate.usual_policies import USUAL_POLICIES
 
 __all__ = ["compare"]
 
+_USUAL = list(USUAL_POLICIES)
+
 
 def compare(
-    file: Files,
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
     policies: Annotated[
         list[str],
         typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
-    ],
+    ] = _USUAL,
     set_: Annotated[
         list[str],
         typer.Option(
@@ -30,11 +34,17 @@ def compare(
             help="Parameter, for every policy that has it; config=FILE for a volcano-scheduler.conf. Repeatable.",
         ),
     ] = [],  # noqa: B006
-    matrix: Matrices = [],  # noqa: B006 - typer reads the default, nobody changes it
+    matrix: Matrices = [],  # noqa: B006
     from_: From = None,
     any_scheduler: AnyScheduler = False,
     gpus_per_node: GpusPerNode = None,
-    output: Annotated[ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result.")] = ShowOutput.table,
+    output: Annotated[
+        CompareOutput, one_of(CompareOutput, "-o", "--output", help="Form of the result.")
+    ] = CompareOutput.table,
+    by_job: Annotated[
+        bool,
+        typer.Option("--by-job", help="Show the jobs that the policies place differently, and the pods that move."),
+    ] = False,
     out: Out = None,
 ) -> None:
     """Place the same jobs by several policies and compare the results.
@@ -44,29 +54,45 @@ def compare(
     Examples:
 
     \b
-      workbench compare -f datasets/demo --policies allocate,binpack,volcano-1.13
-      workbench compare -f datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
-      workbench compare -f datasets/demo --policies allocate,volcano-1.13 --set config=volcano-scheduler.conf
+      workbench compare datasets/demo
+      workbench compare datasets/demo --policies volcano-1.13,volcano-1.15 --by-job
+      workbench compare datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
+      workbench compare datasets/demo --policies allocate,volcano-1.13 --set config=volcano-scheduler.conf
     """
     from workbench.evaluate.compare import compare as run
+    from workbench.evaluate.differences import differences
 
-    names = [name.strip() for text in policies for name in text.split(",") if name.strip()]
+    names = policy_names(policies)
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
-    scenario = load_scenario(file, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
+    scenario = load_scenario(inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
     with progress_bar("comparing") as step:
         comparison = run(scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs)
-    if output is not ShowOutput.html:  # the page shows them itself
+    if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
-    if output is ShowOutput.table:
-        from workbench.report.tables import comparison_tables
+    if output is CompareOutput.table:
+        from workbench.report.tables import comparison_tables, difference_tables
 
-        print_tables(*comparison_tables(comparison))
-    elif output is ShowOutput.json:
-        emit(to_json(comparison.to_dict()), out)
+        print_tables(*(difference_tables if by_job else comparison_tables)(comparison))
+    elif output is CompareOutput.json:
+        record = comparison.to_dict()
+        if by_job:
+            compared = tuple(row.policy for row in comparison.rows)
+            record["differences"] = [one.to_dict(compared) for one in differences(comparison)]
+        emit(to_json(record), out)
+    elif output is CompareOutput.csv:
+        from workbench.report.csv_text import csv_text
+
+        emit(csv_text(comparison.to_dataframe()), out)
+    elif output in (CompareOutput.svg, CompareOutput.png):
+        from workbench.report.side_by_side import comparison_svg
+
+        write = emit if output is CompareOutput.svg else emit_png
+        write(comparison_svg(comparison), out)
     else:
         from workbench.report.html import report_html
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import load_scenario, tell_gaps
-from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out
+from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
+from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out, Paths
 from workbench.cli.output import check_out, emit, print_tables, tell
 from workbench.errors import InputError
 from workbench.model.counted import counted
@@ -16,7 +16,8 @@ __all__ = ["convert"]
 
 
 def convert(
-    file: Files = [],  # noqa: B006 - typer reads the default, nobody changes it
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = "",
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
@@ -31,12 +32,12 @@ def convert(
 
     \b
       workbench topology convert
-      workbench topology convert -f topology.conf --to hypernodes --out hypernodes.yaml
-      workbench topology convert -f cluster.yaml --to slurm
+      workbench topology convert topology.conf --to hypernodes --out hypernodes.yaml
+      workbench topology convert cluster.yaml --to slurm
     """
     from workbench.formats.fabric.registry import FORMATS, get_format, writable_formats
 
-    if not file and not to:
+    if not paths and not file and not to:
         from workbench.report.tables import format_tables
 
         rows = [(f.name, bool(f.read or f.derive), f.write is not None, f.title) for f in FORMATS]
@@ -49,8 +50,9 @@ def convert(
         raise InputError(
             "the format is only read", source="--to", got=target.name, expected=", ".join(writable_formats())
         )
+    inputs = given_paths(paths, file)
     check_out(out)
-    scenario = load_scenario(file, matrix, from_, gpus_per_node=gpus_per_node)
+    scenario = load_scenario(inputs, matrix, from_, gpus_per_node=gpus_per_node)
     written = target.write(scenario.snapshot)
     emit(written.text, out)
     tell_gaps(scenario)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import standard_input, tell_kinds, tell_notes
+from workbench.cli.arguments import given_paths, standard_input, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Files, From, Out
+from workbench.cli.options import Files, From, Out, Paths
 from workbench.cli.output import check_out, emit, print_tables, tell_lines, to_json
 from workbench.errors import InputError
 
@@ -29,7 +29,8 @@ class LintOutput(StrEnum):
 
 
 def lint(
-    file: Files = [],  # noqa: B006 - typer reads the default, nobody changes it
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
     from_: From = None,
     output: Annotated[LintOutput, one_of(LintOutput, "-o", "--output", help="Form of the result.")] = LintOutput.table,
     out: Out = None,
@@ -48,9 +49,9 @@ def lint(
     Examples:
 
     \b
-      workbench topology lint -f hypernodes.yaml
-      workbench topology lint -f cluster/ --ignore unequal-leaves -o sarif --out lint.sarif
-      workbench topology lint -f hypernodes.yaml --fix
+      workbench topology lint hypernodes.yaml
+      workbench topology lint cluster/ --ignore unequal-leaves -o sarif --out lint.sarif
+      workbench topology lint hypernodes.yaml --fix
     """
     from workbench.topology.lint import choose_rules
 
@@ -67,18 +68,17 @@ def lint(
             emit(to_json([_rule(rule) for rule in chosen]), out)
             return
         raise InputError("the rules are listed as a table or as JSON", source="--list-rules", got=f"-o {output.value}")
-    if not file:
-        raise InputError("no input given", source="-f", expected="a file, a folder or -")
     from workbench.formats.lint_files import fix_files, lint_files
 
+    inputs = given_paths(paths, file)
     if fix:
-        fixed = fix_files(file, only, without, from_)
+        fixed = fix_files(inputs, only, without, from_)
         show = emit if output is LintOutput.table else tell_lines
         for change in fixed.changes:
             show(change.diff)
         linted = fixed.left
     else:
-        linted = lint_files(file, standard_input(file), only, without, from_)
+        linted = lint_files(inputs, standard_input(inputs), only, without, from_)
     tell_kinds(linted.ignored)
     tell_notes(linted.notes)
     _show(linted, output, out)

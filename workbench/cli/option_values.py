@@ -28,7 +28,7 @@ def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, he
     Parameters
     ----------
     *names : str
-        Of the option; the first one is named in errors.
+        Names of the option; the first one is used in errors.
     least, most : int
         Smallest and largest number allowed; without `most` there is no largest.
     metavar, help : str

@@ -12,13 +12,16 @@ from workbench.cli.option_values import whole
 
 __all__ = [
     "AnyScheduler",
+    "CompareOutput",
     "Files",
     "From",
     "GpusPerNode",
     "Matrices",
     "ObjectOutput",
     "Out",
+    "Paths",
     "PlaceOutput",
+    "ReviewOutput",
     "ShowOutput",
     "TableOutput",
 ]
@@ -37,6 +40,15 @@ class PlaceOutput(StrEnum):
     table = "table"
     json = "json"
     yaml = "yaml"
+    csv = "csv"
+
+
+class ReviewOutput(StrEnum):
+    """Output formats of `validate`."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
 
 
 class ObjectOutput(StrEnum):
@@ -44,6 +56,17 @@ class ObjectOutput(StrEnum):
 
     yaml = "yaml"
     json = "json"
+
+
+class CompareOutput(StrEnum):
+    """Output formats of `compare`."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    svg = "svg"
+    png = "png"
+    html = "html"
 
 
 class ShowOutput(StrEnum):
@@ -60,7 +83,15 @@ Files = Annotated[
         "-f",
         "--file",
         metavar="PATH",
-        help="File, folder or - for stdin: Kubernetes manifests, or a fabric in another format. Repeatable.",
+        help="Another PATH. Repeatable.",
+    ),
+]
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH",
+        help="Files, folders or - for stdin: Kubernetes manifests, or a fabric in another format.",
+        show_default=False,
     ),
 ]
 AnyScheduler = Annotated[

@@ -1,11 +1,12 @@
 """Output of results: stdout or a whole file, tables by rich, messages and progress on stderr.
 
-Nothing else in the package writes to stdout or stderr: here names from files lose what a terminal would obey.
+Nothing else in the package writes to stdout or stderr: this room escapes control characters in names from files.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ __all__ = [
     "check_out",
     "confirm",
     "emit",
+    "emit_png",
     "print_tables",
     "progress_bar",
     "readers_may_leave",
@@ -39,7 +41,7 @@ _UNWRAPPED = 1_000_000
 
 @contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """Inside the block, output to a pipe without a reader is dropped quietly, and the command goes on.
+    """Context manager in which output to a pipe without a reader is dropped, and the command goes on.
 
     The exit status is then the command's own. A status for the closed pipe would be random: whether the reader is gone
     before the last write is a race that short output wins and long output loses. Python, click and rich each end the
@@ -57,7 +59,7 @@ def readers_may_leave() -> Iterator[None]:
 
 
 def check_out(out: Path | None, output: str = "") -> None:
-    """Check ``--out`` before any work: InputError for a table, which no file can hold, or for an unwritable file."""
+    """Check a file to be written before any work: InputError for a table, which no file can hold, or if unwritable."""
     if out is None:
         return
     if output == "table":
@@ -84,6 +86,30 @@ def emit(text: str, out: Path | None = None) -> None:
     from workbench.formats.whole_file import write_whole
 
     write_whole(out, text)
+
+
+def emit_png(svg: str, out: Path | None) -> None:
+    """Write a drawing as a PNG image to a file, or to stdout where that is no terminal.
+
+    Raises
+    ------
+    InputError
+        Stdout is a terminal, or the file cannot be written.
+    """
+    from workbench.report.raster import has_font, to_png
+
+    if out is None and sys.stdout.isatty():
+        raise InputError("an image is nothing for a terminal", source="-o png", expected="--out FILE, or a pipe")
+    image = to_png(svg)
+    if not has_font():
+        tell("note: no font was found on this machine: the picture has no letters")
+    if out is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(image)
+        return
+    from workbench.formats.whole_file import write_whole
+
+    write_whole(out, image)
 
 
 def tell(message: str) -> None:
@@ -129,6 +155,11 @@ def to_yaml(value: Any) -> str:
     return to_yaml_value(json.loads(to_json(value)))
 
 
+def colourless() -> bool:
+    """Whether the user wants no escape codes: the variable NO_COLOR is set (https://no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
 def print_tables(*parts: Any) -> None:
     """Write tables, trees and texts to stdout.
 
@@ -143,7 +174,7 @@ def print_tables(*parts: Any) -> None:
     from workbench.report.layout import fitted, one_line
 
     class Harmless:
-        """A part of the output without control characters of its own; those of rich's colours are added later."""
+        """Wrapper of a part of the output that removes its control characters; rich adds those of colours later."""
 
         def __init__(self, part: Any) -> None:
             self.part = part
@@ -153,7 +184,9 @@ def print_tables(*parts: Any) -> None:
                 yield segment if segment.control else segment._replace(text=without_controls(segment.text))
 
     terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else _UNWRAPPED, highlight=False)
+    console = Console(
+        width=None if terminal else _UNWRAPPED, highlight=False, color_system=None if colourless() else "auto"
+    )
     for given in parts:
         part = Text(given) if isinstance(given, str) else given
         if terminal:
@@ -172,7 +205,7 @@ def print_tables(*parts: Any) -> None:
 @contextmanager
 def progress_bar(verb: str) -> Iterator[Callable[[int, int, str], None] | None]:
     """Show a progress bar on stderr during long work; None if stderr is no terminal."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or colourless():  # a bar moves the cursor by escape codes
         yield None
         return
     from rich.console import Console

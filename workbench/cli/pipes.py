@@ -10,7 +10,7 @@ __all__ = ["forgiving"]
 
 
 def forgiving(stream: TextIO) -> TextIO:
-    """Make a stream over the descriptor of `stream` whose writes do not fail when the reader has left.
+    """Make a stream over the descriptor of `stream` whose writes do not fail after the reader has closed the pipe.
 
     Terminals, and streams that are not those of the process, such as a notebook's, are returned as they are.
     """

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import load_scenario, policy_with, tell_gaps
+from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps
 from workbench.cli.option_values import one_of
-from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, PlaceOutput
-from workbench.cli.output import emit, print_tables, to_json, to_yaml
+from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, Out, Paths, PlaceOutput
+from workbench.cli.output import check_out, emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
 from workbench.model.notice import texts_of
 
 if TYPE_CHECKING:
+    from workbench.evaluate.switch_changes import SwitchChange
     from workbench.model.explanation import Explanation
-    from workbench.model.snapshot import Scenario
+    from workbench.model.placement import Decision
+    from workbench.model.snapshot import ClusterSnapshot, Scenario
 
 __all__ = ["place", "require_jobs"]
 
 
 def place(
-    file: Files,
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
     policy: Annotated[
         str, typer.Option("--policy", metavar="NODE[+GPU]", help="Policy; see 'workbench policies'.")
     ] = "volcano",
@@ -40,7 +45,14 @@ def place(
     output: Annotated[
         PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")
     ] = PlaceOutput.table,
+    out: Out = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False,
+    tor_share: Annotated[
+        Path | None,
+        typer.Option(
+            "--tor-share", metavar="FILE", help="Write the ConfigMap tor-share-cm: the switches after the session."
+        ),
+    ] = None,
 ) -> None:
     """Place the jobs of the input by one policy.
 
@@ -49,38 +61,82 @@ def place(
     Examples:
 
     \b
-      workbench place -f cluster.yaml -f job.yaml
-      workbench place -f datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
-      workbench place -f datasets/demo --policy random --set seed=7 --explain
-      workbench place -f datasets/demo --set config=volcano-scheduler.conf
+      workbench place cluster.yaml job.yaml
+      kubectl get nodes,pods,podgroups,hypernodes -A -o json | workbench place - job.yaml
+      workbench place datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
+      workbench place datasets/demo --policy random --set seed=7 --explain
+      workbench place datasets/demo --set config=volcano-scheduler.conf
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.evaluate.records import session_record
+    from workbench.evaluate.whatif.remedies import advise_session
     from workbench.model.explanation import Recorder
 
+    inputs = given_paths(paths, file)
+    check_out(out, output)
+    check_out(tor_share)
+    if explain and output is PlaceOutput.csv:
+        raise InputError("a table of pods has no room for it", source="--explain", got="-o csv", expected="-o json")
     chosen = policy_with(policy, set_)
-    scenario = load_scenario(file, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
+    scenario = load_scenario(inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
     recorders = {i: Recorder() for i in range(len(scenario.gangs))} if explain else {}
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
     metrics = measure_run(decisions, scenario.snapshot)
+    switches = _switches(scenario.snapshot, decisions, tor_share)
+    advice = advise_session(chosen, decisions, scenario.snapshot)
     tell_gaps(scenario)
     explanations = [recorder.explanation(decisions[i]) for i, recorder in recorders.items()]
     if output is PlaceOutput.table:
         from workbench.report import tables
 
-        print_tables(*tables.session_tables(chosen.name, decisions, metrics))
+        print_tables(*tables.session_tables(chosen.name, decisions, metrics, switches, advice))
         for explanation in explanations:
             print_tables(*tables.explanation_tables(explanation))
+    elif output is PlaceOutput.csv:
+        from workbench.evaluate.pod_frame import pod_frame
+        from workbench.report.csv_text import csv_text
+
+        emit(csv_text(pod_frame(decisions)), out)
     else:
-        record: dict[str, Any] = session_record(chosen.name, chosen.parameters, decisions, metrics)
+        record: dict[str, Any] = session_record(chosen.name, chosen.parameters, decisions, metrics, advice)
         record["refused"] = [refused.to_dict() for refused in scenario.refused]
         record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
+        if switches:
+            record["switches"] = [switch.to_dict() for switch in switches]
         if explain:
             record["explanations"] = [_explanation_record(explanation) for explanation in explanations]
-        emit(to_json(record) if output is PlaceOutput.json else to_yaml(record))
+        emit(to_json(record) if output is PlaceOutput.json else to_yaml(record), out)
     if scenario.refused or not all(decision.placed for decision in decisions):
         raise typer.Exit(1)
+
+
+def _switches(
+    snapshot: ClusterSnapshot, decisions: Sequence[Decision], tor_share: Path | None
+) -> tuple[SwitchChange, ...]:
+    """State of each switch before and after, where switches are worth looking at; ``--tor-share`` writes the latter.
+
+    Raises
+    ------
+    InputError
+        ``--tor-share`` without switches.
+    """
+    from workbench.evaluate.switch_changes import after_session, switch_changes
+    from workbench.evaluate.switch_sharing import switches_matter
+
+    if tor_share is None and not switches_matter(decisions, snapshot):
+        return ()
+    after = after_session(snapshot, decisions)
+    found = switch_changes(snapshot, after)
+    if tor_share is not None:
+        from workbench.formats.fabric.tor_tables import share_config_map
+
+        if not found:
+            raise InputError(
+                "the cluster has no switches", source="--tor-share", expected="basic-tor-node-cm or tier-1 HyperNodes"
+            )
+        emit(share_config_map(after), tor_share)
+    return found
 
 
 def require_jobs(scenario: Scenario) -> None:

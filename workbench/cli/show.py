@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import load_scenario, tell_gaps
+from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
 from workbench.cli.option_values import one_of, whole
-from workbench.cli.options import Files, From, GpusPerNode, Out
-from workbench.cli.output import check_out, emit, print_tables, to_json
+from workbench.cli.options import Files, From, GpusPerNode, Out, Paths
+from workbench.cli.output import check_out, emit, emit_png, print_tables, to_json
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ class DrawOutput(StrEnum):
     table = "table"
     json = "json"
     svg = "svg"
+    png = "png"
     html = "html"
 
 
 def show(
-    file: Files,
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
     depth: Annotated[
@@ -49,15 +51,16 @@ def show(
     Examples:
 
     \b
-      workbench topology show -f datasets/three-level-tree
-      workbench topology show -f fabric.out --depth 1 --unfold leaf-07
-      workbench topology show -f topology.conf -o svg --out fabric.svg
+      workbench topology show datasets/three-level-tree
+      workbench topology show fabric.out --depth 1 --unfold leaf-07
+      workbench topology show topology.conf -o svg --out fabric.svg
     """
+    inputs = given_paths(paths, file)
     check_out(out, output)
     if output is not DrawOutput.table and (unfold or depth is not None):
         source = "--unfold" if unfold else "--depth"
         raise InputError("only for the tree", source=source, got=f"-o {output.value}", expected="-o table")
-    scenario = load_scenario(file, format=from_, gpus_per_node=gpus_per_node)
+    scenario = load_scenario(inputs, format=from_, gpus_per_node=gpus_per_node)
     snapshot = scenario.snapshot
     if output is DrawOutput.table:
         from workbench.report.tree_text import topology_tree
@@ -65,10 +68,11 @@ def show(
         print_tables(*topology_tree(snapshot.topology, depth, unfold))
     elif output is DrawOutput.json:
         emit(to_json(_record(snapshot.topology)), out)
-    elif output is DrawOutput.svg:
+    elif output in (DrawOutput.svg, DrawOutput.png):
         from workbench.report.html import topology_svg
 
-        emit(topology_svg(snapshot), out)
+        write = emit if output is DrawOutput.svg else emit_png
+        write(topology_svg(snapshot), out)
     else:
         from workbench.report.html import topology_page
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import standard_input
+from workbench.cli.arguments import given_paths, standard_input
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Files, From, PlaceOutput
+from workbench.cli.options import Files, From, Paths, ReviewOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
@@ -17,15 +17,16 @@ __all__ = ["validate"]
 
 
 def validate(
-    file: Files,
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
     from_: From = None,
     release: Annotated[
         Release | None,
         one_of(Release, "--release", help="Release of Volcano; without it the newest, and mxnet is accepted."),
     ] = None,
     output: Annotated[
-        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")
-    ] = PlaceOutput.table,
+        ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
+    ] = ReviewOutput.table,
 ) -> None:
     """Say what a cluster would make of new HyperNodes, PodGroups, Queues and Volcano Jobs: accept, fill in or refuse.
 
@@ -37,21 +38,20 @@ def validate(
 
     Examples:
 
-      workbench validate -f datasets/three-level-tree
+      workbench validate datasets/three-level-tree
 
-      workbench validate -f job.yaml --release 1.13 -o json
+      workbench validate job.yaml --release 1.13 -o json
 
-      workbench validate -f job.yaml -o yaml
+      workbench validate job.yaml -o yaml
     """
     from workbench.formats.fabric.intake import FabricIntake
     from workbench.formats.manifests import read_manifests
     from workbench.formats.review import review_manifests
     from workbench.objects.admission import REVIEWED_KINDS
 
-    if not file:
-        raise InputError("no input given", source="-f", expected="a file, a folder or -")
+    inputs = given_paths(paths, file)
     intake = FabricIntake.of(from_)
-    manifests = read_manifests(file, standard_input(file), intake.claim)
+    manifests = read_manifests(inputs, standard_input(inputs), intake.claim)
     review = review_manifests(manifests, release or Release.NEWEST, own_plugins=release is None)
     unread = [f"{kind} ({count})" for kind, count in review.not_reviewed.items()]
     unread += [f"{source} (a fabric, {name})" for source, name in zip(intake.sources, intake.formats, strict=True)]
@@ -61,11 +61,11 @@ def validate(
     if not review.objects:
         raise InputError(
             "nothing to review",
-            source=", ".join(map(str, file)),
+            source=", ".join(inputs),
             got=kinds or "no object",
             expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted(REVIEWED_KINDS)),
         )
-    if output is PlaceOutput.json:
+    if output is ReviewOutput.json:
         objects = [
             {
                 "kind": one.kind,
@@ -82,7 +82,7 @@ def validate(
             for one in review.objects
         ]
         emit(to_json({"release": review.release.value, "refused": review.refused, "objects": objects}))
-    elif output is PlaceOutput.yaml:
+    elif output is ReviewOutput.yaml:
         from workbench.formats.write_manifests import to_yaml
 
         for one in review.objects:

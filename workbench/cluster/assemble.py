@@ -90,7 +90,7 @@ def join(
     source: str,
     taken_at: str,
 ) -> ClusterSnapshot:
-    """Make a snapshot of the node table, the workload, the running pods and the rest of a cluster's parts.
+    """Combine the node table, the workload, the running pods and further parts of a cluster into a snapshot.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class NodeTable(Value):
     Attributes
     ----------
     nodes : dict of str to Node
-        By name, in the order of the input, with the GPUs that were assumed.
+        Nodes by name, in the order of the input; a node without resources has the assumed GPUs.
     ordered : list of Node
     index : dict of str to int
         Node index by name.
@@ -99,7 +99,7 @@ def read_nodes(
     gpus_per_node : int
         As in `workbench.cluster.assemble.assemble`.
     topology : Topology, optional
-        That of this cluster, where it is known already.
+        The topology of this cluster if it is already built; None: it is built.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def with_nodes(
     table : NodeTable
         The table before the change.
     cluster : ClusterObjects
-        The cluster now: the same but for these Nodes.
+        The cluster now; it differs only in these Nodes.
     changed : collection of str
         Names of Nodes that were there before and are there now.
     matrices, gpus_per_node
@@ -274,7 +274,7 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
 
 
 def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice]) -> dict[str, Node]:
-    """Nodes with assumed GPUs, cores and memory of a usual machine, for nodes without resources, as drawn ones are."""
+    """The nodes, each without resources with `gpus` GPUs and the cores and memory of a usual machine."""
     silent = [name for name, node in nodes.items() if not node.allocatable]
     offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
     if silent:

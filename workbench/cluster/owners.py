@@ -1,4 +1,4 @@
-"""Pods grouped by the key of their gang, kept up to date while pods and their owners come and go."""
+"""Pods and their owners grouped into units by the key of their gang, updated as objects change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["Owners", "Unit"]
 
 @dataclass
 class Unit:
-    """The Job, the Deployment and the lone pods with one key, and all their pods, which are read together.
+    """All objects whose gang has one key (``namespace/name``); the gangs of a unit are made together.
+
+    These are the Job, the Deployment, the PodGroups and the lone pods with the key, and all their pods.
 
     Attributes
     ----------
@@ -30,14 +32,14 @@ class Unit:
 
 
 class Owners:
-    """Units by key (``namespace/name``).
+    """The units of a cluster by key, updated as objects change; a unit holds all objects whose gang has one key.
 
-    The key of a unit is the key of its gang, so that whatever is looked up by a gang's key stays inside one unit.
+    The key of a unit is the key of its gang, so that every look-up by a gang's key stays inside one unit.
 
     Parameters
     ----------
     cluster : ClusterObjects
-        The objects; their owner changes them and then calls `update`.
+        The objects; the caller changes them and then calls `update`.
     """
 
     def __init__(self, cluster: ClusterObjects) -> None:
@@ -55,7 +57,7 @@ class Owners:
         self._existing: dict[str, tuple[bool, bool]] = {}
 
     def update(self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str]) -> set[str]:
-        """Follow changes of the cluster.
+        """Update the units after objects of the cluster changed.
 
         Parameters
         ----------
@@ -65,7 +67,7 @@ class Owners:
         Returns
         -------
         set of str
-            Keys of the units to be read again; one without any object is in `units` no more.
+            Keys of the units whose gangs must be made again; a unit without objects has been removed.
         """
         changed = set(others)
         moving, moving_groups = dict.fromkeys(pods), dict.fromkeys(groups)

@@ -28,7 +28,7 @@ _Place = tuple[bytes, bytes]
 
 @dataclass
 class _OnNode:
-    """The pods on one node, known or not, with the values derived from them."""
+    """The pods on one node, which may be missing from the cluster, and the values derived from these pods."""
 
     pods: dict[_Place, tuple[Pod, str]] = field(default_factory=dict)
     used: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -44,9 +44,9 @@ class PodsOnNodes:
     used : ndarray of shape (n, r), int64
     gpu_free : ndarray of shape (n, w), uint64
     running : tuple of RunningPod
-        As in `ClusterSnapshot`; replaced where they differ, never changed.
+        As in `ClusterSnapshot`; a change replaces the object and never modifies it.
     holding : tuple of (Pod, str)
-        As in `Workload`; likewise.
+        As in `Workload`; a change replaces the tuple.
     doubts : Doubts
         The sum over all nodes.
     """
@@ -72,7 +72,7 @@ class PodsOnNodes:
         queues: Mapping[str, str],
         labels: Mapping[str, JobLabels],
     ) -> None:
-        """Follow changes of pods and nodes.
+        """Update the values after pods or nodes changed.
 
         Parameters
         ----------
@@ -131,9 +131,9 @@ class PodsOnNodes:
         return touched
 
     def _renumber(self, old: NodeTable | None, new: NodeTable) -> set[str]:
-        """Give pods the new index of their node.
+        """Give pods the new index of their node after nodes were renumbered.
 
-        Return the names of nodes that must be recomputed for further differences.
+        Return the names of the nodes that must be recomputed because more than their index changed.
         """
         if old is None or old.columns != new.columns:
             return set(self._nodes)

@@ -25,7 +25,7 @@ __all__ = ["ClusterState"]
 
 
 class ClusterState(Working):
-    """The objects of a cluster, followed change by change.
+    """The objects of a cluster that changes, with its present snapshot and gangs.
 
     After every change `snapshot` and `workload` equal what `workbench.cluster.assemble.assemble` makes of `objects`:
     order, indices and gaps included. Snapshots share the arrays that did not change and are never changed themselves.
@@ -40,7 +40,7 @@ class ClusterState(Working):
     Attributes
     ----------
     objects : ClusterObjects
-        To be read only. An object keeps its place among those of its kind while it is modified.
+        The present objects; do not change them. A modified object keeps its position among those of its kind.
 
     Notes
     -----
@@ -94,7 +94,8 @@ class ClusterState(Working):
         Parameters
         ----------
         changes : iterable of ObjectChange
-            In their order. To delete what is not there, or to add what is there already, is no change.
+            Changes in their order. Deleting a missing object, or adding an object that already exists in that state,
+            changes nothing.
         taken_at : str
             As in `ClusterSnapshot`.
 
@@ -107,7 +108,7 @@ class ClusterState(Working):
         ------
         InputError
             As `assemble` of the changed objects: a matrix whose size is not a node's number of GPUs. The objects have
-            changed all the same; the error comes again until they change to what can be joined.
+            changed nevertheless; every call raises the error until a change removes its cause.
         """
         self._taken_at = taken_at
         parts, self._parts = self._parts, None
@@ -132,11 +133,11 @@ class _Changed:
     Attributes
     ----------
     keys : mapping of str to dict of str to None
-        Keys of what differs, by kind.
+        Keys of the changed objects, by kind.
     new_nodes : bool
-        A Node came or went, even if it came back.
+        Whether a Node was added or deleted, even if it was added again.
     redrawn : bool
-        A HyperNode differs in what the topology is built of.
+        Whether a HyperNode changed in a field that the topology is built from.
     """
 
     def __init__(self, objects: ClusterObjects, changes: Iterable[ObjectChange]) -> None:
@@ -202,7 +203,7 @@ class _Parts:
         self._pods.update(before, after, self._table, jobs.queues, jobs.labels)
 
     def _join(self, taken_at: str, anew: bool) -> None:
-        """Make the snapshot and the workload; `anew` if nodes, Devices, HyperNodes or queues differ."""
+        """Make the snapshot and the workload; `anew` tells that nodes, Devices, HyperNodes or queues changed."""
         jobs, pods = self._jobs, self._pods
         gangs, notes = jobs.told()
         if anew or gangs is not self._gangs:

@@ -1,4 +1,4 @@
-"""Gangs and the pods that hold resources, kept up to date unit by unit."""
+"""Gangs and pods that hold resources, updated for the units (all objects of one gang's key) that changed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class _Read:
 
 
 class LiveWorkload:
-    """The result of `workbench.jobs.gangs.read_workload`, read again only for units that changed.
+    """The result of `workbench.jobs.gangs.read_workload`, recomputed only for units (`Unit`) that changed.
 
     Parameters
     ----------
     cluster : ClusterObjects
-        The objects; their owner changes them and then calls `update`.
+        The objects; the caller changes them and then calls `update`.
     any_scheduler : bool
         As in `read_workload`.
 
@@ -72,7 +72,7 @@ class LiveWorkload:
     def update(
         self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], everything: bool = False
     ) -> tuple[Held, Held]:
-        """Follow changes of the cluster.
+        """Update the workload after objects of the cluster changed.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class LiveWorkload:
         Returns
         -------
         before, after : Held
-            Of the pods for which what they hold, or what their gang says of them, may differ: as it was, as it is.
+            Pods that hold resources and may have changed, or whose gang's queue or labels may have: before and after.
         """
         changed = self._owners.update(pods, groups, others)
         if everything:
@@ -121,7 +121,7 @@ class LiveWorkload:
     def told(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
         """Gangs and notes of the workload, with the notes about single objects moved to their gangs.
 
-        If such notes exist, every gang is looked at.
+        If there are such notes, the cost grows with the number of gangs.
         """
         if not self._cluster.notes:
             return self.gangs, self._others.notes()
@@ -189,7 +189,7 @@ class LiveWorkload:
 
 
 def _said(key: str, read: _Read | None) -> tuple[str | None, JobLabels | None]:
-    """Queue and labels of the gang of a unit; None if the unit states none."""
+    """Queue and labels of the gang of a unit; None for each that the unit does not have."""
     if read is None:
         return None, None
     return read.workload.queues.get(key), read.workload.labels.get(key)

@@ -1,1 +1,1 @@
-"""The value of placements: metrics, comparison, regret. Nothing here reads a file or draws a picture."""
+"""Evaluation of placements: metrics, comparison of policies, regret. Nothing here reads a file or draws a picture."""

@@ -14,7 +14,7 @@ __all__ = ["make_policy", "on_new_policy", "policy_choices"]
 def policy_choices() -> list[dict[str, Any]]:
     """Every registered policy as JSON-ready data: name, kind, meaning, source, parameters.
 
-    What a notebook cell registers is there at once; doing it again under the same name replaces it.
+    A policy that a notebook cell registers is included at once; registering a name again replaces the policy.
     """
     return [info.to_dict() for info in list_policies()]
 
@@ -22,7 +22,7 @@ def policy_choices() -> list[dict[str, Any]]:
 def on_new_policy(told: Callable[[str], None]) -> Callable[[], None]:
     """Call a function with the name of each policy that a cell registers from now on.
 
-    Return a function that stops this.
+    Return a function that ends these calls.
     """
     return watch(told)
 

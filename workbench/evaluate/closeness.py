@@ -69,7 +69,7 @@ class Closeness:
 
     @cached_property
     def _groups(self) -> Longs | None:
-        """Per tier a label for each node, equal exactly where two nodes share that tier or a closer one.
+        """Label of each node for each tier: two labels are equal if the nodes share that tier or a closer one.
 
         None where no such labels exist: HyperNodes of one tier overlap, or a lower tier is not nested in the next.
         """
@@ -108,7 +108,7 @@ class Closeness:
         return levels
 
     def pair_counts(self, weights: Longs) -> tuple[int, Longs]:
-        """Unordered pairs of pods, `weights[i]` of them on node i: those of one node, then per level of `tiers`.
+        """Numbers of unordered pairs of pods, on one node and by level of `tiers`, given `weights[i]` pods on node i.
 
         Counted per group of nodes, never pair by pair: O(nodes x tiers) in a tree.
         """
@@ -127,7 +127,7 @@ class Closeness:
         return same_node, counts[1:] - counts[:-1]
 
     def _membership(self, level: int) -> npt.NDArray[np.float32]:
-        """Matrix of 0 and 1: node i is in used HyperNode j of this tier or a closer one."""
+        """Matrix whose entry (i, j) is 1 if node i is in the j-th used HyperNode of this tier or a closer one."""
         used = np.unique(self._member_domain)
         close = self._member_tier <= self.topology.tiers[level]
         table = np.zeros((len(self.nodes), len(used)), dtype=np.float32)

@@ -15,6 +15,8 @@ from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
+from workbench.evaluate.usual_policies import USUAL_POLICIES
+from workbench.evaluate.whatif.remedies import MOST_ADVISED, Advice, advise_session
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
@@ -58,12 +60,15 @@ class ComparisonRow(Value):
         The name as given, node and GPU part.
     parameters : mapping of str to Any
     decisions : tuple of Decision
-        In the order of `Comparison.gangs`; empty where the policy raised. `in_turn` has them as they were taken.
+        Decisions in the order of `Comparison.gangs`; empty if the policy raised. `in_turn` has them in the policy's
+        order.
     metrics : RunMetrics, optional
-        None where it raised.
+        Metrics of the session; None if the policy raised.
     decision_s : float
         Wall-clock seconds of `schedule()`; the only field that differs between two equal runs.
     error : RowError, optional
+    advice : mapping of str to Advice
+        What is missing for pending jobs and what would help, by ``namespace/name``; not all need be there (`compare`).
     """
 
     policy: str
@@ -72,6 +77,7 @@ class ComparisonRow(Value):
     metrics: RunMetrics | None
     decision_s: float
     error: RowError | None = None
+    advice: Mapping[str, Advice] = field(default_factory=dict)
 
     @property
     def in_turn(self) -> tuple[Decision, ...]:
@@ -153,7 +159,7 @@ class Comparison(Value, Displayed):
             hypernode, tier, one column per metric of a job (see `workbench.evaluate.metric_table`), reasons, and
             decision_s (of the whole session). Per run the columns policy, outcome (``ran``, ``error``), one column per
             metric of a run, reasons, decision_s. A metric by tier has a column per tier, such as ``pairs_1``, with
-            ``node`` for the same node. What a line has not is missing (NaN).
+            ``node`` for the same node. Values that a line does not have are NaN.
         """
         import pandas
 
@@ -174,9 +180,10 @@ class Comparison(Value, Displayed):
 def compare(
     gangs: Sequence[Gang],
     snapshot: ClusterSnapshot,
-    policies: Sequence[str | Policy],
+    policies: Sequence[str | Policy] = USUAL_POLICIES,
     progress: Progress | None = None,
     inputs: Mapping[str, str] | None = None,
+    most_advised: int = MOST_ADVISED,
 ) -> Comparison:
     """Place the same gangs on the same snapshot by each policy.
 
@@ -186,11 +193,13 @@ def compare(
     snapshot : ClusterSnapshot
         Every policy starts from it; nothing changes it.
     policies : sequence of str or Policy
-        ``NODE[+GPU]`` or a policy object.
+        ``NODE[+GPU]`` or a policy object; by default `USUAL_POLICIES`.
     progress : callable, optional
         Called with (done, total, name) before each policy and once at the end.
     inputs : mapping of str to str, optional
         File name to SHA-256 (`Scenario.inputs`), for the provenance.
+    most_advised : int
+        Pending jobs of each policy for which changes that would help are tried, in the order of the gangs.
 
     Returns
     -------
@@ -200,7 +209,7 @@ def compare(
     Raises
     ------
     UnknownNameError
-        A policy is not registered; said before anything runs.
+        A policy is not registered; raised before any policy runs.
     InputError
         One text instead of a sequence.
     """
@@ -212,7 +221,7 @@ def compare(
         if progress is not None:
             progress(done, len(chosen), policy.name)
         check()
-        rows.append(_run(policy, gangs, snapshot))
+        rows.append(_run(policy, gangs, snapshot, most_advised))
     if progress is not None:
         progress(len(chosen), len(chosen), "")
     provenance = record_provenance(snapshot, [(p.name, p.parameters) for p in chosen], inputs or {})
@@ -231,7 +240,7 @@ def _with_switches(rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot) -> 
     ]
 
 
-def _run(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> ComparisonRow:
+def _run(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot, most_advised: int) -> ComparisonRow:
     start = time.perf_counter()
     try:
         decisions = tuple(policy.schedule(gangs, snapshot))
@@ -241,12 +250,18 @@ def _run(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> Co
         message = f"{type(error).__name__}: {error}".splitlines()[0]
         failed = RowError(message, "".join(traceback.format_exception(error)))
         return ComparisonRow(policy.name, policy.parameters, (), None, time.perf_counter() - start, failed)
-    return ComparisonRow(policy.name, policy.parameters, decisions, metrics, seconds)
+    try:
+        advice = advise_session(policy, decisions, snapshot, most_advised)
+    except (
+        Exception
+    ):  # the policy answered what it was asked: that it fails on a cluster that might be takes nothing away
+        advice = {}
+    return ComparisonRow(policy.name, policy.parameters, decisions, metrics, seconds, advice=advice)
 
 
 def _row_dict(row: ComparisonRow) -> dict[str, Any]:
     return {
-        **session_record(row.policy, row.parameters, row.decisions, row.metrics),
+        **session_record(row.policy, row.parameters, row.decisions, row.metrics, row.advice),
         "error": None if row.error is None else row.error.message,
         "decision_s": row.decision_s,
     }

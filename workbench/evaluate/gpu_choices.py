@@ -1,4 +1,4 @@
-"""The choice of every GPU policy on one machine, beside the exact answer."""
+"""The choices of all GPU policies on one machine, to be compared with the exact answer."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class PolicyChoice:
     policy : str
         Name in the registry.
     gpus : tuple of int
-        Ascending; empty where it refuses.
+        Chosen GPUs, ascending; empty if the policy refuses.
     bottleneck_gb_s : float
         Bottleneck of the chosen GPUs; infinity for one GPU, 0 if the policy refuses.
     notices : tuple of Notice
-        Why there is no answer, or what the policy warns of.
+        Reasons of a refusal, or warnings of the policy.
     """
 
     policy: str
@@ -61,13 +61,13 @@ def gpu_choices(
     free : iterable of int, optional
         GPUs that may be used; all by default.
     symmetric : {"min", "max", "mean"}
-        How the bottleneck of what they choose is measured; what they choose follows their own rules and default
-        parameters.
+        Direction rule for measuring the bottleneck of a choice; the choices themselves follow the policies' own rules
+        and default parameters.
 
     Returns
     -------
     tuple of PolicyChoice
-        In the order of the registry (by name). One that fails or refuses answers with an empty set and says why.
+        Sorted by name. A policy that fails or refuses has an empty set and a notice with the reason.
 
     Raises
     ------

@@ -86,16 +86,16 @@ class Metric(Value):
     better : {"", "lower", "higher"}
         Direction. The best of several policies is emphasised; empty where neither direction is better.
     by : str
-        What the keys of a value that is a mapping are, such as ``tier``; empty where the value is a single one.
+        Meaning of the keys if the value is a mapping, such as ``tier``; empty if it is a single number.
     column : str
         Column of the DataFrame, followed by ``_`` and the key where the value is a mapping; by default `key`.
     group : str
-        Metrics of a group are nested under this key in JSON and have a table of their own. A group of which nothing is
-        known is left out.
+        Metrics of a group are nested under this key in JSON and have a table of their own. A group without measured
+        values is left out.
     total : {"", "sum", "min", "max", "mean"}
-        How the value of a run follows from those of its jobs, unknown ones left out; empty where it does not.
+        How the values of jobs combine to the value of a run, unknown values left out; empty: they do not.
     whole : tuple of str
-        Keys of the metrics that add up to the amount of which this one is a part: shown as "3 of 4".
+        Keys of the metrics whose sum is the whole of which this metric is a part: shown as "3 of 4".
     in_jobs, in_runs : View
         Where the values of a job and of a run are shown.
     job : callable, optional
@@ -161,7 +161,7 @@ class Metric(Value):
         return self._aggregated(jobs)
 
     def best(self, values: Sequence[MetricValue]) -> frozenset[int]:
-        """Positions of the best of several values; none where they are all alike or no direction is better."""
+        """Positions of the best of several values; none if all are equal or neither direction is better."""
         known = [value for value in values if _is_number(value)]
         if not self.better or len(set(known)) < 2:
             return frozenset()
@@ -176,7 +176,7 @@ class Metric(Value):
         return _AGGREGATIONS[self.total](known)
 
     def _checked(self, function: Callable[[Any], Any], facts: JobFacts | RunFacts) -> MetricValue:
-        """The function's answer as plain Python values.
+        """Call a metric's function and return its value as plain Python values.
 
         Raises
         ------

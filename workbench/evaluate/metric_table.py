@@ -1,6 +1,6 @@
-"""`METRICS`: every metric, declared once with the function that computes it. A new metric is a new entry here.
+"""`METRICS`: the table of built-in metrics, each with the function that computes it. A new metric is a new entry here.
 
-Functions take `JobFacts` or `RunFacts`. A function of a group answers None where the group was not measured.
+Functions take `JobFacts` or `RunFacts`. A function of a metric group returns None if the group was not measured.
 """
 
 from __future__ import annotations
@@ -317,7 +317,7 @@ def metric(
 
 
 def _check_group(declared: Metric) -> None:
-    """Refuse a group whose name is that of a value: both would stand under one key of the JSON.
+    """Refuse a group with the name of a metric: both would have one key in the JSON output.
 
     Raises
     ------

@@ -81,7 +81,7 @@ class RunMetrics(Value):
     jobs : mapping of str to PlacementMetrics
         Metrics of the placed gangs, by ``namespace/name``.
     switches : SwitchSharing, optional
-        How the jobs share the leaf switches; None where nobody asks about switches.
+        How the jobs share the leaf switches; None if that was not measured.
     """
 
     metrics: tuple[Metric, ...]
@@ -110,7 +110,7 @@ def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | N
     ----------
     placement : Placement
     snapshot : ClusterSnapshot
-        The moment before the decision; gives the bandwidth matrices.
+        The cluster before the decision; gives the bandwidth matrices.
     gpu_free : ndarray of shape (n, w), uint64, optional
         GPUs free at the end, for stranded GPUs; by default the snapshot's without this gang's.
 
@@ -163,13 +163,13 @@ def measure_run(
 
 
 def _values_of_job(metrics: Sequence[Metric], job: JobFacts) -> dict[str, MetricValue]:
-    """The values of some metrics for one job, by key; cancelled work stops here, between two jobs."""
+    """The values of some metrics for one job, by key; raises if the work was cancelled."""
     check()
     return {metric.key: metric.of_job(job) for metric in metrics}
 
 
 def _measured(computed: Sequence[Metric], found: Sequence[Mapping[str, MetricValue]]) -> tuple[Metric, ...]:
-    """Declarations of metrics, without those of a group for which nothing was measured."""
+    """Declarations of the metrics that were measured: metrics of a group without any value are left out."""
     groups = {metric.key: metric.group for metric in all_metrics() if metric.group}
     known = {group for key, group in groups.items() if any(values.get(key) is not None for values in found)}
     return tuple(metric.declared for metric in computed if not metric.group or metric.group in known)

@@ -8,15 +8,26 @@ from typing import Any
 import numpy as np
 
 from workbench.evaluate.metrics import RunMetrics
+from workbench.evaluate.whatif.remedies import Advice
 from workbench.model.gang import Gang, PodRef
 from workbench.model.gpu_shares import WHOLE_GPU
-from workbench.model.placement import Decision, Placement
+from workbench.model.placement import Decision, PlacedPod, Placement
 
-__all__ = ["decision_record", "session_record"]
+__all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devices"]
+
+#: Environment variables that tell a container its GPUs (docs/decisions.md, decision 8).
+VISIBLE_DEVICES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+
+
+_NO_ADVICE: Mapping[str, Advice] = {}
 
 
 def session_record(
-    policy: str, parameters: Mapping[str, Any], decisions: Sequence[Decision], metrics: RunMetrics | None
+    policy: str,
+    parameters: Mapping[str, Any],
+    decisions: Sequence[Decision],
+    metrics: RunMetrics | None,
+    advice: Mapping[str, Advice] = _NO_ADVICE,
 ) -> dict[str, Any]:
     """Convert a session to a dictionary: policy, parameters, jobs in the order of the gangs, metrics.
 
@@ -27,11 +38,19 @@ def session_record(
     decisions : sequence of Decision
     metrics : RunMetrics or None
         None if the policy raised.
+    advice : mapping of str to Advice
+        Of pending jobs, by ``namespace/name``.
     """
     return {
         "policy": policy,
         "parameters": dict(parameters),
-        "jobs": [decision_record(decision) for decision in decisions],
+        "jobs": [
+            {
+                **decision_record(decision),
+                **({"advice": advice[decision.gang.key].to_dict()} if decision.gang.key in advice else {}),
+            }
+            for decision in decisions
+        ],
         "metrics": None if metrics is None else metrics.to_dict(),
     }
 
@@ -43,7 +62,8 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
     A job and a pod that came from a cluster have their ``uid`` and ``resource_version``, so that whoever acts on the
     answer can make the action conditional; others have neither key. ``gpu_milli`` is there for a pod that shares its
-    GPU: how many thousandths of it are the pod's.
+    GPU: how many thousandths of it are the pod's. ``environment`` has the variables of `VISIBLE_DEVICES` of each
+    container of a pod; empty for a container without GPUs.
     """
     result, gang = decision.result, decision.gang
     record: dict[str, Any] = {
@@ -72,6 +92,7 @@ def decision_record(decision: Decision) -> dict[str, Any]:
                 **({"gpu_milli": pod.gpu_milli} if pod.gpu_milli < WHOLE_GPU else {}),
                 "rank": pod.rank,
                 "annotations": dict(pod.annotations),
+                "environment": visible_devices(pod),
             }
             for position, pod in zip(np.flatnonzero(result.node >= 0), result.pods(), strict=True)
         ]
@@ -85,6 +106,11 @@ def decision_record(decision: Decision) -> dict[str, Any]:
             for miss in result.nearest_misses
         ]
     return record
+
+
+def visible_devices(pod: PlacedPod) -> list[dict[str, str]]:
+    """The variables of `VISIBLE_DEVICES` of each container; empty for one without GPUs, and no list without any GPU."""
+    return [pod.environment(container) for container in range(len(pod.container_gpus))]
 
 
 def _identity(of: Gang | PodRef) -> dict[str, str]:

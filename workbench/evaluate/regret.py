@@ -1,6 +1,7 @@
 """The loss (regret) of a GPU policy on one machine: its bottleneck against the optimum, state by state.
 
-Owns the states, the questions to policies and the sums; the optimum and the bottlenecks come from the kernels.
+Owns the choice of states, the calls of policies and the statistics; the optimum and the bottlenecks come from the
+kernels.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class PolicyRegret(Value):
     policy : str
     parameters : mapping of str to Any
     chosen : ndarray of shape (m, s, w), uint64
-        Mask of the answer for each state and size; 0 where it refuses and where too few GPUs are free.
+        Mask of the chosen GPUs for each state and size; 0 if the policy refuses or too few GPUs are free.
     bottleneck_gb_s : ndarray of shape (m, s), float64
         Bottleneck of each answer; NaN where there is none.
     warnings : tuple of Notice
@@ -72,20 +73,20 @@ class PolicyRegret(Value):
 
 @dataclass(frozen=True)
 class RegretLine:
-    """One policy and one number of GPUs, over all states with enough free GPUs.
+    """Summary of a policy's answers for one number of GPUs, over all states with enough free GPUs.
 
     Attributes
     ----------
     policy : str
     k : int
     states : int
-        With at least k free GPUs.
+        Number of states with at least k free GPUs.
     refused : int
         Number of states where the policy refuses although k GPUs are free; the numbers below leave them out.
     optimal : int
-        With exactly the best bottleneck.
+        Number of states where the answer has exactly the best bottleneck.
     near : int
-        With at least 90 % of it.
+        Number of states where the answer has at least 90 % of the best bottleneck.
     mean_ratio, worst_ratio : float or None
         Bottleneck over the best one; None where every state is refused.
     worst_free, worst_gpus : tuple of int
@@ -126,7 +127,7 @@ class Regret(Value, Displayed):
     ----------
     matrix : BandwidthMatrix
     symmetric : {"min", "max", "mean"}
-        The direction rule of the optimum and of every bottleneck here.
+        Direction rule of the optimum and of every bottleneck in the table.
     states : ndarray of shape (m, w), uint64
         Masks of the free GPUs, ascending.
     every_state : bool
@@ -262,7 +263,7 @@ def regret(
     samples, seed : int
     Number of random states, and the seed that they are drawn from.
     progress : callable, optional
-        (policies done, policies in all, the one that is asked next).
+        Called with (policies done, number of policies, name of the next policy).
 
     Returns
     -------
@@ -379,7 +380,7 @@ def _ask(
 
 
 def _values(weights: Floats, chosen: Words, words: Words, sizes: tuple[int, ...], refused: bool) -> Floats:
-    """Bottleneck of each set; NaN where none could be chosen, or with `refused` none was."""
+    """Bottleneck of each chosen set; NaN where too few GPUs are free and, with `refused`, where the policy refused."""
     flat = np.ascontiguousarray(chosen.reshape(-1, words.shape[1]))
     values = bottlenecks(weights, flat).reshape(chosen.shape[:2])
     possible = np.bitwise_count(words).sum(axis=1)[:, None] >= np.array(sizes)

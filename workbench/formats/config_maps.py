@@ -24,7 +24,7 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
     source : str
         Names the text in errors.
     key, what, expected : str
-        Key of the ConfigMap; what the configuration is called; what it holds.
+        Key of the ConfigMap; name of the configuration in errors; description of its expected content in errors.
     read : function
         Function from the parsed configuration (None: an empty text inside a ConfigMap) to its value.
 
@@ -54,7 +54,7 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
 
 
 def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
-    """Read the text of a ConfigMap's key: at most one document.
+    """Read the text of a ConfigMap's key, which may have at most one YAML document.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ def load_discovery_config(path: str | Path) -> DiscoveryConfig:
     Parameters
     ----------
     path : str or Path
-        The configuration itself in YAML, or a manifest with a ConfigMap that has it under ``volcano-controller.conf``.
+        The configuration in YAML, or a manifest of a ConfigMap that contains it under the key
+        ``volcano-controller.conf``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Lint files: give each finding its place, and apply fixes to the files."""
+"""Lint files: add file and line to each finding, and apply fixes to the files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.formats.object_lines import decoded, hypernode_texts, not_editabl
 from workbench.formats.whole_file import write_whole
 from workbench.model.notice import Notice
 from workbench.objects.hypernode_manifest import is_hypernode
-from workbench.topology.lint import Edit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
+from workbench.topology.lint import FieldEdit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
 
 __all__ = ["FileChange", "FixedFiles", "LintedFiles", "fix_files", "lint_files"]
 
@@ -29,7 +29,7 @@ _PASSES = 10
 
 @dataclass(frozen=True)
 class LintedFiles:
-    """A report, and notes on the input that are not findings.
+    """The linter's report on files, and notes on the input that are not findings.
 
     Attributes
     ----------
@@ -37,8 +37,7 @@ class LintedFiles:
     ignored : mapping of str to int
         Objects by kind that no room reads.
     notes : tuple of Notice
-        What the readers of other formats left aside or doubt, such as a printout that is cut off: no rule sees it in
-        the HyperNodes.
+        Notes of the readers of other formats about ignored or doubtful input, such as a printout that is cut off.
     """
 
     report: LintReport
@@ -202,7 +201,9 @@ def _by_file(report: LintReport) -> dict[str, set[str]]:
     return files
 
 
-def _changed(file: str, edits: Mapping[str, tuple[Edit, ...]], names: Collection[str]) -> tuple[str, str, str, bytes]:
+def _changed(
+    file: str, edits: Mapping[str, tuple[FieldEdit, ...]], names: Collection[str]
+) -> tuple[str, str, str, bytes]:
     """File, old text, new text and new content; nothing is written yet."""
     content = read_bytes(file)
     text, codec, mark = decoded(content)
@@ -221,7 +222,7 @@ def _changed(file: str, edits: Mapping[str, tuple[Edit, ...]], names: Collection
     return file, text, new, after
 
 
-def _patched(data: Any, edits: Mapping[str, tuple[Edit, ...]], inherited: str) -> Any:
+def _patched(data: Any, edits: Mapping[str, tuple[FieldEdit, ...]], inherited: str) -> Any:
     """A document with the edits applied to the HyperNodes in it."""
     if type(data) is not dict:
         return data

@@ -52,8 +52,8 @@ def load(
     stdin : bytes or str, optional
         Content that the name ``-`` stands for.
     format : str, optional
-        The format of what holds no Kubernetes objects, or of what HyperNodes are derived from, whatever the content
-        seems to be.
+        Name of the format (`workbench.formats.fabric.registry`) of every file without Kubernetes objects; or a format
+        whose HyperNodes are derived from Kubernetes objects, such as node labels. None: detected by content.
     any_scheduler : bool
         Place jobs of every scheduler. By default Jobs, Deployments and pods with another schedulerName than
         ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``; a pod without a name
@@ -66,14 +66,14 @@ def load(
     Returns
     -------
     Scenario
-        Objects in the same order give the same Scenario; what is missing is in ``snapshot.gaps``, what was not used in
-        ``ignored``, what admission refuses in ``refused``.
+        Objects in the same order give the same Scenario. ``snapshot.gaps`` lists missing data, ``ignored`` counts
+        unused objects, ``refused`` lists objects that admission refuses.
 
     Raises
     ------
     InputError
-        Bad input, with file, place, what was found and what was expected; `gpus_per_node` out of range. What parses
-        but is no tree loads, with ``snapshot.topology.problems`` (docs/decisions.md, decision 14).
+        Bad input, with file, place, what was found and what was expected; `gpus_per_node` out of range. HyperNodes that
+        parse but form no tree are no error; see ``snapshot.topology.problems`` (docs/decisions.md, decision 14).
     UnknownNameError
         No such format.
     """
@@ -98,7 +98,7 @@ def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: s
 def load_as_written(
     paths: Sequence[str | Path], stdin: bytes | str | None = None, format: str | None = None
 ) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
-    """Read objects as `load_objects` does, but only HyperNodes that are written, with their manifests.
+    """Read objects as `load_objects` does, but without derived HyperNodes, and return the HyperNodes' manifests too.
 
     HyperNodes are not derived from other objects, such as labels of nodes: derived ones exist in no cluster.
 
@@ -165,7 +165,7 @@ def _read(
     *,
     derive: bool = True,
 ) -> tuple[Manifests, ClusterObjects, Joined]:
-    """Read the input; `keep` is given each document after its object was added."""
+    """Read files and standard input; `keep` is called with each document after its object was added."""
     intake = FabricIntake.of(format)
     cluster = ClusterObjects()
 

@@ -1,7 +1,7 @@
-"""HyperNodes as text that a person edits: reading with the lines of errors, and changes that keep comments.
+"""HyperNodes as YAML text that a person edits: errors have line numbers, and changes keep comments.
 
 The text is kept as one piece per YAML document. A piece that did not change is neither parsed nor written again, so
-that one edit costs the same in 8 and in 20,000 documents, and what stands in other documents stays byte for byte.
+that one edit costs the same in 8 and in 20,000 documents, and other documents stay byte for byte.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DASH_INDENT = re.compile(r"^( *)[^\s#-][^\n]*:\s*\n( *)- ", re.MULTILINE)
 
 
 class TextError(InputError):
-    """An error with the line of the text that it is about, from 1."""
+    """An error in the text, with its line, counted from 1."""
 
     line: int = 1
 
@@ -47,7 +47,7 @@ class _Piece:
 
 
 class HyperNodeText:
-    """A text of HyperNodes, one per YAML document; other documents are kept and not looked at.
+    """A text of HyperNodes, one per YAML document; other documents are kept unchanged.
 
     Attributes
     ----------
@@ -106,8 +106,8 @@ class HyperNodeText:
         Parameters
         ----------
         changed : mapping of str to HyperNode or None
-            By the name in the text: the new HyperNode, under this name or another; None: removed. Names that
-            the text lacks are added at the end, in this order.
+            New HyperNode by its old name in the text (the new name may differ); None: remove it. HyperNodes that the
+            text lacks are appended in this order.
         """
         changed = dict(changed)
         pieces = []
@@ -171,7 +171,7 @@ def line_of(text: str, error: InputError) -> int:
 
 
 def _at(error: InputError, part: str, line: int) -> TextError:
-    """The error with the line of the field that it names."""
+    """Convert an error to a `TextError` with the line of the field that the error names."""
     return _text_error(error, line + _field_line(part, error.where or "metadata.name"))
 
 
@@ -261,7 +261,7 @@ def _set_members(spec: CommentedMap, before: list[Any], after: list[Any]) -> Non
 
 
 def _quoted(value: Any) -> Any:
-    """Values for ruamel.yaml, with quotes around text that some YAML reader would take for something else."""
+    """Values for ruamel.yaml, with quotes around text that a YAML reader could take for another type."""
     if isinstance(value, str):
         return value if is_plain(value) else DoubleQuotedScalarString(value)
     if isinstance(value, dict):

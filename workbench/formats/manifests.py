@@ -62,7 +62,7 @@ class Document:
 
 @dataclass
 class Manifests:
-    """Parsed input: objects in order, SHA-256 of each input by name, and documents that are no objects."""
+    """Parsed input: objects in order, SHA-256 of each input by name, and counts of documents that are no objects."""
 
     documents: list[Document] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
@@ -91,20 +91,20 @@ def read_manifests(
     Parameters
     ----------
     paths : iterable of str or Path
-        Of a folder the files ``*.yaml``, ``*.yml`` and ``*.json`` are read, sorted by name, sub-folders not; documents
-        in them without a kind are counted as ignored. In a file named by itself such a document is an error.
+        Of a folder the files ``*.yaml``, ``*.yml`` and ``*.json`` are read, sorted by name, without sub-folders. A
+        document without a kind is counted as ignored in a folder, and is an error in a file that is named itself.
     stdin : bytes or str, optional
         Content for the path ``-``.
     claim : callable, optional
-        Is offered each file first; a file that it takes is not read here.
+        Called with the content and name of each file; if it returns True, the file is not read as manifests.
     take : callable, optional
-        Is given each object instead of the list `Manifests.documents`, which stays empty: a large file is then never
+        Called with each object, which is then not appended to `Manifests.documents`: a large file is then never
         in memory as a whole tree of parsed objects.
 
     Raises
     ------
     InputError
-        Nothing there, not text, empty, not YAML or JSON, or a folder without manifests.
+        Missing, not text, empty, not YAML or JSON, or a folder without manifests.
     """
     result = Manifests()
     take = take or result.documents.append
@@ -197,7 +197,7 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
 
 
 def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
-    """Refuse duplicate keys, as in YAML; orjson silently keeps the last."""
+    """Refuse a JSON text with duplicate keys, as for YAML; the JSON parser silently keeps the last one."""
     # Every key ends in a quote and a colon. Written anew, the text has as many of them, or fewer if a key was lost.
     try:
         written = b"" if any(odd in content for odd in _ODD) else orjson.dumps(data)
@@ -261,7 +261,7 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, ta
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
     """The object, or the items of a List; items of a typed list (NodeList) get their kind from the list.
 
-    Null items are none, as in the API; items of another type than a list are refused.
+    A List whose items are null is empty, as in the API; items that are no list are refused.
     """
     kind, items = data.get("kind"), data.get("items")
     if type(kind) is not str or not kind.endswith("List") or (kind != "List" and "items" not in data):

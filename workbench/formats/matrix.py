@@ -42,18 +42,18 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
     path : str or Path
         What a tool printed (`workbench.formats.matrices.registry.MATRIX_FORMATS`), a plain table as the Koordinator
         document prints it (with or without names of rows and columns), CSV, a JSON list of rows, a ``.npy`` array, or
-        a Koordinator Device in YAML or JSON; told apart by content. Rows send; numbers are GB/s.
+        a Koordinator Device in YAML or JSON; told apart by content. Row i holds the bandwidth from GPU i, in GB/s.
     link_speeds : str or Path, optional
         A table of link speeds for files that tell link types or numbers of links instead of GB/s
         (`workbench.formats.matrices.link_speeds.read_link_speeds`); by default the one in datasets/link-speeds.
     block : str, optional
-        Which of several tables of one file (``bidirectional``, ``device_to_device_memcpy_read_ce``); by default one
-        direction at a time, P2P on, write before read.
+        Name of one of several tables in the file (``bidirectional``, ``device_to_device_memcpy_read_ce``); by default
+        one direction at a time, P2P on, write before read.
 
     Raises
     ------
     InputError
-        Nothing there, not square, cut off, an entry missing, negative, NaN or no number, a link type without a speed;
+        Missing file, not square, cut off, an entry missing, negative, NaN or no number, a link type without a speed;
         line, row and column are named.
     UnknownNameError
         No such block.

@@ -1,4 +1,4 @@
-"""Recognise files given where Kubernetes objects are expected, and say where they belong."""
+"""Recognise files that are no Kubernetes objects, and name the option that takes them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
 
 
 def describe_content(content: bytes) -> tuple[str, str] | None:
-    """Like `describe_document`, for a file that is neither YAML nor JSON."""
+    """Description of a file that is neither YAML nor JSON, and the option that takes it; None for an unknown file."""
     if content.startswith(b"\x93NUMPY"):
         return _MATRIX
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")

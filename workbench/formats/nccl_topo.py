@@ -94,7 +94,7 @@ class Machine:
     has_nvlink: bool
 
     def nearest_nics(self, gpu: int) -> tuple[str, ...]:
-        """Bus ids of the NICs that share the most PCI switches with a GPU, then its NUMA node; by bus id."""
+        """Bus ids, sorted, of the NICs that share the most PCI switches with a GPU; ties: those on its NUMA node."""
         own = self.gpus[gpu]
 
         def shared(nic: PciDevice) -> tuple[int, bool]:
@@ -110,7 +110,7 @@ def is_nccl_topo(text: str) -> bool:
 
 
 def read_nccl_topo(text: str, source: str) -> Machine:
-    """The machine that an NCCL topology file describes.
+    """Read the machine that an NCCL topology file describes.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def read_nccl_topo(text: str, source: str) -> Machine:
     -------
     Machine
         The bandwidth of a pair is the larger of its NVLinks (links times NCCL's speed of a link for the GPU's
-        architecture; through NVSwitch the smaller of both GPUs' links) or XGMI links and its way over PCI: the
-        slowest link on it, each width times NCCL's figure for its generation, and between NUMA nodes NCCL's figure for
-        the processor.
+        architecture; through NVSwitch the smaller of both GPUs' links) or XGMI links and its PCI path. A PCI path is as
+        fast as its slowest link: each link has its width times NCCL's figure for its generation, and between NUMA nodes
+        NCCL's figure for the processor counts.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def node_manifests(snapshot: ClusterSnapshot, labels: Mapping[str, Mapping[str, 
     snapshot : ClusterSnapshot
         Labels, taints, cordons, addresses and allocatable resources are written; a resource of amount 0 is left out.
     labels : mapping of str to mapping
-        Further labels by node; they win.
+        Further labels by node, which override the snapshot's.
     """
     nodes = sorted(nodes_in(snapshot), key=lambda node: node.name.encode())
     return [node_manifest(_with_labels(node, labels.get(node.name, {}))) for node in nodes]

@@ -2,7 +2,7 @@
 
 The reader of manifests keeps no positions, because few files need them. Here the documents that
 hold a HyperNode are parsed once more, with positions. They were accepted by `workbench.formats.yaml_events` before, so
-there is no alias, no tag and no depth to be afraid of.
+they have no aliases, no tags and no dangerous depth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 
 from workbench.errors import InputError
 from workbench.formats.write_manifests import to_yaml_scalar
-from workbench.topology.lint import Edit
+from workbench.topology.lint import FieldEdit
 
 __all__ = ["ObjectText", "decoded", "hypernode_texts", "spliced"]
 
@@ -32,12 +32,12 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class ObjectText:
-    """One object in a text.
+    """A HyperNode in a text: its YAML node and where its document begins.
 
     Attributes
     ----------
     node : yaml.Node
-        Positions in it count from the beginning of its document.
+        YAML node of the object; its positions count from the beginning of the document.
     offset, line : int
         Characters and lines before that document.
     """
@@ -112,7 +112,7 @@ def _hypernodes(node: Any, inherited: str) -> Iterator[tuple[str, Any]]:
             yield metadata["name"].value, node
 
 
-def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[Edit]]]) -> str:
+def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[FieldEdit]]]) -> str:
     """The text with edits made to some of its objects; every other character stays as it is."""
     pieces: list[tuple[int, int, str]] = []
     for found, edits in changes:
@@ -134,7 +134,7 @@ def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[Edit]]]) -> 
 
 
 def _scalar(value: Any, node: Any) -> str:
-    """Text of a value, in the quotes of the value that it replaces if possible."""
+    """YAML text of a value, with the kind of quotes of the value that it replaces if possible."""
     text = to_yaml_scalar(value)
     if text.strip('"') == value and "'" not in value and node.style in ("'", '"'):
         return f"{node.style}{value}{node.style}"  # nothing in it is escaped
@@ -160,7 +160,7 @@ def _removals(text: str, found: ObjectText, sequence: Any, numbers: set[int]) ->
 
 
 def _last(node: Any) -> Any:
-    """The last scalar or flow collection inside a YAML node; a block's own end lies behind the comments after it."""
+    """The last scalar or flow collection inside a YAML node; the end of a block includes the comments after it."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
     return node

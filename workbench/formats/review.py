@@ -40,7 +40,7 @@ class Reviewed:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """The manifest with what is filled in, as a cluster that accepts it would store it."""
+        """The manifest with the defaults of admission, as a cluster that accepts the object would store it."""
         return with_defaults(self.submitted, self.verdict.defaults)
 
     @property
@@ -133,7 +133,7 @@ def _kind(data: Mapping[str, object]) -> tuple[str, str]:
 
 @contextmanager
 def _at(document: Document) -> Iterator[None]:
-    """Context in which errors of an object get its place."""
+    """Context manager that adds the file and document of an object to its errors."""
     try:
         yield
     except InputError as error:

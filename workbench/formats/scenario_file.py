@@ -59,7 +59,7 @@ def scenario_text(scenario: ScenarioFile) -> str:
 
 
 def read_scenario(path: str | Path) -> ScenarioFile | None:
-    """The scenario of a file; None where the file is something else, such as manifests.
+    """The scenario of a file; None if the file is no scenario file, such as manifests.
 
     Raises
     ------
@@ -93,9 +93,10 @@ def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
 
 
 def job_text(*paths: str | Path, stdin: str | None = None) -> str:
-    """The manifests of the jobs in files that may hold a whole cluster; errors as in `workbench.load`.
+    """The manifests of the jobs in some files, without the other objects of a cluster; errors as in `workbench.load`.
 
-    A job that runs in part is written as the whole job; its running pods are in the snapshot and count there.
+    A job that partly runs is written as the whole job; its running pods are in the snapshot and count towards its
+    minimum.
     """
     manifests = read_manifests(paths, stdin, claim=lambda content, source: MARK.encode() in content[:200])
     wanted = [document.data for document in manifests.documents if _wants_to_run(document.data)]

@@ -24,7 +24,7 @@ _SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
 
 
 def switch_of(key: str) -> str | None:
-    """The switch that a key of a plugin means, be it ``enable…`` or ``enabled…``, of which Volcano reads only one."""
+    """Name of the switch that a plugin's key sets, spelt ``enable…`` or ``enabled…``; None for another key."""
     match = _SWITCH.fullmatch(key)
     return match[1] if match and match[1] in SWITCHES else None
 
@@ -35,7 +35,8 @@ def load_config(path: str | Path) -> SchedulerConfig:
     Parameters
     ----------
     path : str or Path
-        The configuration itself in YAML, or a manifest with a ConfigMap that has it under ``volcano-scheduler.conf``.
+        The configuration in YAML, or a manifest of a ConfigMap that contains it under the key
+        ``volcano-scheduler.conf``.
 
     Returns
     -------

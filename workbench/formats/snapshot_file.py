@@ -1,4 +1,4 @@
-"""A whole ClusterSnapshot in one JSON or YAML file, without loss, to study a cluster offline.
+"""Write a whole ClusterSnapshot to one JSON or YAML file without loss, and read it back.
 
 Numbers are exact, arrays stand in the topology's node order, sets of nodes as runs of indices, GPU masks in hex.
 """
@@ -144,7 +144,7 @@ def _switch_record(table: SwitchTable) -> dict[str, Any]:
 
 
 def _plain(value: Queue | RunningPod) -> dict[str, Any]:
-    """Fields of a value that differ from their defaults."""
+    """JSON-ready fields of a value that differ from their defaults."""
     found = {}
     for field in dataclasses.fields(value):
         item = getattr(value, field.name)

@@ -120,7 +120,7 @@ def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
 
 
 def _unnamed(folder: Path) -> int | None:
-    """An open file without a name, which vanishes if its process is killed; None if the system has no such files."""
+    """Descriptor of an unnamed file, which vanishes if the process is killed; None where unsupported."""
     if sys.platform != "linux":
         return None
     try:
@@ -138,7 +138,7 @@ def _by_number(file: int) -> str:
 
 
 def _name(file: int, draft: Path) -> None:
-    """Give a name to a file without one."""
+    """Give an unnamed file (`_unnamed`) a name."""
     folder = os.open(draft.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         # Only with a folder's number does Python follow the link in /proc to the file.

@@ -83,7 +83,7 @@ class _Strings(dict[str, str]):
 
 
 class _Writer:
-    """The lines of one text. `lead` stands before the first line of a collection, `indent` before the others."""
+    """Writes the lines of one YAML text. `lead` precedes the first line of a collection, `indent` the other lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -1,4 +1,4 @@
-"""The pod that the Job controller makes of a task's template, before the plugins see it."""
+"""The pod that the Job controller makes of a task's template, before job plugins change it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LONGEST_RANDOM = 12
 def create_pod(
     job: Object, template: Object, task: Object, index: int, *, job_forwarding: bool = False
 ) -> dict[str, Any]:
-    """Build a pod of a task.
+    """Build a pod of a task as the Job controller does.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _defaults(job: Object, spec: Object) -> dict[str, Any]:
 
 
 def _with_claims(pod: Object, job: Object) -> Object:
-    """The pod with the Job's volumes; of two entries with one claim the second is left out, its mount path too."""
+    """The pod with the Job's volumes; of two entries with one claim the second is left out with its mount path."""
     entries: dict[str, Object] = {}
     for entry in spec_of(job).get("volumes") or ():
         entries.setdefault(entry.get("volumeClaimName") or "", entry)
@@ -136,7 +136,7 @@ def _with_claims(pod: Object, job: Object) -> Object:
 
 
 def name_like_random(seed: str) -> str:
-    """Twelve digits and small letters that depend on a text alone."""
+    """A text of twelve digits and small letters, derived from `seed` only, where upstream draws a random one."""
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest())
     letters = []
     for _ in range(_LONGEST_RANDOM):

@@ -1,4 +1,4 @@
-"""A Volcano Job to the objects that it becomes in a cluster."""
+"""Expand a Volcano Job to the objects that a cluster makes of it: pods, claims and the objects of plugins."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _GROUP, _KIND = "batch.volcano.sh", "Job"
 
 
 def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> list[dict[str, Any]]:
-    """Write out the objects that a Volcano Job becomes: its pods as they are created, and what its plugins make.
+    """Make the objects that a Volcano Job becomes: its pods as they are created, and the objects of its plugins.
 
     Parameters
     ----------
     job : mapping
         A parsed manifest of kind Job (batch.volcano.sh), as submitted or as stored. It is not changed.
     ssh_keys : SshKeys, optional
-        The keys that the plugin ssh hands out where its arguments bring none. None: a text in their place that no
-        sshd takes for a key, because a cluster draws a new pair for each Job.
+        The keys that the plugin ssh hands out if its arguments have none. None: a placeholder that no sshd accepts as a
+        key, because a cluster draws a new pair for each Job.
 
     Returns
     -------
     list of dict
         PersistentVolumeClaims; then ConfigMaps, Services, NetworkPolicies and Secrets in the order in which the plugins
-        make them; then the Pods by task and index. The PodGroup is not among them. Names that a cluster
-        draws at random, and a uid that the Job does not have, depend on the names in the Job alone.
+        make them; then the Pods by task and index. The PodGroup is not among them. Names that a cluster draws at
+        random, and a missing uid of the Job, are derived from the names in the Job alone.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def _check(job: Mapping[str, Any]) -> None:
 
 
 def _check_template(task: Mapping[str, Any], where: str) -> None:
-    """Check the types of the fields that plugins read and that nobody else does."""
+    """Check the types of the template's fields that only plugins read."""
     template = get_map(task, "template", where)
     where = child(where, "template")
     metadata, spec = get_map(template, "metadata", where), get_map(template, "spec", where)

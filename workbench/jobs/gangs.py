@@ -29,21 +29,21 @@ class Workload:
     Attributes
     ----------
     gangs : tuple of Gang
-        With at least one pending pod, sorted by namespace and name.
+        Gangs with at least one pending pod, sorted by namespace and name.
     refused : tuple of Notice
         Objects that admission refuses, each the subject of its notice (``kind namespace/name``), in byte order. No pod
         of a Job or a PodGroup among them is pending.
     holding : tuple of (Pod, str)
         Pods that hold resources with the key of their gang (empty: none), sorted by namespace and name.
     queues : mapping of str to str
-        Queue of each gang, be it pending or running, by its key.
+        Queue of each gang, pending or running, by the gang's key.
     labels : mapping of str to JobLabels
-        Likewise what its labels say.
+        Labels that concern the whole job of each gang, pending or running, by the gang's key.
     gated : int
-        Pods that a scheduling gate holds back; no gang has them.
+        Number of pods held back by a scheduling gate; they are in no gang.
     notes : tuple of Notice
-        What is to be said of objects that no gang stands for: jobs left to other schedulers, and what
-        single objects do not say as they seem to.
+        Notices that belong to no gang: about jobs left to other schedulers, and about objects with fields that do not
+        mean what they seem to.
     """
 
     gangs: tuple[Gang, ...]
@@ -70,12 +70,12 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Wo
 
 
 def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSchedulers) -> Workload:
-    """Make the gangs of a part of a cluster as `read_workload` does, without the notes about the whole cluster.
+    """Make the gangs and running pods of a part of a cluster, without notices about the cluster as a whole.
 
     Parameters
     ----------
     cluster : ClusterObjects
-        Every pod comes with the object that owns it, and with the PodGroup of its Job.
+        The part: with every pod it must contain the pod's owner and the PodGroup of the owning Job.
     priorities : Priorities
     others : OtherSchedulers
         Counts the Jobs, Deployments and pods left out because another scheduler places them.
@@ -108,7 +108,7 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
 
 
 def refused_notices(cluster: ClusterObjects) -> tuple[Notice, ...]:
-    """The objects that admission refuses, by name, each with the reason."""
+    """A notice, with the reason, about each object that admission refuses, sorted by name."""
     return tuple(Notice("refused-by-admission", text, subject) for subject, text in sorted(cluster.refused.items()))
 
 

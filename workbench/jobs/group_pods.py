@@ -30,19 +30,19 @@ class _Members:
 
 
 class SubGroups:
-    """Collects the pods of one gang.
+    """Collects the pods of one gang into sub-groups.
 
     Parameters
     ----------
     policies : sequence of SubGroupPolicy
-        In the order of the object: a pod belongs to the first that takes it.
+        Policies in the order of the object; a pod belongs to the first policy that captures it.
 
     Attributes
     ----------
     succeeded : list of mapping of str to int
-        Requests of the pods that succeeded and that no policy takes.
+        Requests of each pod that succeeded and that no policy captures.
     failed, gated : list of mapping of str to int
-        Requests of pods that failed, and of those that wait behind a scheduling gate.
+        Requests of each pod that failed, or waits behind a scheduling gate, and that no policy captures.
     """
 
     def __init__(self, policies: Sequence[SubGroupPolicy]) -> None:
@@ -77,7 +77,7 @@ class SubGroups:
         return None if named is None else self._found.setdefault(named[0], named[1])
 
     def _named(self, labels: Mapping[str, str]) -> tuple[str, _Members] | None:
-        """Name of the sub-group of pods with these labels, and a new list for its pods."""
+        """Name of the sub-group of pods with these labels, and an empty collection; None if no policy has them."""
         for policy in self._policies:
             values = match_values(policy, labels)
             if values:

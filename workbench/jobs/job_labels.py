@@ -1,4 +1,4 @@
-"""Facts about a job in its labels and PodGroup, pending or running: switch affinity, framework, phase."""
+"""Facts about a pending or running job from its labels and PodGroup: switch affinity, framework, phase."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class JobLabels:
     Attributes
     ----------
     job_class : str
-        Label tor-affinity of the job, its PodGroup, a template or a pod, the first that has it; empty: none has.
+        Label tor-affinity of the first that has it of the job, its PodGroup, a pod template and a pod; empty: none has
+        it.
     framework : str
-        Label framework, likewise, in lower case; without it the job's framework plugin.
+        Label framework, looked up in the same places, in lower case; without it the name of the job's framework plugin.
     phase : str
         Phase of its PodGroup; empty: unknown.
     """
@@ -59,7 +60,7 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
 
 
 def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
-    """The gang, completed by the job's labels where its pods lack them."""
+    """The gang with labels that its pods lack filled in from the job's labels in `said`."""
     labels = said.get(gang.key)
     known = gang.ascend
     if labels is None or ((known.job_class or not labels.job_class) and not labels.framework):

@@ -34,7 +34,7 @@ class Mentions:
     Attributes
     ----------
     jobs : tuple of str
-        The first that exists owns the pod.
+        Jobs in order of precedence; the first that exists owns the pod.
     group : str
         The pod's PodGroup; empty: none.
     deployment : str
@@ -69,8 +69,9 @@ class Membership:
     Attributes
     ----------
     of_job, of_pod_group, of_deployment : dict of str to list of Pod
-        By ``namespace/name``; a PodGroup of a known Job is not here, its pods are the Job's.
+        Pods by ``namespace/name`` of the owner; pods of a PodGroup that belongs to a known Job are the Job's.
     alone : list of Pod
+        Pods without an owner.
     pod_group_of_job : dict of str to PodGroup
     """
 

@@ -52,12 +52,12 @@ def keeps_task_minimums(job: Job) -> bool:
 
 
 def of_first_pods(job: Job, priorities: Priorities) -> dict[str, int]:
-    """What minAvailable pods ask for, task by task in order of priority."""
+    """Summed requests of minAvailable pods of a Job, taken task by task in order of priority."""
     return _taken(job, priorities, [lambda task: task.replicas])
 
 
 def of_minimums_first(job: Job, priorities: Priorities) -> dict[str, int]:
-    """The same, where each task gives its own minimum before any gives more."""
+    """Summed requests of minAvailable pods of a Job, where each task gives its minimum before any task gives more."""
     return _taken(job, priorities, [_own_minimum, lambda task: task.replicas])
 
 
@@ -66,7 +66,7 @@ def _own_minimum(task: Task) -> int:
 
 
 def _taken(job: Job, priorities: Priorities, rounds: Sequence[Callable[[Task], int]]) -> dict[str, int]:
-    """In each round every task gives pods until it has given as many as the round says, or minAvailable are taken."""
+    """Summed requests of minAvailable pods; in each round every task gives up to the number that the round allows."""
     # A class that is not in the input is noted where the roles are made.
     order = sorted(job.tasks, key=lambda task: -priorities.of(task.template.spec.priority_class, []))
     usages = [quota_usage(task.template) for task in order]
@@ -83,17 +83,18 @@ def _taken(job: Job, priorities: Priorities, rounds: Sequence[Callable[[Task], i
 
 
 def min_resources_of_pods(template: PodTemplate, min_member: int) -> dict[str, int]:
-    """minMember times what one pod uses of a quota, for a PodGroup made for bare pods; empty for minMember 0."""
+    """The quota that minMember pods of a template use, for a PodGroup made for bare pods; empty for minMember 0."""
     total: dict[str, int] = {}
     _add(total, quota_usage(template), min_member)
     return total
 
 
 def quota_usage(template: PodTemplate) -> dict[str, int]:
-    """What one pod uses of a quota, in base units.
+    """Amounts by which one pod counts towards a ResourceQuota, in base units.
 
-    Every request counts under its own name and with ``requests.`` before it, limits of what a quota limits with
-    ``limits.``, and the pod itself as ``pods`` and ``count/pods``. A scheduler reads only the names that nodes have.
+    Every request counts under its own name and with the prefix ``requests.``, limits of resources that a quota can
+    limit with the prefix ``limits.``, and the pod itself as ``pods`` and ``count/pods``. A scheduler reads only the
+    names that nodes have.
     """
     requests = template.spec.requests
     return {

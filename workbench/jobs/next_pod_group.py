@@ -1,4 +1,4 @@
-"""One step of the controllers that keep PodGroups: from an object and its stored group to what is written."""
+"""One step of the controllers of PodGroups: from an object and its stored PodGroup to the PodGroup to write."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class GroupStep:
-    """What happens to a PodGroup.
+    """One step of a PodGroup's controller: the PodGroup to write or delete, and the pod that becomes a member.
 
     Attributes
     ----------
     write : mapping, optional
-        The group as it is to be stored; None: nothing is written.
+        The PodGroup to store; None: nothing is written.
     delete : str
         Name of a group to delete; empty: none.
     member : str
@@ -59,13 +59,13 @@ def next_pod_group(
     item : mapping
         Parsed manifest of a Job, Pod, ReplicaSet or StatefulSet. A Job as stored, after the defaults of admission.
     stored : mapping, optional
-        Its PodGroup; None: there is none.
+        The object's PodGroup; None: there is none.
     pods : sequence of mapping
         For a ReplicaSet or StatefulSet: the pods of its namespace.
     owner : mapping, optional
-        For a Pod: what controls it directly.
+        For a Pod: the object that controls it directly.
     priority_classes : mapping of str to PriorityClass, optional
-        By name; their order decides which tasks of a Job count towards minResources.
+        PriorityClasses by name; their order decides which tasks of a Job count towards minResources.
     schedulers : collection of str
         Names by which pods ask for Volcano; a pod that names none counts, too.
     inherit : bool

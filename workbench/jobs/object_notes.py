@@ -1,4 +1,4 @@
-"""Distribution of notes about single objects to the gangs that the objects made; other notes are named by object."""
+"""Assignment of notes about single objects to the gangs made from the objects."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["ObjectNotes"]
 
 
 class ObjectNotes:
-    """Hands out the notes of an input's objects, each once.
+    """Notes about the objects of an input, each to be added to one gang.
 
     Parameters
     ----------
     notes : mapping of str to tuple of Notice
-        By ``Kind namespace/name``.
+        Notes about each object, by ``Kind namespace/name``.
     members : Membership
     """
 

@@ -1,4 +1,4 @@
-"""The PodGroup that the controller makes of a Job, and what it changes on one that exists.
+"""The PodGroup that the controller makes for a Job, and its update after a change of the Job.
 
 Source: docs/reference/volcano-jobs.md, section 5.
 """
@@ -20,7 +20,8 @@ __all__ = ["pod_group_of_job", "updated_pod_group"]
 def pod_group_of_job(job: Job, priorities: Priorities) -> PodGroup:
     """The PodGroup of a new Job.
 
-    It is called ``<job>-<uid>``; labels and annotations are the Job's, and what is set there later is not carried over.
+    The PodGroup is called ``<job>-<uid>`` and has the Job's labels and annotations; later changes of them are not
+    copied.
     """
     policies = (sub_group_policy(task) for task in job.tasks)
     return PodGroup(
@@ -42,17 +43,17 @@ def pod_group_of_job(job: Job, priorities: Priorities) -> PodGroup:
 
 
 def updated_pod_group(group: PodGroup, job: Job, priorities: Priorities) -> PodGroup:
-    """The PodGroup as it is after a change of its Job; equal to `group`: nothing is written.
+    """The PodGroup after a change of its Job; equal to `group` if nothing has to be written.
 
     Queue, labels, annotations and the Job's own network topology stay as they were, and so do the minimums of tasks
-    that the Job has no more.
+    that were removed from the Job.
 
     Parameters
     ----------
     group : PodGroup
-        As it is stored.
+        PodGroup as stored.
     job : Job
-        After the change.
+        Job after the change.
     priorities : Priorities
         Values of the PriorityClasses, by which tasks are sorted for minResources.
     """

@@ -22,24 +22,24 @@ _MIN_AVAILABLE, _MAX_UNAVAILABLE = "volcano.sh/jdb-min-available", "volcano.sh/j
 
 
 def group_name(pod: Metadata) -> str:
-    """Name of the group of a pod: after what controls it, else after the pod itself."""
+    """Name of the PodGroup of a pod, derived from the pod's controller or, without one, from the pod itself."""
     return f"podgroup-{pod.controller.uid if pod.controller else pod.uid}"
 
 
 def pod_group_of_pods(
     name: str, pod: Metadata, template: PodTemplate, owner_annotations: Mapping[str, str] | None
 ) -> PodGroup:
-    """The group of a pod and of all others that its owner makes of the same template.
+    """The PodGroup of a pod and of all other pods that its owner makes of the template.
 
     Parameters
     ----------
     name : str
-        Of the group.
+        Name of the PodGroup.
     pod : Metadata
     template : PodTemplate
-        What the pod is made of.
+        Template of the pod.
     owner_annotations : mapping of str to str, optional
-        Those of what controls the pod directly; None: there is no owner, or its annotations are not inherited.
+        Annotations of the object that controls the pod directly; None: no owner, or its annotations are not inherited.
     """
     own = owner_annotations or {}
     min_member = min_member_of(own)
@@ -63,23 +63,23 @@ def pod_group_of_pods(
 
 
 def _annotations(owner: Mapping[str, str], pod: Mapping[str, str]) -> dict[str, str]:
-    """The owner's annotations in Volcano's domain itself, under those of the pod that concern preemption."""
+    """The owner's annotations in Volcano's domain, overridden by the pod's annotations that concern preemption."""
     budget = _MIN_AVAILABLE if _MIN_AVAILABLE in pod else _MAX_UNAVAILABLE
     kept = {key: value for key, value in owner.items() if key.startswith("volcano.sh/")}
     return kept | {key: pod[key] for key in (_PREEMPTABLE, _COOLDOWN, _ZONE, budget) if key in pod}
 
 
 def rebuilt_pod_group(stored: PodGroup, made: PodGroup) -> PodGroup:
-    """The stored group with spec, labels and annotations of one made anew; equal to `stored`: nothing is written.
+    """The stored PodGroup with spec, labels and annotations of a new one; equal to `stored`: nothing to write.
 
-    What others wrote into the annotations meanwhile is lost, as in a cluster.
+    Annotations that other programs added meanwhile are lost, as in a cluster.
     """
     metadata = replace(stored.metadata, labels=made.metadata.labels, annotations=made.metadata.annotations)
     return replace(made, metadata=metadata, phase=stored.phase)
 
 
 def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> bool:
-    """Whether a group is made for a pod: its scheduler is one of ours, or none is named, and it names no group.
+    """Whether Volcano makes a PodGroup for a pod: the pod names no PodGroup, and Volcano or no scheduler.
 
     Parameters
     ----------
@@ -87,6 +87,6 @@ def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> b
     scheduler : str
         schedulerName of the pod; empty: none.
     schedulers : collection of str
-        Names that mean ours.
+        Names by which pods ask for Volcano.
     """
     return scheduler in ("", *schedulers) and not pod.annotations.get(GROUP_NAME_ANNOTATION)

@@ -213,11 +213,11 @@ def _roles(
     started: Sequence[Pod] = (),
     min_available: int = 0,
 ) -> tuple[Role, ...]:
-    """Pods of one role and one shape together; a second shape of the same role is called ``role#2``.
+    """Group pods into roles of equal shape; a second shape of a named role is called ``role#2``.
 
     Pods that name no role become roles by shape, ``pod``, ``pod-2``, with no minimum in common. `started` are pods that
-    count already. Minimums whose sum exceeds `min_available` are ignored, but the sum is kept, so that it is seen to
-    exceed it.
+    count already. Minimums whose sum exceeds `min_available` are ignored, but their sum is kept, so that it still
+    exceeds `min_available`.
     """
     counted = Counter(map(role_of, started))
     succeeded = Counter(role_of(pod) for pod in started if pod.phase == "Succeeded")
@@ -236,7 +236,10 @@ def _roles(
         if of_shapes is None and not looked_at:
             of_shapes = [minimums[name], *[None] * (len(groups) - 1)]
         elif of_shapes is None:
-            text = f"the pods of role {name} differ: its minimum of {minimums[name]} is not kept role by role"
+            text = (
+                f"the pods of role {name} differ, so its minimum of {minimums[name]} is not kept for the whole role; "
+                "give them equal specs or roles of different names"
+            )
             notes.append(Notice("role-minimum-not-kept", text, f"role {name}", {"minimum": minimums[name]}))
         for number, alike in enumerate(groups, 1):
             first = alike[0]

@@ -32,7 +32,7 @@ _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2
 
 
 class Priorities:
-    """PriorityClasses by name; remembers which unknown classes were asked for."""
+    """The PriorityClasses of a cluster by name, and the unknown names that were looked up."""
 
     def __init__(self, classes: Mapping[str, PriorityClass]) -> None:
         self._values = _BUILT_IN | {name: c.value for name, c in classes.items()}
@@ -40,7 +40,7 @@ class Priorities:
         self._default = min((c.value for c in classes.values() if c.global_default), default=0)
 
     def of(self, name: str, notes: list[Notice]) -> int:
-        """The priority of a class; an unknown class counts 0 and leaves a note."""
+        """The priority of a class; for an unknown class 0, with a notice added to `notes`."""
         if not name:
             return self._default
         if name not in self._values:
@@ -153,7 +153,7 @@ def gates(pods: Iterable[Pod]) -> list[Notice]:
 def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup | None:
     """The GPU topology group that a pod's labels name; None where they name none.
 
-    One label alone, or a replica number that is no whole number above 0, names no group and leaves a note
+    One label alone, or a replica number that is no whole number above 0, names no group and adds a notice to `notes`
     (docs/reference/gpu-topology.md, section A1).
     """
     name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
@@ -170,7 +170,7 @@ def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup |
 
 
 def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) -> tuple[Gather, ...]:
-    """The gather rules of the first object that has any; rules that cannot be read count as none, with a note."""
+    """The gather rules of the first object that has any; unreadable rules count as none and add a notice to `notes`."""
     for row in annotations:
         try:
             rules = read_gather(row)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.placement import GPU_ANNOTATION
 from workbench.model.resources import is_gpu_resource
@@ -58,17 +59,33 @@ class Doubts:
 
     def gaps(self) -> list[Notice]:
         """One notice per reason."""
-        counted = (
-            ("gpus-not-recorded", self.assumed, "do not say which GPUs they hold: the lowest free ones are taken"),
-            ("gpus-exceeded", self.short, "ask for more GPUs than their node has left"),
+        reasons = (
+            (
+                "gpus-not-recorded",
+                self.assumed,
+                "running pod does not say which GPUs it holds: the lowest free ones are taken",
+                "running pods do not say which GPUs they hold: the lowest free ones are taken",
+            ),
+            (
+                "gpus-exceeded",
+                self.short,
+                "running pod asks for more GPUs than its node has left",
+                "running pods ask for more GPUs than their node has left",
+            ),
             (
                 "gpus-contradict",
                 self.contradictions,
-                "hold GPUs that their node does not have or that another pod holds",
+                "running pod holds GPUs that its node does not have or that another pod holds",
+                "running pods hold GPUs that their node does not have or that another pod holds",
             ),
-            ("unknown-node", self.lost, "are on nodes that are not in the input"),
+            (
+                "unknown-node",
+                self.lost,
+                "running pod is on a node that is not in the input",
+                "running pods are on nodes that are not in the input",
+            ),
         )
-        return [Notice(code, f"{n} running pods {text}", numbers={"count": n}) for code, n, text in counted if n]
+        return [Notice(code, counted(n, one, many), numbers={"count": n}) for code, n, one, many in reasons if n]
 
 
 def running_pods(
@@ -78,17 +95,18 @@ def running_pods(
     queues: Mapping[str, str] = MappingProxyType({}),
     labels: Mapping[str, JobLabels] = MappingProxyType({}),
 ) -> tuple[tuple[RunningPod, ...], list[int], list[Notice]]:
-    """The running pods of a cluster and the GPUs they leave free, with a notice about every assumption.
+    """Find the running pods of a cluster and the GPUs that they leave free, with notices about assumptions.
 
     Parameters
     ----------
     pods : iterable of (Pod, str)
-        Pods with the gang they belong to (empty: none), in the order in which GPUs are given to pods without a record.
+        Pods with the gang they belong to (empty: none), in the order in which GPUs are assigned to pods without an
+        annotation of their GPUs.
     node_index : mapping of str to int
     gpu_masks : sequence of int
         Healthy GPUs of each node.
     queues : mapping of str to str
-        Queue of each gang; none for a gang that is not there.
+        Queue of each gang; a gang that is missing has none.
     labels : mapping of str to JobLabels
         Labels of each gang; a pod of any other gang is described by its own labels.
 
@@ -98,8 +116,8 @@ def running_pods(
     free : list of int
         GPU mask per node.
     gaps : list of Notice
-        Pods without a record of their GPUs (the lowest free ones are taken), pods on unknown nodes,
-        records that contradict the node or one another.
+        Notices about pods without an annotation of their GPUs (the lowest free GPUs are assumed), pods on unknown
+        nodes, and annotations that contradict the node or one another.
     """
     running, free, doubts = deal_gpus(pods, node_index, dict(enumerate(gpu_masks)), queues, labels)
     return running, [free[i] for i in range(len(gpu_masks))], doubts.gaps()
@@ -112,7 +130,7 @@ def deal_gpus(
     queues: Mapping[str, str],
     labels: Mapping[str, JobLabels],
 ) -> tuple[tuple[RunningPod, ...], dict[int, int], Doubts]:
-    """The running pods of some nodes and the GPUs they leave free, with a count of every assumption.
+    """Find the running pods of some nodes and the GPUs that they leave free, and count every assumption.
 
     Parameters
     ----------
@@ -176,7 +194,7 @@ def deal_gpus(
 
 
 def _recorded_gpus(pod: Pod) -> int | None:
-    """Mask of the GPUs that the pod's annotation records; None if no annotation can be read."""
+    """Mask of the GPUs that the pod's annotation lists; None if the annotation is missing or cannot be read."""
     text = pod.metadata.annotations.get(GPU_ANNOTATION)
     if text is None:
         return None

@@ -1,10 +1,11 @@
-"""Jobs and pods that another scheduler places."""
+"""Recognition of jobs and pods that another scheduler places, and which are therefore left out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.deployment import Deployment
 from workbench.objects.job import Job
@@ -24,7 +25,7 @@ class OtherSchedulers:
     Parameters
     ----------
     any_scheduler : bool
-        Nothing is another scheduler's.
+        True: no object counts as another scheduler's.
     """
 
     def __init__(self, any_scheduler: bool) -> None:
@@ -50,18 +51,18 @@ class OtherSchedulers:
         return self._take("Job", (task.template.spec.scheduler or job.scheduler for task in job.tasks))
 
     def has_deployment(self, deployment: Deployment) -> bool:
-        """Whether a Deployment is another scheduler's."""
+        """Whether another scheduler places the pods of a Deployment; if so, it is counted."""
         return self._take("Deployment", [deployment.template.spec.scheduler])
 
     def has_pod(self, pod: Pod) -> bool:
-        """Whether another scheduler places a pod; a pod that does not wait for a node counts for nobody."""
+        """Whether a pod waits for a node and another scheduler places it; if so, it is counted."""
         return pod.waits and self._take("Pod", [pod.spec.scheduler])
 
     def notes(self) -> tuple[Notice, ...]:
         """One notice with the number of objects left out; none if there are none."""
         if not self._left_out:
             return ()
-        counts = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(self._left_out.items()))
+        counts = ", ".join(counted(count, kind) for kind, count in sorted(self._left_out.items()))
         names = ", ".join(sorted(self._names, key=str.encode))
         text = f"left out, because another scheduler places them ({names}): {counts} (--any-scheduler takes them in)"
         return (Notice("other-scheduler", text, numbers={"count": self._left_out.total()}),)

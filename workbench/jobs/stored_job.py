@@ -1,4 +1,4 @@
-"""A submitted Job as the cluster stores it: what admission and the Job controller fill in before pods are made.
+"""A submitted Job as the cluster stores it, with the defaults of admission and the Job controller.
 
 Only fields that reach pods are filled in. Source: docs/reference/volcano-jobs.md, sections 3.1 and 4.2.
 """
@@ -25,7 +25,7 @@ _NEEDED = {
 
 
 def as_stored(job: Object) -> dict[str, Any]:
-    """Fill in a Job.
+    """The Job with the defaults that admission and the Job controller fill in.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def as_stored(job: Object) -> dict[str, Any]:
     Returns
     -------
     dict
-        With a namespace, a uid (where there is none, one that depends on namespace and name alone), a queue and a
+        The Job with a namespace, a uid (a missing one is derived from namespace and name), a queue and a
         scheduler, a name and replicas of every task, the plugins that other plugins need, and names of volume claims.
     """
     metadata = {**job["metadata"], "namespace": namespace_of(job) or "default"}

@@ -27,7 +27,7 @@ _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 def partition_id(pod_index: int, partition_size: int) -> str:
     """Value of `PARTITION_LABEL` of the pod with this index in its task; a size below 1 makes one partition.
 
-    Of an index below 0, which no pod has, the quotient is rounded towards 0, as in Go.
+    For a negative index, which no pod has, the quotient is rounded towards 0, as in Go.
     """
     if partition_size <= 0:
         return "0"
@@ -81,7 +81,7 @@ def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
 
 
 def match_index(values: Sequence[str]) -> int:
-    """The first label value as a 64-bit number, 0 if it is no number: upstream's order of a policy's sub-groups."""
+    """Sort key of a policy's sub-groups: the first label value as a 64-bit number, 0 if it is none, as upstream."""
     number = int(values[0]) if values and _INTEGER.fullmatch(values[0]) else 0
     return number if -(2**63) <= number < 2**63 else 0
 

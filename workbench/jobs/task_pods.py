@@ -106,7 +106,7 @@ def pod_names_of_task(job: Mapping[str, Any], task: str) -> list[str]:
 
 
 def index_in_name(pod: Mapping[str, Any]) -> str:
-    """What stands behind the last hyphen of a pod's name; empty where the name has less than two hyphens."""
+    """The text after the last hyphen of a pod's name; empty if the name has fewer than two hyphens."""
     pieces = name_of(pod).split("-")
     return pieces[-1] if len(pieces) > 2 else ""
 
@@ -133,7 +133,7 @@ def index_from_label(pod: Mapping[str, Any]) -> int:
 
 
 def task_key(pod: Mapping[str, Any]) -> str:
-    """The task that a pod says it is of, by its annotation; `DEFAULT_TASK` where it says none."""
+    """Name of the task in a pod's annotation; `DEFAULT_TASK` if the annotation is missing."""
     return annotations_of(pod).get(ROLE_LABEL) or DEFAULT_TASK
 
 
@@ -155,7 +155,7 @@ def replicas_of_task(tasks: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def domain_name(job: Mapping[str, Any], task: Mapping[str, Any], index: int) -> str:
-    """The name by which other pods reach a pod: ``hostname.subdomain``, by default those that the plugin svc sets.
+    """The name by which other pods reach a pod: ``hostname.subdomain``, by default as the plugin svc sets them.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def is_out_of_sync(pod: Mapping[str, Any]) -> bool:
 def pod_before(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
     """Whether a pod comes before another one: index in the name if both have one and they differ, else age, else uid.
 
-    The relation is upstream's; it is no order among three pods of which one has no index.
+    The relation is upstream's, and is not transitive if one of three pods has no index.
     """
     indices = [index_in_name(pod) for pod in (left, right)]
     if all(map(_NUMBER.fullmatch, indices)) and int(indices[0]) != int(indices[1]):

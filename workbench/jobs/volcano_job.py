@@ -124,7 +124,7 @@ def _role(
     priorities: Priorities,
     notes: list[Notice],
 ) -> Role:
-    """The pending pods of a task as a role; `waiting` are those that exist already, by name."""
+    """The pending pods of a task as a role; `waiting` has the metadata of those that exist already, by name."""
     prefix = f"{job.metadata.name}-{task.name}-"
     taken = {pod.metadata.name for pod in not_tried if (role_of(pod) or task.name) == task.name}
     if not taken:

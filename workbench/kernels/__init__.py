@@ -1,1 +1,1 @@
-"""The compiled kernels behind checked functions: arguments are validated, and errors are put into words."""
+"""Python interfaces of the compiled kernels: each function checks its arguments before it calls compiled code."""

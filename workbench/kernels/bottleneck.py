@@ -1,8 +1,8 @@
 """Checked interface of the ``bottleneck`` kernel: the best GPU subsets of one machine.
 
-Owns: checks of arguments, masks as Python ints of any size, errors in words. The objective, the ties and their order
-are the kernel's (``_core/bottleneck.pyx``; docs/decisions.md, decision 1). Symmetrising a measured matrix and finding
-its link classes belong to ``workbench.model.bandwidth``.
+Owns the checks of arguments, the conversion of masks to Python ints, and the error messages. The objective, the ties
+and their order are the kernel's (``_core/bottleneck.pyx``; docs/decisions.md, decision 1). Symmetrising a measured
+matrix and finding its link classes belong to ``workbench.model.bandwidth``.
 """
 
 from __future__ import annotations
@@ -79,16 +79,17 @@ class BestSubset:
         them: if it comes later in that order, it takes the last place of a cut list. Only the chosen one when
         ``tie_break_complete`` is False because the weight inside the best link class is unproven.
     optimal_sets : int
-        How many ties there are; a lower bound when ``optimal_sets_complete`` is False.
+        Number of sets with the best value; a lower bound when ``optimal_sets_complete`` is False.
     optimal_sets_complete : bool
-        False: there are at least ``optimal_sets``.
+        Whether ``optimal_sets`` is the exact number, not only a lower bound.
     upper_bound_gb_s : float
         No set of k free devices with the required ones can have a larger bottleneck: the highest weight at which
         enough devices have k - 1 neighbours that fast among themselves (found without the search). inf for one device.
     exact : bool
         The objective's value is proven: the bottleneck, or with link classes the class. Always True.
     tie_break_complete : bool
-        The choice among ties is proven, with link classes also the weight inside the class. False: a budget ended it.
+        The choice among ties is proven, with link classes also the weight inside the class. False: the budget of work
+        ran out first.
     """
 
     mask: int
@@ -117,10 +118,10 @@ class GroupSplit:
     bottlenecks_gb_s : tuple of float
         Each pod's own lowest pair weight, ascending; inf for pods of one device, last.
     optimal_splits : tuple of (int, tuple of int)
-        Every split that is as good, as (union, masks in the order of ``sizes``), at most as many as were asked for. Of
+        All splits as good as the chosen one, as (union, masks in the order of ``sizes``), at most ``max_splits``. Of
         equal pods the lexicographically smaller set comes first.
     optimal_splits_complete : bool
-        False: the list was cut.
+        False: ``optimal_splits`` is cut off at ``max_splits``.
     """
 
     union: int
@@ -248,7 +249,7 @@ class BottleneckSolver:
     def solve(
         self, free: int, k: int, require: int = 0, max_ties: int | None = 100, budget: int | None = None
     ) -> BestSubset:
-        """The chosen set with its ties and certificate.
+        """Choose the best set of k free devices; return it with its ties and certificate.
 
         Parameters
         ----------
@@ -304,7 +305,7 @@ class BottleneckSolver:
         return self._c_solver.value(self._words("mask", mask))[0]
 
     def split(self, mask: int, sizes: Sequence[int]) -> list[int]:
-        """Deal a set of devices to pods.
+        """Divide a set of devices among pods that share the machine.
 
         The ascending list of the pods' own bottlenecks is the lexicographically largest (inf, a pod of one device,
         last). Ties: pods taken by size, largest first, and equal ones in the order given, get the lexicographically
@@ -380,7 +381,7 @@ class BottleneckSolver:
         )
 
     def _check_sizes(self, mask: int, sizes: Sequence[int], *, exactly: bool) -> list[int]:
-        """Pod positions by falling size, equal ones in the order given."""
+        """Positions of the pods by size, largest first, equal sizes in the order given; InputError for wrong sizes."""
         if self.n > MAX_SPLIT_DEVICES:
             raise CapacityError(
                 f"split: exact up to {MAX_SPLIT_DEVICES} devices, this machine has {self.n}; "

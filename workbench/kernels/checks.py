@@ -11,10 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workbench._core.ranges import are_arrays, first_outside, is_sound
+from workbench._core.ranges import are_arrays, are_sound, first_outside, is_sound
 from workbench.errors import InputError
 
-__all__ = ["are_arrays", "as_array", "check_length", "check_number", "check_range", "checked"]
+__all__ = [
+    "are_arrays",
+    "as_array",
+    "check_length",
+    "check_number",
+    "check_range",
+    "checked",
+    "checked_columns",
+]
 
 
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
@@ -64,8 +72,8 @@ def check_length(name: str, array: NDArray[Any], length: int) -> None:
         raise InputError("wrong length", source=name, got=str(array.shape[0]), expected=str(length))
 
 
-def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
-    """Refuse an array with a number outside ``low .. high`` (both included).
+def check_range(name: str, array: NDArray[Any], low: float, high: float) -> None:
+    """Refuse an array with a number outside ``low .. high`` (both included); a NaN always is.
 
     Parameters
     ----------
@@ -73,7 +81,8 @@ def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
         Name of the argument, for the error message.
     array : ndarray of shape (n, …), any numeric dtype
         C-contiguous.
-    low, high : int
+    low, high : float
+        Whole numbers for an array of integers.
     """
     at = first_outside(array, low, high)
     if at >= 0:
@@ -111,6 +120,27 @@ def checked(
         check_length(name, array, length)
     check_range(name, array, low, high)
     return array
+
+
+def checked_columns(
+    length: int, *columns: tuple[str, NDArray[Any] | None, type[np.int32 | np.int64], int, int]
+) -> list[Any]:
+    """Return one-dimensional arrays of one length after checking the dtype, length and range of each.
+
+    Parameters
+    ----------
+    length : int
+        Length wanted of each.
+    *columns : tuple of (str, ndarray of shape (length,), type, int, int)
+        Name, array, dtype, smallest and largest number of each, as `checked` takes them; None instead of an array is
+        returned as it is. Sound arrays are recognised by one compiled call.
+    """
+    if are_sound(columns, length):
+        return [value for _, value, *_ in columns]
+    return [
+        None if value is None else checked(name, value, dtype, length, low, high)
+        for name, value, dtype, low, high in columns
+    ]
 
 
 def check_number(name: str, value: int, low: int, high: int) -> int:

@@ -1,6 +1,6 @@
 """Count the pods that fit on nodes and domains (checked interface of ``_core.domains``); weights of node scores.
 
-How nodes are filled by these scores stands in ``workbench.kernels.dry_runs``.
+Filling nodes by these scores is in ``workbench.kernels.dry_runs``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def pods_per_node(
     feasible : ndarray of shape (n,), uint8, optional
         0 where the pod may not run; None: it may run everywhere.
     cap : int, optional
-        Upper limit of each count; None: `MAX_PODS_PER_NODE`. A pod that requests nothing fits that often.
+        Upper limit of each count; None: `MAX_PODS_PER_NODE`. A pod that requests nothing gets this count on every node
+        where it may run.
 
     Returns
     -------
@@ -152,7 +153,8 @@ class ScoreWeights:
     def checked(self, r: int) -> Checked:
         """Return the weights for r resources in the order in which the compiled kernels take them.
 
-        They are checked and copied once: every placement needs them, and checking takes as long as a small one.
+        The weights are checked and copied once, because every placement needs them and a check takes as long as a small
+        placement.
         """
         if r not in self._checked:
             requested = self.least_requested or self.most_requested
@@ -169,7 +171,7 @@ class ScoreWeights:
 
 
 class TopologyScores:
-    """Scores of leaf domains by closeness to a record; checked once, used by any number of fills.
+    """Scores of leaf domains by closeness to a job's record, the domain in which the job is allocated so far.
 
     Parameters
     ----------
@@ -179,11 +181,11 @@ class TopologyScores:
     own : float
         Base of the leaf that is the record itself.
     top : float
-        Base of a leaf that meets the record only in the virtual top.
+        Base of a leaf whose LCA with the record is only the virtual top.
     weight : float
         Weight of the plugin; the offset of a leaf is ``(base + share) * 100 * weight``.
     roots_meet : bool
-        False (1.13): a pod placed in another tree than the record's empties the record. True (from 1.14): the record
+        False (1.13): the record becomes empty when a pod is placed in another tree. True (from 1.14): the record
         becomes the virtual top.
     """
 
@@ -212,7 +214,7 @@ class TopologyScores:
     def arguments(
         self,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, float, float, bool]:
-        """The first arguments of every kernel's ``set_topology``, in order."""
+        """The scores as the leading arguments of ``set_topology``, a method that several compiled kernels have."""
         forest = self.forest
         return forest.parent, forest.depth, self.value, self.top, self.own, self.weight, self.roots_meet
 
@@ -220,7 +222,7 @@ class TopologyScores:
 def checked_leaves(
     leaves: tuple[NDArray[np.int64], NDArray[np.int32]], n: int, d: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Check the leaves that hold each node, in CSR form.
+    """Check, and return, the leaf domains that hold each node, in CSR form.
 
     Parameters
     ----------

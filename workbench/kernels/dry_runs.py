@@ -1,7 +1,7 @@
 """Fill the nodes of a domain pod by pod, as a trial or for good (checked interface of ``_core.dry_runs``).
 
-Owns the checks and the documented order of choice. It knows no policy: which domains are tried, with which record, and
-what their answers mean is decided in ``policies``.
+A job's record is the domain in which it is allocated so far; nodes are scored by closeness to it. Owns the checks and
+the documented order of choice. ``policies`` decide which domains are tried, and with which record.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from workbench._core import dry_runs as _core
 from workbench._core.ranges import is_offsets
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
@@ -24,7 +25,6 @@ from workbench.kernels.domains import (
     NO_RECORD,
     ScoreWeights,
     TopologyScores,
-    checked_leaves,
 )
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
@@ -37,7 +37,7 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """The pods that a pass has to place, and when the pass ends.
+    """The pods that one pass (filling nodes pod by pod) has to place, and when the pass ends.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class Counts:
         the pass goes on while the pods that are left can still make the gang ready, or, where minimums count, while no
         role of that name is below its own.
     runs : tuple of ndarray of shape (k,), int32, and ndarray of shape (k,), int64, optional
-        The order of the pods: of each run its role, as a place in ``shapes``, and the number of that role's pods up to
-        the run's end; a run of which nothing is left is passed over. None: role by role.
+        The order of the pods as runs: role of each run, as an index in ``shapes``, and number of that role's pods up to
+        the end of the run; a run without pods left is skipped. None: role by role.
     every : bool
-        Take the turns that follow in the same pass. Volcano ends a turn with the pod that makes the gang ready, and
+        Whether to take all following turns in one pass. Volcano ends a turn with the pod that makes the gang ready, and
         every later turn with one pod; as all of them look at the same nodes, they are one pass over the pods in their
-        order. Only a turn in which a pod fitted nowhere ends early: the next one tries the names again that were given
-        up.
+        order. Only a turn in which a pod fitted nowhere ends the pass early, because the next turn tries the roles
+        again that were given up.
     """
 
     shapes: NDArray[np.int32]
@@ -80,7 +80,7 @@ class Counts:
 
 
 class Trials(NamedTuple):
-    """Results of trial placements, one row per domain."""
+    """Results of trial placements (`DryRuns.try_each`), one row per domain."""
 
     placed: NDArray[np.int64]
     """Pods placed until the gang was ready or the pass ended."""
@@ -103,6 +103,8 @@ class Settled(NamedTuple):
     scores: NDArray[np.float64]
     pods: NDArray[np.int64]
     """Number of each pod among those of its role that were to be placed, from 0 on; pods that were given up count."""
+    placed: NDArray[np.int64]
+    """Per role the pods placed."""
     left: NDArray[np.int64]
     """Per role the pods still to place afterwards: 0 where they were given up."""
     failed: int
@@ -123,30 +125,23 @@ class DomainTotals(NamedTuple):
 
 
 class DryRuns:
-    """Trial placements on domains of nodes with given idle amounts.
+    """Places pods on the nodes of domains, as a trial or for good, given the nodes' amounts.
 
     Parameters
     ----------
     idle, used, allocatable : ndarray of shape (n, r), int64
         Amounts in base units, at most 2**53; idle may be negative (then nothing that asks for it fits). Idle and used
         are copied, allocatable must stay as it is.
-    name_rank : ndarray of shape (n,), int32
-        Rank of the node's name.
-    leaf : ndarray of shape (n,), int32
-        Leaf domain of each node, -1 for none.
-    start : ndarray of shape (d + 1,), int64
-    members : ndarray of shape (start[d],), int32
-        Nodes of domain j, each once, ascending: ``members[start[j]:start[j + 1]]``. Domain -1 is every node.
+    domains : DomainNodes
+        Nodes of each domain, by its number; domain -1 is every node. Where leaves overlap, a pod counts for each that
+        holds its node.
     weights : ScoreWeights
     scores : TopologyScores, optional
         Needed for trials with a record.
     fading : Fading, optional
-        What pods gain on the nodes of full domains where there are no ``scores``; None: nothing.
+        Score by which pods prefer full domains, used if there are no ``scores``; None: none.
     totals : DomainTotals, optional
         Needed with ``fading``; ``used`` is copied and follows the pods that stay.
-    leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
-        Where leaves overlap, every leaf that holds node i: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``; a pod counts
-        for each of them. None: no node is in two.
     states : NodeStates, optional
         The states of the nodes, computed from these very arrays, which are then not checked again.
 
@@ -200,16 +195,12 @@ class DryRuns:
         idle: NDArray[np.int64],
         used: NDArray[np.int64],
         allocatable: NDArray[np.int64],
-        name_rank: NDArray[np.int32],
-        leaf: NDArray[np.int32],
-        start: NDArray[np.int64],
-        members: NDArray[np.int32],
+        domains: DomainNodes,
         *,
         weights: ScoreWeights,
         scores: TopologyScores | None = None,
         fading: Fading | None = None,
         totals: DomainTotals | None = None,
-        leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
         states: NodeStates | None = None,
     ) -> None:
         idle = as_array("idle", idle, np.int64, 2)
@@ -224,24 +215,20 @@ class DryRuns:
                 check_range(name, array, 0, MAX_QUANTITY)
         elif not states.are_of(idle, used, allocatable):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
-        name_rank = as_array("name_rank", name_rank, np.int32, 1)
-        check_length("name_rank", name_rank, n)
-        check_range("name_rank", name_rank, 0, max(n - 1, 0))
-        start = as_array("start", start, np.int64, 1)
-        members = as_array("members", members, np.int32, 1)
-        if start.shape[0] == 0 or int(start[0]) != 0 or int(start[-1]) != members.shape[0]:
-            raise InputError("no CSR offsets", source="start", expected=f"ascending from 0 to {members.shape[0]}")
-        sizes = np.diff(start)
-        if bool((sizes < 0).any()) or bool((sizes > n).any()):
-            raise InputError("no CSR offsets", source="start", expected=f"ascending, at most {n} nodes per domain")
-        check_range("members", members, 0, n - 1)
-        self._n, self._d = n, start.shape[0] - 1
-        leaf = as_array("leaf", leaf, np.int32, 1)
-        check_length("leaf", leaf, n)
-        check_range("leaf", leaf, -1, self._d - 1)
-        self._c_runs = _core.DryRuns(idle, used, allocatable, name_rank, leaf, start, members, *weights.checked(r))
-        if leaves is not None:
-            self._c_runs.set_leaves(*checked_leaves(leaves, n, self._d))
+        check_length("idle", idle, domains.n)
+        self._n, self._d = n, domains.d
+        self._c_runs = _core.DryRuns(
+            idle,
+            used,
+            allocatable,
+            domains.name_rank,
+            domains.leaf,
+            domains.start,
+            domains.members,
+            *weights.checked(r),
+        )
+        if domains.leaves is not None:
+            self._c_runs.set_leaves(*domains.leaves)
         if states is not None:
             self._c_runs.know_states(states.state_of, states.first)
         self._scored = scores is not None
@@ -303,8 +290,7 @@ class DryRuns:
         if extra is not None:
             extra = as_array("extra", extra, np.float64, 1)
             check_length("extra", extra, self._n)
-            if not bool((np.abs(extra) <= MAX_SCORE).all()):
-                raise InputError("not finite or too large", source="extra", expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
+            check_range("extra", extra, -MAX_SCORE, MAX_SCORE)
         return self._c_runs.add_shape(request, feasible, extra)
 
     def ask(
@@ -322,7 +308,8 @@ class DryRuns:
         ----------
         counts : Counts
         record : int
-            Scored against by the first pod; -1 the virtual top, `NO_RECORD` empty.
+            Domain in which the job is allocated, against which the first pod is scored; -1: the virtual top;
+            `NO_RECORD`: none.
         update_record : bool
             Whether the record widens to its LCA with the leaf of each chosen node (an empty record becomes the leaf; a
             node without leaf changes nothing). Every pass begins with ``record``.
@@ -331,62 +318,35 @@ class DryRuns:
         total_tasks : int
             All tasks of the gang.
         """
-        shapes = as_array("shapes", counts.shapes, np.int32, 1)
-        check_range("shapes", shapes, 0, self._c_runs.n_shapes - 1)
-        m = shapes.shape[0]
-        table = np.zeros((m, 3), dtype=np.int64)
-        for column, (name, given) in enumerate(
-            (("left", counts.left), ("present", counts.present), ("minimums", counts.minimums))
-        ):
-            if given is not None:
-                numbers = as_array(name, given, np.int64, 1)
-                check_length(name, numbers, m)
-                check_range(name, numbers, 0, MAX_QUANTITY)
-                table[:, column] = numbers
-        pods = int(table[:, 0].sum())
+        shapes = checked("shapes", counts.shapes, np.int32, None, 0, self._c_runs.n_shapes - 1)
+        m = len(shapes)
+        left = checked("left", counts.left, np.int64, m, 0, MAX_QUANTITY)
+        pods = sum(left.tolist())
         if pods > MAX_PODS_PER_CALL:
             raise CapacityError(f"left: {pods} pods in one call, at most {MAX_PODS_PER_CALL}")
-        if counts.names is None:
-            names = np.arange(m, dtype=np.int32)
-        else:
-            names = as_array("names", counts.names, np.int32, 1)
-            check_length("names", names, m)
         if counts.after_failure not in _RULES:
             known = ", ".join(_RULES)
             raise InputError("no such rule", source="after_failure", got=counts.after_failure, expected=known)
-        check_number("record", record, NO_RECORD, self._d - 1)
-        check_number("total_tasks", total_tasks, 1, MAX_QUANTITY)
         if not self._scored and record != NO_RECORD:
             raise InputError("no topology scores", source="record", got=str(record), expected="scores at construction")
-        if tasks_on_leaf is None:
-            tasks_on_leaf = np.zeros(self._d, dtype=np.int64)
-        tasks_on_leaf = as_array("tasks_on_leaf", tasks_on_leaf, np.int64, 1)
-        check_length("tasks_on_leaf", tasks_on_leaf, self._d)
-        check_range("tasks_on_leaf", tasks_on_leaf, 0, MAX_QUANTITY)
         self._c_runs.ask(
             shapes,
-            names,
-            table,
+            None if counts.names is None else checked("names", counts.names, np.int32, m),
+            left,
+            _amounts("present", counts.present, m),
+            _amounts("minimums", counts.minimums, m),
             _RULES[counts.after_failure],
             check_number("min_available", counts.min_available, 0, MAX_QUANTITY),
             check_number("counted", counts.counted, 0, MAX_QUANTITY),
-            counts.min_available >= int(table[:, 2].sum()),
             counts.every,
             self._scored,
-            record,
+            check_number("record", record, NO_RECORD, self._d - 1),
             update_record,
-            tasks_on_leaf,
-            total_tasks,
-            *self._runs(counts, m),
+            _amounts("tasks_on_leaf", tasks_on_leaf, self._d),
+            check_number("total_tasks", total_tasks, 1, MAX_QUANTITY),
+            *_runs(counts, m),
         )
         self._asked = True
-
-    @staticmethod
-    def _runs(counts: Counts, m: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64] | None]:
-        if counts.runs is None:
-            return None, None
-        roles = checked("runs", counts.runs[0], np.int32, None, 0, m - 1)
-        return roles, checked("runs", counts.runs[1], np.int64, len(roles), -MAX_QUANTITY, MAX_QUANTITY)
 
     def try_each(self, domains: NDArray[np.int32], sums: NDArray[np.float64] | None = None) -> Trials:
         """Fill each of some domains as a trial; every trial sees the nodes as they are.
@@ -414,7 +374,7 @@ class DryRuns:
         return Trials(placed, ready, missing, totals, first)
 
     def settle(self, domain: int) -> Settled:
-        """Run the pass in one domain and keep its pods: later trials find the nodes fuller."""
+        """Place the pods in one domain for good, and return them; later trials see the nodes with these pods."""
         self._must_be_asked()
         return Settled(*self._c_runs.settle(check_number("domain", domain, VIRTUAL_TOP, self._d - 1)))
 
@@ -439,3 +399,14 @@ class DryRuns:
     def _must_be_asked(self) -> None:
         if not self._asked:
             raise InputError("nothing to place", source="counts", expected="ask() first")
+
+
+def _amounts(name: str, numbers: NDArray[np.int64] | None, length: int) -> NDArray[np.int64] | None:
+    return None if numbers is None else checked(name, numbers, np.int64, length, 0, MAX_QUANTITY)
+
+
+def _runs(counts: Counts, m: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64] | None]:
+    if counts.runs is None:
+        return None, None
+    roles = checked("runs", counts.runs[0], np.int32, None, 0, m - 1)
+    return roles, checked("runs", counts.runs[1], np.int64, len(roles), -MAX_QUANTITY, MAX_QUANTITY)

@@ -1,4 +1,4 @@
-"""Parameters, as arrays for the kernels, of the score that draws pods without a topology to full domains."""
+"""Weights of the score by which pods without a topology constraint prefer full domains, as arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MAX_WEIGHT = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rings:
-    """Nodes grouped into rings: the nodes of one ring lie in the same domains.
+    """Nodes grouped into rings; the nodes of one ring lie in the same domain of every tier.
 
     Parameters
     ----------
     of_node : ndarray of shape (n,), int32
-        Ring of each node: nodes of one ring share their domain of every tier.
+        Ring of each node.
     around : ndarray of shape (rings, tiers + 1), int32
-        Domain of each tier around the nodes of a ring, the smallest number of several, -1 for none; in the last column
-        the number of domains, for the virtual top.
+        Domain of each tier that holds the nodes of a ring: the smallest number if several do, -1 if none does. The last
+        column, for the virtual top, is the number of domains.
     """
 
     of_node: NDArray[np.int32]
@@ -60,13 +60,13 @@ class Rings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fading:
-    """Weights of the gain that a node gets for how full its domains become.
+    """Weights of the score that a node gains from the fullness of its domains, for pods without a topology constraint.
 
     Parameters
     ----------
     rings : Rings
     column : ndarray of shape (t,), int32
-        Per tier number, closest first and those without a domain included, its column in ``rings.around``; -1: none.
+        Column in ``rings.around`` of each tier number, closest first; -1 for a tier number without a domain.
     by_tier : ndarray of shape (t,), float64
         Weight of each tier number; not negative.
     packing : ndarray of shape (r,), float64
@@ -94,7 +94,7 @@ class Fading:
     ) -> tuple[
         NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float
     ]:
-        """Arguments of the kernels, after checking them against a cluster's size.
+        """The rings and weights as a kernel takes them, after checking them against the cluster's size.
 
         Parameters
         ----------

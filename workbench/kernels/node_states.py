@@ -86,4 +86,5 @@ class NodeStates:
         ----------
         idle, used, allocatable : ndarray of shape (n, r), int64
         """
-        return all(a is b for a, b in zip(self._arrays, (idle, used, allocatable), strict=True))
+        mine = self._arrays
+        return mine[0] is idle and mine[1] is used and mine[2] is allocatable

@@ -1,4 +1,4 @@
-"""Checked interface of the ``states`` kernel: bottlenecks of all states of a machine, and of many sets."""
+"""Bottleneck bandwidths of many sets of GPUs, and groups of nodes in equal states (interface of kernel ``states``)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Runs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
 class SubJobPods(NamedTuple):
-    """The pods of a gang by sub-job (s of them); each pair of a sub-job and a role with pods to place is an entry."""
+    """The pods of a gang grouped by sub-job; an entry is one sub-job and one role of which it has pods to place."""
 
     size: NDArray[np.int64]
     """Pods of each sub-job."""
@@ -63,7 +63,7 @@ def deal_pods(
     place : ndarray of shape (roles,), int32
         Number of each role in the order in which roles are tried, each once.
     n_tried : int
-        Roles numbered from here on are not tried: their pods only count.
+        Number of roles that are tried; pods of roles with this `place` or a greater one are only counted.
     rows : ndarray of shape (roles, r), int64
         Request of one pod.
     priority : ndarray of shape (roles,), int64

@@ -116,7 +116,7 @@ def count(mask: int, k: int) -> int:
 def enumerate_masks(
     mask: int, k: int, *, start: int = 0, limit: int = DEFAULT_LIMIT, n_words: int | None = None
 ) -> NDArray[np.uint64]:
-    """Subsets number ``start`` and following, lexicographic.
+    """Masks of the k-subsets of a mask, from rank ``start`` on, in lexicographic order.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def enumerate_masks(
     start : int
         Rank of the first one, >= 0, below 2^62.
     limit : int
-        At most so many rows, 0 to 1,000,000: ask again with a later ``start`` for more.
+        Largest number of rows, 0 to 1,000,000; call again with a later ``start`` for more.
     n_words : int, optional
         Words per row; None: as many as the mask needs.
 
@@ -199,7 +199,7 @@ def unrank(mask: int, k: int, ranks: object, *, n_words: int | None = None) -> N
     Raises
     ------
     InputError
-        A rank outside.
+        A rank below 0, or not below the number of subsets.
     CapacityError
         2^62 subsets or more.
     """

@@ -1,4 +1,4 @@
-"""Checked interface of the ``switch_rules`` kernel: the switches that a job takes, and its pods under each."""
+"""Rules by which a job gets its switches, and how many of its pods go under each (interface of ``switch_rules``)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def place_new(
     per_switch: int,
     max_shared: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], int]:
-    """Choose the switches of a new job.
+    """Choose the switches of a new job, and how many of its pods go under each.
 
     Every order below is by number of free nodes, ties in the order of the switches; a switch without a free node takes
     no part.
@@ -70,8 +70,8 @@ def place_new(
     rule : ndarray of shape (k,), int8
         Rule by which each switch was taken.
     missing : int
-        Pods without a node; if there are any, the job cannot be placed, and the switches are those taken before that
-        was clear.
+        Pods without a node; if there are any, the job cannot be placed, and the switches are those taken before the
+        shortage was found.
 
     Raises
     ------

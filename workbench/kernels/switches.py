@@ -57,7 +57,7 @@ def free_under_switches(
     n_gpus : int
         Number of GPUs that must be free, in addition to the amounts in `idle`; 0: GPUs are not checked.
     node_switch : ndarray of shape (n,), int32
-        Negative: under none.
+        Switch of each node; negative: no switch.
     n_switches : int
 
     Returns
@@ -137,13 +137,13 @@ def first_free(
     wanted : ndarray of shape (c,), int64
         Nodes of each.
     says : ndarray of shape (c,), int8
-        State that the pods on each switch vote for, as in `add_jobs`.
+        State that the pods placed under each switch vote for, as in `add_jobs`.
     free : ndarray of shape (n,), bool
     start : ndarray of shape (s + 1,), int64
         Switch i owns ``nodes[start[i]:start[i + 1]]``, in configuration order.
     nodes : ndarray of shape (m,), int32
     by_position : ndarray of shape (m,), int64
-        The entries of each switch, ``start[i]`` to ``start[i + 1]``, by position.
+        Indices into ``nodes``: those of switch i, at ``start[i]`` to ``start[i + 1]``, sorted by the nodes' positions.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def add_jobs(
     holders: NDArray[np.int32],
     sums: NDArray[np.int64],
 ) -> None:
-    """Add jobs to the sums over running pods, or subtract them.
+    """Add running jobs to, or subtract them from, the per-switch sums from which switch states follow.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ VIRTUAL_TOP = -1
 
 
 class Forest:
-    """The HyperNodes as a forest under one virtual top, which is written -1.
+    """The HyperNodes as a forest under one virtual top, whose number is -1.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The newest Volcano's two-level search over arrays (checked interface of ``_core.two_level``).
 
-Owns the checks. ``policies`` decide what a sub-job is, which limits hold and how records are recovered; here they
-arrive as numbers.
+A record is the domain in which a job or sub-job is allocated so far. Owns the checks of arguments. ``policies`` decide
+what a sub-job is, which limits hold and how records are recovered.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from workbench._core import two_level as _core
+from workbench._core.hypernode_tree import HyperNodeTree
 from workbench._core.ranges import first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
+from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked, checked_columns
 from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
@@ -51,6 +52,8 @@ __all__ = [
     "TwoLevel",
 ]
 
+_INT32, _INT64 = np.iinfo(np.int32), np.iinfo(np.int64)
+
 _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 
@@ -62,7 +65,7 @@ class DomainTree:
     forest : Forest
         Of d domains; their numbers are the order of their names.
     walk, end : ndarray of shape (d,), int32
-        Place of each domain in a walk over the forest, parents first, and one past the last place of its subtree.
+        Position of each domain in preorder of the forest, and one past the last position of its subtree.
     member_start : ndarray of shape (d + 1,), int64
     members : ndarray of shape (member_start[d],), int32
         Nodes of domain j, each once, ascending: ``members[member_start[j]:member_start[j + 1]]``.
@@ -74,8 +77,8 @@ class DomainTree:
     spans : ndarray of shape (d, 2), int32, optional
         Where every domain is an interval of nodes: first node and one past the last.
     nested : bool
-        Every domain holds the nodes of the domains below it; False: how many pods a domain holds says nothing about
-        those below.
+        Whether every domain holds the nodes of the domains below it; False: a domain's pod count is no bound for those
+        below.
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
         Where leaves overlap, see `workbench.kernels.dry_runs.DryRuns`.
     """
@@ -141,6 +144,33 @@ class DomainTree:
         np.maximum.at(self.largest, self.tier_of, np.diff(self.member_start))
         self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
         """The largest tier plus one, at least 1."""
+        self.compiled = self._compiled()
+        """The same for compiled searches, which share it."""
+
+    def _compiled(self) -> HyperNodeTree:
+        made = HyperNodeTree()
+        made.set_nodes(self.leaf, self.member_start, self.members)
+        if self.leaves is not None:
+            made.set_leaves(*self.leaves)
+        made.set_tree(
+            self.forest.parent,
+            self.tiers,
+            self.tier_start,
+            self.tier_domains,
+            self.tier_of,
+            self.walk,
+            self.end,
+            self.place_in_tier,
+            self.largest,
+            self.node_start,
+            self.node_domains,
+            self.spans,
+            self.top_tier,
+            self.nested,
+            self.proper,
+            self.contained,
+        )
+        return made
 
     @cached_property
     def rings(self) -> Rings:
@@ -173,16 +203,16 @@ class TwoLevel:
     job : JobColumns
     subs : SubJobColumns
     weights : ScoreWeights
-        Of the node score.
+        Weights of the node score.
     scores : TopologyScores
-        Of sub-jobs that are scored by a record.
+        Scores for sub-jobs that are scored by closeness to a record.
     packing : ndarray of shape (r,), float64
         Weight of each resource in the score of a HyperNode. 0: it adds nothing, but a HyperNode in which it would
         overflow scores 0; negative: it is not looked at.
     scale : float
-        What that score, 0 to 1, is multiplied by, after 100. 0: HyperNodes have no score, and no share of tasks.
+        Factor of that score, which is 0 to 1, besides 100. 0: HyperNodes have no score, and no share of tasks.
     fading : Fading, optional
-        Of sub-jobs that are not scored by a record, with the tree's `rings`; None: they gain nothing.
+        Score by which other sub-jobs prefer full domains, with the tree's `rings`; None: none.
 
     Notes
     -----
@@ -242,87 +272,54 @@ class TwoLevel:
             used,
             allocatable,
             tree.name_rank,
-            tree.leaf,
-            tree.member_start,
-            tree.members,
+            tree.compiled,
             *weights.checked(r),
         )
-        if tree.leaves is not None:
-            c.set_leaves(*tree.leaves)
         if nodes.states is not None:
             c.know_states(nodes.states.state_of, nodes.states.first)
         c.set_topology(*scores.arguments())
         self._add(shapes, n, r)
-        c.set_tree(
-            tree.forest.parent,
-            tree.tiers,
-            tree.tier_start,
-            tree.tier_domains,
-            tree.tier_of,
-            tree.walk,
-            tree.end,
-            tree.place_in_tier,
-            tree.largest,
-            tree.node_start,
-            tree.node_domains,
-            tree.spans,
-            tree.top_tier,
-            tree.nested,
-            tree.proper,
-            tree.contained,
-        )
-        roles = self._job_counts(job, len(shapes))
-        c.set_totals(
-            domain_used,
-            domain_allocatable,
-            idle_at_open,
-            packing,
-            float(scale),
-            roles[: len(shapes), 0].copy(),
-        )
+        left = as_array("left", job.left, np.int64, 1)
+        self._set_job(job, left, len(shapes), d, r)
+        c.set_totals(domain_used, domain_allocatable, idle_at_open, packing, float(scale), left)
         if fading is not None:
             c.set_fading(*fading.arguments(n, d, r))
-        self._set_job(job, roles, d, r)
         self._set_subs(subs, job, len(shapes), d, r, n)
 
     def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
         for shape in shapes:
             self._c.add_shape(_amounts("request", shape.request, (r,), 0), *_node_arrays(shape, n))
 
-    def _job_counts(self, job: JobColumns, n_shapes: int) -> NDArray[np.int64]:
-        m = as_array("left", job.left, np.int64, 1).shape[0]
+    def _set_job(self, job: JobColumns, left: NDArray[np.int64], n_shapes: int, d: int, r: int) -> None:
+        m = len(left)
+        left, present, minimums, names = checked_columns(
+            m,
+            ("left", left, np.int64, 0, MAX_QUANTITY),
+            ("present", job.present, np.int64, 0, MAX_QUANTITY),
+            ("minimums", job.minimums, np.int64, 0, MAX_QUANTITY),
+            ("names", job.names, np.int32, _INT32.min, _INT32.max),
+        )
         if m < n_shapes:
             raise InputError("fewer roles than shapes", source="left", got=str(m), expected=f">= {n_shapes}")
-        counts = np.empty((m, 3), dtype=np.int64)
-        counts[:, 0] = left = _amounts("left", job.left, (m,), 0)
-        counts[:, 1] = _amounts("present", job.present, (m,), 0)
-        counts[:, 2] = _amounts("minimums", job.minimums, (m,), 0)
         if m > n_shapes and left[n_shapes:].any():
             raise InputError("a role without a shape has pods left", source="left", expected="0")
-        if int(left.sum()) > MAX_PODS_PER_CALL:
-            raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
-        return counts
-
-    def _set_job(self, job: JobColumns, counts: NDArray[np.int64], d: int, r: int) -> None:
-        names = as_array("names", job.names, np.int32, 1)
-        check_length("names", names, counts.shape[0])
+        _check_pods(left)
         if job.after_failure not in _RULES:
             raise InputError("no such rule", source="after_failure", got=job.after_failure, expected=", ".join(_RULES))
-        wanted = as_array("wanted", job.wanted, np.int64, 1)
-        check_range("wanted", wanted, 0, MAX_QUANTITY)
         self._c.set_job(
             job.grouped,
             job.limit is not None,
             0 if job.limit is None else job.limit,
             None if job.minimum is None else _amounts("minimum", job.minimum, (r,), 0, MAX_SUM),
+            left,
+            present,
+            minimums,
             names,
-            counts,
             _RULES[job.after_failure],
             check_number("min_available", job.min_available, 0, MAX_QUANTITY),
             check_number("counted", job.counted, 0, MAX_QUANTITY),
-            job.min_available >= int(counts[:, 2].sum()),
             check_number("record", job.record, NO_RECORD, d - 1),
-            wanted,
+            checked("wanted", job.wanted, np.int64, None, 0, MAX_QUANTITY),
         )
 
     def _set_subs(self, subs: SubJobColumns, job: JobColumns, n_shapes: int, d: int, r: int, n: int) -> None:
@@ -334,28 +331,36 @@ class TwoLevel:
             raise InputError("a job that is not grouped has one sub-job", source="rank", got=str(s), expected="1")
         start, shapes = _csr("", subs.start, subs.shapes, s, n_shapes)
         left = _amounts("left", subs.left, shapes.shape, 0)
-        if job.grouped and int(left.sum()) > MAX_PODS_PER_CALL:
-            raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
-        running_start, running = _csr("running", subs.running_start, subs.running, s, n, lowest=-1)
+        if job.grouped:
+            _check_pods(left)
+        min_available, counted, total, limit, policy, grade, record = checked_columns(
+            s,
+            ("min_available", subs.min_available, np.int64, 0, MAX_QUANTITY),
+            ("counted", subs.counted, np.int64, 0, MAX_QUANTITY),
+            ("total", subs.total, np.int64, 1, MAX_QUANTITY),
+            ("limit", subs.limit, np.int64, _INT64.min, _INT64.max),
+            ("policy", subs.policy, np.int32, -1, len(job.wanted) - 1),
+            ("grade", subs.grade, np.int32, 0, s - 1),
+            ("record", subs.record, np.int32, NO_RECORD, d - 1),
+        )
         self._c.set_subs(
             start,
             shapes,
             left,
-            _amounts("min_available", subs.min_available, (s,), 0),
-            _amounts("counted", subs.counted, (s,), 0),
-            _amounts("total", subs.total, (s,), 1),
+            min_available,
+            counted,
+            total,
             _flags("stop_after_failure", subs.stop_after_failure, s),
-            checked("limit", subs.limit, np.int64, s),
-            _flags("limited", subs.limited, s),
+            limit,
+            None if subs.limited is None else _flags("limited", subs.limited, s),
             _flags("scored", subs.scored, s),
-            checked("policy", subs.policy, np.int32, s, -1, len(job.wanted) - 1),
+            policy,
             rank,
-            np.zeros(s, dtype=np.int32) if subs.grade is None else checked("grade", subs.grade, np.int32, s, 0, s - 1),
-            checked("record", subs.record, np.int32, s, NO_RECORD, d - 1),
+            grade,
+            record,
             _amounts("request", subs.request, (s, r), 0, MAX_SUM),
             _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),
-            running_start,
-            running,
+            *_running(subs, s, n),
             *_runs(subs, s, n_shapes),
         )
 
@@ -365,9 +370,9 @@ class TwoLevel:
         Parameters
         ----------
         idle, used : ndarray of shape (n, r), int64
-            As they are now, the pods placed here included.
+            Present amounts, including the pods that this search placed.
         shapes : sequence of Shape
-            The same requests as before; where they may run and their extra scores may be others.
+            Shapes with the same requests as before; their allowed nodes and extra scores may differ.
 
         Raises
         ------
@@ -399,7 +404,8 @@ class TwoLevel:
         ----------
         domain : int
         inner : bool
-            With every HyperNode that the sub-jobs look at, which costs a trial each where they have several roles.
+            Also trace every HyperNode that the sub-jobs compare, which costs a trial each for sub-jobs of several
+            roles.
         """
         domain = check_number("domain", domain, VIRTUAL_TOP, self._d - 1)
         kept, steps, scores, parts, looked, looked_scores = self._c.explain_in(domain, inner)
@@ -415,18 +421,28 @@ class TwoLevel:
         Returns
         -------
         ndarray of shape (m, 2), float64
-            Before it is multiplied by ``100 * scale``. The share is 0 but where several are fullest.
+            Scores before they are multiplied by ``100 * scale``. The share is 0 unless several domains are equally
+            full.
         """
         domains = as_array("domains", domains, np.int32, 1)
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
         return self._c.scores_of(check_number("sub", sub, 0, self._n_subs - 1), domains)
 
-    def turn(self, *, every: bool = False) -> bool:
-        """Take one turn; False, with the search unchanged, if no HyperNode has a solution.
+    def turn(self) -> bool:
+        """Take one turn; False, with the search unchanged, if no HyperNode has a solution."""
+        return self._c.turn()
 
-        With ``every``, HyperNodes that cannot win are tried too, so that `tried` has a row for each.
+    def look(self) -> bool:
+        """Find the HyperNode of the next turn without placing a pod; False if none has a solution.
+
+        HyperNodes that cannot win are tried too, so that `tried` has a row for each. `take` then ends the turn; in
+        between the search may be asked, but not capped or updated.
         """
-        return self._c.turn(every)
+        return self._c.look()
+
+    def take(self) -> bool:
+        """Place pods in the HyperNode that `look` found; False, with the search unchanged, if it found none."""
+        return self._c.take()
 
     @property
     def ready(self) -> bool:
@@ -516,6 +532,12 @@ class TwoLevel:
         return TriedDomains(*self._c.rows())
 
 
+def _running(subs: SubJobColumns, s: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int32]] | tuple[None, None]:
+    if subs.running_start is None or subs.running is None:
+        return None, None
+    return _csr("running", subs.running_start, subs.running, s, n, lowest=-1)
+
+
 def _runs(
     subs: SubJobColumns, s: int, n_shapes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | tuple[None, None, None]:
@@ -525,6 +547,12 @@ def _runs(
     return start, shapes, _amounts("upto", subs.runs[2], shapes.shape, 0)
 
 
+def _check_pods(left: NDArray[np.int64]) -> None:
+    pods = sum(left.tolist())
+    if pods > MAX_PODS_PER_CALL:
+        raise CapacityError(f"left: {pods} pods, at most {MAX_PODS_PER_CALL}")
+
+
 def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
     array = as_array(name, value, np.bool_, 1)
     check_length(name, array, s)
@@ -532,7 +560,7 @@ def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
 
 
 def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
-    """The arrays of a shape over nodes, checked: where it may run, and its extra scores."""
+    """The checked arrays of a shape over n nodes: where its pods may run, and their extra scores; None if absent."""
     feasible, extra = shape.feasible, shape.extra
     if feasible is not None:
         feasible = as_array("feasible", feasible, np.uint8, 1)
@@ -555,7 +583,7 @@ def _columns(array: NDArray[np.int64]) -> int:
 
 
 def _of_nodes(nodes: Nodes, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """What of the nodes is idle, used and allocatable; whoever made their states has checked the amounts."""
+    """Checked idle, used and allocatable amounts; not checked again if the nodes come with their states."""
     if nodes.states is not None:
         if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")

@@ -1,6 +1,7 @@
 """Input arrays and results of the two-level search (`workbench.kernels.two_level`).
 
-Owns no checks: the search checks what it is given.
+Owns no checks: the search checks what it is given. The three classes of columns are not frozen, because a frozen one
+takes three times as long to make, and one of each is made for every placement.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from workbench.kernels.node_states import NodeStates
 __all__ = ["VERDICTS", "AttemptSteps", "JobColumns", "Nodes", "Shape", "SubJobColumns", "TriedDomains"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Nodes:
     """Amounts on the nodes and summed over the domains; the virtual top is the last row of the sums.
 
@@ -27,9 +28,9 @@ class Nodes:
         In base units, at most `MAX_QUANTITY`; idle may be negative. Sums go up to `MAX_SUM`.
     domain_used, domain_allocatable : ndarray of shape (d + 1, r), int64
     idle_at_open : ndarray of shape (d + 1, r), int64
-        When the session began: what "large enough" is measured by.
+        Idle amounts of the domains when the session began; they decide whether a HyperNode is large enough for a job.
     states : NodeStates, optional
-        Of idle, used and allocatable; None: the search finds them.
+        Groups of nodes with equal idle, used and allocatable amounts; None: the search computes them.
     """
 
     idle: NDArray[np.int64]
@@ -42,45 +43,49 @@ class Nodes:
 
 
 class Shape(NamedTuple):
-    """Pods with equal requests: request (r,) int64, feasible (n,) uint8 or None, extra score (n,) float64 or None."""
+    """A pod shape: request (r,) int64, mask of allowed nodes (n,) uint8 (None: all), extra node scores (n,) float64."""
 
     request: NDArray[np.int64]
     feasible: NDArray[np.uint8] | None = None
     extra: NDArray[np.float64] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class JobColumns:
-    """A job as a whole: its roles, its minimum, its limits and its record.
+    """Input of the two-level search for a job as a whole: roles, minimums, limits and record.
 
     Parameters
     ----------
-    left, present, minimums : ndarray of shape (m,), int64
-        For each role its pods to place, its pods that count already, and its minimum. Role i has shape i; roles beyond
-        the shapes have no pods to place and count for the minimums alone.
-    names : ndarray of shape (m,), int32
-        Roles with equal numbers are given up together.
+    left : ndarray of shape (m,), int64
+        Pods to place of each role. Role i has shape i; roles beyond the shapes have no pods to place and count for the
+        minimums alone.
+    present, minimums : ndarray of shape (m,), int64, optional
+        For each role its pods that count already, and its minimum; None: 0.
+    names : ndarray of shape (m,), int32, optional
+        Roles with equal numbers are given up together; None: no two are equal.
     min_available, counted : int
-        Ready when so many pods count, every minimum is met (looked at only while they do not exceed ``min_available``
-        together) and of each policy ``wanted`` sub-jobs are ready.
+        The job is ready when ``min_available`` pods count, of which ``counted`` do already, every minimum is met
+        (looked at only while they do not exceed ``min_available`` together) and ``wanted`` sub-jobs of each policy are
+        ready.
     after_failure : {"by-minimums", "stop", "go-on"}
-        Of a job that is not grouped, see `workbench.kernels.dry_runs.Counts`.
+        For a job that is not grouped: what follows a pod that fits nowhere, see `workbench.kernels.dry_runs.Counts`.
     grouped : bool
         Whether the job has sub-groups; if not, the progress of its one sub-job is the job's.
     limit : int, optional
-        Highest tier of its HyperNode; None: the virtual top is tried alone.
+        Highest tier that the job's HyperNode may have; None: only the virtual top is tried.
     minimum : ndarray of shape (r,), int64, optional
-        A HyperNode that was smaller when the session began is not tried; None: all are.
+        Resources that a HyperNode must have had idle when the session began to be tried; None: no such condition.
     record : int
-        `NO_RECORD`, -1 the virtual top, or a domain.
+        Domain in which the job is allocated so far, -1 for the virtual top, or `NO_RECORD`.
     wanted : ndarray of shape (policies,), int64
+        Number of sub-jobs of each sub-group policy that must be ready.
     """
 
     left: NDArray[np.int64]
-    present: NDArray[np.int64]
-    minimums: NDArray[np.int64]
-    names: NDArray[np.int32]
     min_available: int
+    present: NDArray[np.int64] | None = None
+    minimums: NDArray[np.int64] | None = None
+    names: NDArray[np.int32] | None = None
     counted: int = 0
     after_failure: str = "by-minimums"
     grouped: bool = True
@@ -90,7 +95,7 @@ class JobColumns:
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class SubJobColumns:
     """The s sub-jobs of a job, one column for each property.
 
@@ -107,9 +112,9 @@ class SubJobColumns:
     stop_after_failure : ndarray of shape (s,), bool
         Whether the rest of the sub-job is skipped after a pod that fits nowhere.
     limit : ndarray of shape (s,), int64
-        Highest tier; -1: none, then the job's HyperNode is taken as it is.
-    limited : ndarray of shape (s,), bool
-        Whether the sub-job has a limit.
+        Highest tier that the sub-job's HyperNode may have; -1: no limit, and the sub-job uses the job's HyperNode.
+    limited : ndarray of shape (s,), bool, optional
+        Whether the sub-job has a limit; None: every one has.
     scored : ndarray of shape (s,), bool
         Whether the sub-job's pods are scored by its record.
     policy : ndarray of shape (s,), int32
@@ -121,12 +126,15 @@ class SubJobColumns:
     runs : tuple of ndarray of shape (s + 1,), int64, ndarray of int32 and ndarray of int64, optional
         The order of the pods of sub-job i: for its runs, ``runs[0][i]`` to ``runs[0][i + 1]``, the shape, which the
         sub-job has, and the number of its pods of that shape up to the end of the run. None: role by role.
-    record : ndarray of shape (s,), int32
+    record : ndarray of shape (s,), int32, optional
+        Domain in which each sub-job is allocated so far, -1 for the virtual top, or `NO_RECORD`; None: `NO_RECORD` for
+        every sub-job.
     request, pending : ndarray of shape (s, r), int64
         Summed requests of all tasks, which score a HyperNode, and of the pending ones, which it must be able to hold.
-    running_start : ndarray of shape (s + 1,), int64
-    running : ndarray of int32
-        Nodes of the running pods, -1 for an unknown node; sub-job i: ``running_start[i]`` to ``[i + 1]``.
+    running_start : ndarray of shape (s + 1,), int64, optional
+    running : ndarray of int32, optional
+        Nodes of the running pods, -1 for an unknown node; sub-job i: ``running_start[i]`` to ``[i + 1]``. None: no pod
+        runs.
     """
 
     start: NDArray[np.int64]
@@ -137,15 +145,15 @@ class SubJobColumns:
     total: NDArray[np.int64]
     stop_after_failure: NDArray[np.bool_]
     limit: NDArray[np.int64]
-    limited: NDArray[np.bool_]
     scored: NDArray[np.bool_]
     policy: NDArray[np.int32]
     rank: NDArray[np.int32]
-    record: NDArray[np.int32]
     request: NDArray[np.int64]
     pending: NDArray[np.int64]
-    running_start: NDArray[np.int64]
-    running: NDArray[np.int32]
+    limited: NDArray[np.bool_] | None = None
+    record: NDArray[np.int32] | None = None
+    running_start: NDArray[np.int64] | None = None
+    running: NDArray[np.int32] | None = None
     grade: NDArray[np.int32] | None = None
     runs: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
 
@@ -153,7 +161,7 @@ class SubJobColumns:
 class TriedDomains(NamedTuple):
     """HyperNodes that one turn tried, in order of tier and preorder, up to the tier that decided.
 
-    If the turn has a solution, some HyperNodes that could not win are left out.
+    If the turn found a solution, HyperNodes that could not win may be missing.
     """
 
     domains: NDArray[np.int32]
@@ -175,7 +183,7 @@ show that too few pods fit. Solves: the HyperNode has a solution."""
 
 
 class AttemptSteps(NamedTuple):
-    """Trace of one attempt, a row for each step of a sub-job; a sub-job may have several steps."""
+    """Trace of an attempt to place a job in one HyperNode: a row for each step of a sub-job, which may have several."""
 
     kept: bool
     """Whether the job can start."""

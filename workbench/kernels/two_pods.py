@@ -71,7 +71,10 @@ def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int
 
 
 def _deal(weights: NDArray[np.float64], threshold: float, n_first: int) -> list[int] | None:
-    """The lexicographically smallest first pod with no pair below the threshold inside a pod; None: there is none."""
+    """Devices of the lexicographically smallest first pod such that no pair inside either pod is below the threshold.
+
+    None if there is no such division.
+    """
     pieces = _pieces(weights < threshold)
     if pieces is None:
         return None
@@ -94,7 +97,7 @@ def _deal(weights: NDArray[np.float64], threshold: float, n_first: int) -> list[
 
 
 def _pieces(cut: NDArray[np.bool_]) -> list[Piece] | None:
-    """Two-coloured connected pieces of a graph, by lowest device; None where some piece has an odd cycle."""
+    """Connected pieces of a graph, each divided into two colours, by lowest device; None if one has an odd cycle."""
     side = [-1] * len(cut)
     pieces: list[Piece] = []
     for start in range(len(cut)):

@@ -1,1 +1,1 @@
-"""Access to endpoints: the only room that opens a socket, and only to the endpoint that the user named."""
+"""Access to network endpoints; the only room that opens sockets, and only to the endpoint that the user named."""

@@ -17,7 +17,7 @@ __all__ = ["Credentials", "credentials_from_environment", "credentials_of_secret
 
 @dataclass(frozen=True)
 class Credentials:
-    """A user name and its password; the password is in no text of this value."""
+    """A user name and its password; ``repr`` and ``str`` do not show the password."""
 
     username: str
     password: str = field(repr=False)

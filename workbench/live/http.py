@@ -37,9 +37,9 @@ class Access:
     ca_file : Path, optional
         PEM of the authorities that are trusted instead of the system's.
     timeout_s : float
-        For the whole exchange: name, connection, answer.
+        Time limit in seconds for the whole exchange: name look-up, connection and answer.
     max_bytes : int
-        Largest body.
+        Largest body of an answer in bytes.
     transport : httpx.BaseTransport, optional
         Stands in for the network in tests.
     """
@@ -113,8 +113,8 @@ def fetch_json(url: str, access: Access) -> Any:
     Raises
     ------
     ClusterError
-        No connection, a bad certificate, no whole answer in time, credentials refused, a status other than 200; a
-        redirect is one, because credentials must not travel where nobody sent them.
+        No connection, a bad certificate, no whole answer in time, credentials refused, a status other than 200;
+        redirects are not followed, because credentials must reach only the named endpoint.
     InputError
         More bytes than allowed, or not JSON. A certificate file that cannot be read.
 
@@ -204,7 +204,7 @@ class _TooLarge(Exception):
 
 
 class _Encoded(Exception):
-    """The body is compressed although that was not asked for."""
+    """The body is compressed although the request did not allow that."""
 
 
 def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Event) -> bytes:
@@ -258,7 +258,7 @@ def _phrase(status: int) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Why the connection failed, from the innermost error that says it."""
+    """Why the connection failed, as the innermost error with a text says it."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -17,9 +17,9 @@ def discover_links(place: str, access: Access) -> DiscoveryResult:
     Parameters
     ----------
     place : str
-        A URL that begins with ``http://`` or ``https://``, which is asked once; else the name of a file.
+        A URL that begins with ``http://`` or ``https://``, which is requested once; else the name of a file.
     access : Access
-        How a URL is asked; a file needs none of it.
+        Settings of the request; not used for a file.
 
     Raises
     ------

@@ -51,12 +51,14 @@ class BandwidthMatrix(Value, Displayed):
     link_types : sequence of n sequences of n str, optional
         Type of the link from GPU i to GPU j as the source names it (``NV2``, ``PIX``); the diagonal is ignored.
     suspicious : sequence of SuspiciousLinks, optional
-        Doubts that only the source could raise; `workbench.model.links.suspicious_links` has all of them.
+        Doubts that the source of the numbers raised; `workbench.model.links.suspicious_links` adds those seen in the
+        matrix.
 
     Raises
     ------
     InputError
-        Not square, an entry negative, NaN or infinite; the place is named. Labels or link types of another number.
+        Not square; an entry is negative, NaN or infinite (its position is named); or there are not n labels or n rows
+        of n link types.
     CapacityError
         More than 1,024 GPUs.
 

@@ -34,14 +34,14 @@ class BestGpus(Value, Displayed):
     objective : str
         ``raw`` or ``link-class``: what was maximised first.
     ties : tuple of tuple of int
-        Sets with exactly the same value, lexicographic, the chosen one included; the first 100 unless all were
-        asked for.
+        Sets with exactly the same value in lexicographic order, the chosen set included; the first 100 unless
+        `all_ties` was set.
     optimal_sets : int
-        How many such sets there are; at least so many when `optimal_sets_complete` is false.
+        Number of sets with the best value; a lower bound when `optimal_sets_complete` is false.
     upper_bound_gb_s : float
-        No set of k free GPUs can be better; found without the search.
+        Upper bound on the bottleneck of any k free GPUs, found without the search.
     exact : bool
-        The value is proved optimal: always, at every accepted size, where there is a set.
+        The value is proved optimal; always True if a set was chosen.
     tie_break_complete : bool
         False when the budget for choosing among ties ended first.
     bottleneck_pair : tuple of int, optional

@@ -1,4 +1,4 @@
-"""Numbers of things in sentences."""
+"""A number and its noun, singular or plural, for messages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a value is shown in a notebook although the model knows no drawing code.
+"""Display of values in a notebook, by drawing functions that are registered here.
 
-Values carry `_repr_html_` and `view`; the drawing functions live in `workbench.report`, and `workbench` hands in how
-to get them. This keeps the model free of HTML, and importing it free of the drawing code.
+Values carry `_repr_html_` and `view`; the drawing functions live in `workbench.report`, and the package `workbench`
+registers them. This keeps the model free of HTML, and importing it free of the drawing code.
 """
 
 from __future__ import annotations

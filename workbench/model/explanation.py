@@ -1,6 +1,6 @@
 """Explanations of a decision: the candidates that a policy considered, in the policy's order.
 
-Policies record numbers; the text is made only when somebody looks.
+Policies record numbers; their text is made only when it is shown.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ __all__ = ["NO_RECORDERS", "Candidate", "Explanation", "Recorder", "Recorders"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A domain or a node that was considered.
+    """A domain or a node that a policy considered for a gang.
 
     Attributes
     ----------
     kind : {"domain", "inner", "node"}
-        A domain for the job, one inside that for a sub-group of it, or a node.
+        ``domain``: considered for the job; ``inner``: a domain inside the job's, considered for a sub-group.
     name : str
     tier : int, optional
-        Of a domain; None for a node.
+        Tier of the domain; None for a node.
     kept : bool
+        Whether the candidate stayed in the choice.
     why : str
         Short reason: ``holds 4 of 6 pods``, ``tier 3 above the highest allowed 2``.
     score : float, optional
@@ -36,7 +37,7 @@ class Candidate:
     parts : mapping of str to float
         Parts of the score by the scheduler's own names.
     owner : str
-        Of an inner domain the sub-group that it was considered for; else empty.
+        Sub-group that an inner domain was considered for; empty for other kinds.
     """
 
     kind: str
@@ -107,12 +108,12 @@ class Recorder:
         self.notes.append(sentence)
 
     def add(self, other: Recorder) -> None:
-        """Take over what another recorder was told."""
+        """Append the candidates that another recorder collected."""
         self.candidates += other.candidates
         self.notes += other.notes
 
     def explanation(self, decision: Decision) -> Explanation:
-        """A decision with what was recorded while it was made."""
+        """Make the explanation of a decision from the candidates recorded while it was made."""
         return Explanation(decision, tuple(self.candidates), tuple(self.notes))
 
 
@@ -123,7 +124,7 @@ NO_RECORDERS: Recorders = MappingProxyType({})
 
 
 def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
-    """Names of the candidates that were kept with the greatest score."""
+    """Names of the kept candidates that share the greatest score."""
     scores = {c.name: c.score for c in candidates if c.kept and c.score is not None}
     best = max(scores.values(), default=None)
     return tuple(name for name, score in scores.items() if score == best)
@@ -131,7 +132,7 @@ def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Value, Displayed):
-    """The decision on one gang with everything that was considered, in order."""
+    """The decision on one gang with every candidate that the policy considered, in its order."""
 
     decision: Decision
     candidates: tuple[Candidate, ...]
@@ -156,7 +157,7 @@ class Explanation(Value, Displayed):
 
     @property
     def equals(self) -> tuple[str, ...]:
-        """Names of the HyperNodes with the best score of the first turn, among which the smallest name decided.
+        """Names of the HyperNodes that shared the best score for the job; the smallest name won.
 
         The chosen HyperNode is among them. A scheduler that breaks ties at random could have taken any. Empty if the
         policy gives HyperNodes no scores, or found no HyperNode.
@@ -165,9 +166,9 @@ class Explanation(Value, Displayed):
 
     @property
     def equal_nodes(self) -> tuple[str, ...]:
-        """Names of the nodes with the best score for the first pod, inside the chosen HyperNode.
+        """Names of the nodes that shared the best score for the first pod, inside the chosen HyperNode.
 
-        The smallest name decided.
+        The node with the smallest name won.
         """
         return _best_of(self.nodes)
 

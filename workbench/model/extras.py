@@ -1,4 +1,4 @@
-"""Typed extras of a gang: wishes that only one vendor's scheduler reads, empty where nothing was asked for."""
+"""Requests of a gang that only one vendor's scheduler reads; empty if the object has no such request."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class VolcanoMemory:
     record : str
         HyperNode this job was allocated in before (annotation volcano.sh/job-allocated-hypernode); empty: none.
     min_resources : mapping of str to int, optional
-        minResources of the PodGroup that the job has or that the controller makes for it, base units; None: absent.
+        minResources of the job's PodGroup (existing, or as the controller will make it), base units; None: absent.
     inqueue : bool
-        The scheduler admitted the job in a session before: its PodGroup is in the phase Inqueue.
+        An earlier session admitted the job: its PodGroup is in the phase Inqueue.
     """
 
     record: str = ""
@@ -54,7 +54,7 @@ class GpuGroup:
 
     @classmethod
     def of_labels(cls, labels: Mapping[str, str]) -> GpuGroup | None:
-        """The group that a pod's labels name.
+        """The GPU topology group that a pod's labels name; None if they name none.
 
         None where a label is missing or the replica is no whole number above 0 (docs/reference/gpu-topology.md, section
         A1).
@@ -91,7 +91,7 @@ class KoordinatorWish:
     gpu_group : GpuGroup, optional
         None: the pods belong to no GPU topology group.
     gather : tuple of Gather
-        As written; empty: no layer of the network is asked for.
+        Rules as written; empty: the gang is not gathered in any layer of the network.
     """
 
     gpu_group: GpuGroup | None = None
@@ -108,11 +108,11 @@ class FormerPod:
     node : str
         Name of its node.
     faulty : bool
-        The node, or a GPU of the pod there, is broken: it may not go back.
+        The node, or a GPU of the pod there, is broken: the pod must not return to this node.
     mark : int
-        Its annotation isSharedTor (`workbench.model.switches`), 0 where it had none.
+        Value of the pod's annotation isSharedTor (`workbench.model.switches`); 0 if the pod had none.
     pod : str
-        Name of the pod, which keeps its rank; empty: whichever pending pod has that rank.
+        Name of the pod, which keeps its rank; empty: the pending pod with the same rank takes its place.
     """
 
     rank: int

@@ -1,6 +1,6 @@
 """Gangs: pods that must be placed together.
 
-A `Gang` describes *pending* pods as roles times a count; pods become objects only when somebody looks.
+A `Gang` describes *pending* pods as roles times a count; objects for single pods are made on demand.
 Making gangs from Jobs, PodGroups and Deployments is in `workbench.jobs`.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.counted import counted
+from workbench.model.display import Displayed
 from workbench.model.extras import (
     NO_ASCEND_WISH,
     NO_KOORDINATOR_WISH,
@@ -83,7 +85,7 @@ class Role(Value):
     min_available : int, optional
         Minimum of this role (minAvailable of the task); None: no minimum of its own.
     succeeded : int
-        Pods that ended well: they hold nothing any more and count towards the minimum.
+        Number of pods that succeeded: they hold no resources and count towards the minimum.
     filter : NodeFilter
     priority : int
     first_index : int
@@ -94,8 +96,8 @@ class Role(Value):
         metadata.uid and metadata.resourceVersion of each pending pod, in order; empty for one that does not exist yet.
         None: no pod of the role has one.
     assumed : mapping of str to int
-        What Kubernetes' scores assume of cpu and memory beyond `requests`, because a container does not say: 100m and
-        200 MiB each.
+        CPU and memory that Kubernetes' scores assume beyond `requests`: 100m and 200 MiB for each container that
+        requests none.
     gpu_milli : int
         Thousandths of one GPU that each pod asks for, 1 to 999, and shares with other pods; 0: whole GPUs only, which
         stand in `requests`.
@@ -159,7 +161,7 @@ class Role(Value):
 
 @dataclass(frozen=True)
 class SubGroup:
-    """Pods of a gang that belong closer together, such as one partition of a task.
+    """Pods of a gang that must be closer together than the whole gang, such as one partition of a task.
 
     Attributes
     ----------
@@ -168,20 +170,22 @@ class SubGroup:
         Positions of its pods in the gang.
     constraint : TopologyConstraint, optional
     min_available : int
-        Counting its running pods and those that succeeded.
+        Pods that the sub-group needs; its running and succeeded pods count.
     exclusive_domain : bool
         No other sub-group may use the domain it is placed in.
     policy : str
-        Entry of subGroupPolicy that made it; the sub-groups of one policy count together (`Gang.min_subgroups`).
+        Entry of subGroupPolicy from which the sub-group was made; the sub-groups of one policy count together
+        (`Gang.min_subgroups`).
     match_index : int
-        Its place among the sub-groups of its gang, before its name.
+        Sort key among the sub-groups of the gang, compared before the name.
     running : tuple of str
         Names of its pods that have a node already, in byte order.
     succeeded : tuple of mapping of str to int
-        What each of its pods that succeeded requested, base units: they hold nothing any more and count as its pods.
+        Requests of each pod that succeeded, base units: such a pod holds no resources and counts towards
+        `min_available`.
     failed, gated : tuple of mapping of str to int
-        The same of its pods that failed, and of those that wait behind a scheduling gate: they do not count, nor are
-        they tried, but they are tasks of the sub-group.
+        Requests of each pod that failed, or that waits behind a scheduling gate, base units: such a pod is a task of
+        the sub-group, but is not tried and does not count towards `min_available`.
     """
 
     name: str
@@ -214,7 +218,7 @@ class PodRef:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gang(Value):
+class Gang(Value, Displayed):
     """Pods that are placed together or not at all.
 
     Attributes
@@ -232,7 +236,7 @@ class Gang(Value):
     sub_groups : tuple of SubGroup
         Pods of none of them belong to the gang itself.
     min_subgroups : mapping of str to int
-        Per policy how many of its sub-groups must be ready; a policy that is not there asks for none.
+        Number of sub-groups of each policy that must be ready; a missing policy requires none.
     sub_grouped : bool
         The object has sub-group policies, even if no pod belongs to one.
     kind : str
@@ -240,17 +244,18 @@ class Gang(Value):
     ready : int
         Pods of the gang that are placed already and count towards `min_available`.
     succeeded : tuple of mapping of str to int
-        Requests of those of them that succeeded, base units, without pods of a sub-group.
+        Requests of each succeeded pod that belongs to no sub-group, base units.
     failed, gated : tuple of mapping of str to int
-        Requests of pods that do not count and are not tried, in the same way (`SubGroup`).
+        Requests of each pod that failed, or that waits behind a scheduling gate, and belongs to no sub-group, base
+        units.
     created : str
-        When its PodGroup or the object itself was created, as the API writes it (UTC); empty: it does not exist yet.
+        When the PodGroup or the object itself was created, as the API writes it (UTC); empty: not created yet.
     order : tuple of str
-        Names of its pods as they are tried within one priority; empty: by index, then in the order of the roles.
+        Names of the pods in the order in which they are tried within one priority; empty: by index, then role by role.
     tasks_by_priority : bool
         Pods of a role with a higher priority are tried first.
     notes : tuple of Notice
-        What the reader of the object wants the user to know; shown as warnings of every decision.
+        Remarks made while the object was read; every decision shows them as warnings.
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion of the object it came from, so that an action can be conditional;
         empty: the object does not exist yet, or pods of no common object make up the gang.
@@ -331,7 +336,7 @@ class Gang(Value):
     @cached_property
     def role_start(self) -> npt.NDArray[np.int64]:
         """Position of each role's first pod, and the number of pods at the end: int64 of shape (roles + 1,)."""
-        return np.concatenate([[0], np.cumsum([role.count for role in self.roles])]).astype(np.int64)
+        return np.array([0, *accumulate(role.count for role in self.roles)], dtype=np.int64)
 
     @cached_property
     def role_of_pod(self) -> npt.NDArray[np.int32]:
@@ -362,9 +367,9 @@ class Gang(Value):
         return {}
 
     def rows_for(self, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
-        """Requests of one pod of each role in the given columns (`request_rows`), computed once per columns.
+        """Requests of one pod of each role in the given columns, as `request_rows` returns them.
 
-        Read-only.
+        Read-only; computed once for each tuple of columns.
         """
         found = self._rows.get(columns)
         if found is None:
@@ -422,8 +427,8 @@ class Gang(Value):
 def pod_index(name: str) -> int | None:
     """The number after the last hyphen of a pod's name; None if the name has no such number.
 
-    Source: Volcano, the index of a pod under its task, by Atoi; at least two hyphens are needed, and numbers longer
-    than Atoi's do not count.
+    The name needs at least two hyphens, and the number must fit 64 bits. Source: Volcano, the index of a pod in its
+    task, which Go's Atoi reads.
     """
     parts = name.split("-")
     return whole_number(parts[-1]) if len(parts) > 2 else None

@@ -1,4 +1,4 @@
-"""Environment variables that tell a container its GPUs, derived from the pod's annotation as the node agent does it."""
+"""Environment variables that tell a container its GPUs, derived from the pod's annotation as the node agent does."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class GpuPlan:
     made_at: str = ""
 
     def pod(self, name: str) -> PlannedPod | None:
-        """The entry of a pod; None where the plan does not hold it."""
+        """The plan's entry for a pod; None if the plan has no entry for it."""
         return next((pod for pod in self.pods if pod.name == name), None)
 
     def without_pods(self, gone: Collection[tuple[str, str]]) -> GpuPlan:

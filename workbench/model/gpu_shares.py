@@ -114,9 +114,9 @@ def add_shares(
     gpu_free : ndarray of shape (n, w), uint64
         GPUs that are wholly free; changed.
     total : ndarray of shape (n, w), uint64
-        Healthy GPUs of each node: no other becomes free, and of no other anything is taken.
+        Healthy GPUs of each node; only these are taken or become free.
     restoring : bool
-        The shares were held before, and are held again whatever has become of the GPU.
+        Take the shares back even if the GPU is broken by now, because the pods held them before.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _refuse(wrong: npt.NDArray[np.bool_], nodes: Ints, gpus: Ints, milli: Ints, 
 
 
 def shared_words(shares: Milli, like: Words) -> Words:
-    """The GPUs that are shared, a bit each: words as wide as those of `like`."""
+    """Shared GPUs as bits, in words of the shape of `like`: uint64 of shape (n, w)."""
     packed = np.packbits(shares > 0, axis=1, bitorder="little")
     padded = np.zeros((len(like), 8 * like.shape[1]), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed

@@ -69,7 +69,10 @@ class Taint:
 
 @dataclass(frozen=True)
 class Toleration:
-    """A pod's toleration; an empty key with ``Exists`` tolerates everything, an empty effect every effect."""
+    """A pod's toleration.
+
+    An empty key with ``Exists`` tolerates every taint; an empty effect stands for every effect.
+    """
 
     key: str = ""
     operator: str = "Equal"
@@ -213,7 +216,7 @@ class NodeTaints(Value):
         return NodeTaints(tuple([every[code] for code in order]), codes)
 
     def mask(self, tolerations: Sequence[Toleration]) -> Mask:
-        """Nodes none of whose excluding taints is left untolerated."""
+        """Nodes whose NoSchedule and NoExecute taints are all tolerated, as bool of shape (n,)."""
         verdicts = np.array(
             [
                 all(t.effect == "PreferNoSchedule" or any(x.covers(t) for x in tolerations) for t in taints)
@@ -224,7 +227,7 @@ class NodeTaints(Value):
         return verdicts[self.codes] if len(self.codes) else np.zeros(0, dtype=np.bool_)
 
     def avoided(self, tolerations: Sequence[Toleration]) -> npt.NDArray[np.int64] | None:
-        """Untolerated ``PreferNoSchedule`` taints of each node, int64 of shape (n,); None: no node has any."""
+        """Number of untolerated ``PreferNoSchedule`` taints of each node, int64 (n,); None if no node has one."""
         counts = [
             sum(t.effect == "PreferNoSchedule" and not any(x.covers(t) for x in tolerations) for t in taints)
             for taints in self.sets
@@ -233,7 +236,7 @@ class NodeTaints(Value):
 
 
 def _by_first_node(codes: npt.NDArray[np.int32], n_values: int) -> tuple[npt.NDArray[np.int32], list[int]]:
-    """Codes renumbered by the first node that has each, and the old codes in the new order; -1 stays."""
+    """Codes renumbered in the order of the first node that has each, and the old code of each new one; -1 stays -1."""
     present = codes[codes >= 0]
     found, first = np.unique(present, return_index=True)
     order = found[np.argsort(first)]
@@ -273,7 +276,7 @@ class FilterCache:
         return found
 
     def avoided(self, tolerations: tuple[Toleration, ...]) -> npt.NDArray[np.int64] | None:
-        """`NodeTaints.avoided`, read-only."""
+        """Number of untolerated ``PreferNoSchedule`` taints of each node, as `NodeTaints.avoided`, read-only."""
         if tolerations not in self._avoided:
             found = self.taints.avoided(tolerations)
             if found is not None:

@@ -44,10 +44,10 @@ class _Shares(NamedTuple):
 
 
 class Ledger(Working):
-    """What is free now, with cheap take-backs.
+    """Resources and GPUs that are free now, with cheap undo.
 
-    One ledger serves a whole session; a policy tries a gang between `checkpoint` and `rollback`, which cost what
-    changed in between, not the size of the cluster.
+    One ledger serves a whole session; a policy tries a gang between `checkpoint` and `rollback`, whose cost depends on
+    what changed in between, not on the size of the cluster.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Ledger(Working):
         Allocatable minus used; negative on nodes that are over-committed.
     used : ndarray of shape (n, r), int64
     gpu_free : ndarray of shape (n, w), uint64
-        Read all three, change them only through `take` and `give_back`. They are the snapshot's own, read-only, until
-        something is taken, and then others: do not keep `ledger.idle` across `take`.
+        Read all three, change them only through `take` and `give_back`. They are the snapshot's read-only arrays until
+        the first `take` replaces them by copies: do not keep `ledger.idle` across `take`.
     releasing : ndarray of shape (n, r), int64, optional
         Resources of terminating pods not yet promised to another pod; None if no pod is terminating.
     gpus_releasing : ndarray of shape (n, w), uint64, optional
@@ -142,8 +142,8 @@ class Ledger(Working):
         Parameters
         ----------
         gone : bool
-            What they hold is idle and their GPUs are free, but for what was promised. False: idle and GPUs are as they
-            are now. Used is as it is now in either case, so that `check` does not hold for the copy.
+            True: resources and GPUs of terminating pods count as idle, except those promised to other pods. False: idle
+            and GPUs are as they are now. `used` stays as it is now in either case, so that `check` fails on the copy.
         """
         other = self.copy()
         other.snapshot = self.snapshot.after_endings
@@ -176,7 +176,7 @@ class Ledger(Working):
         nodes : ndarray of shape (p,), int32
             Node of each pod; a node may appear several times.
         requests : ndarray of shape (r,) or (p, r), int64
-            One row for all pods, or one each; two columns more say what scores assume (`Demand.taken`).
+            One row for all pods, or one each; two further columns, if any, are the CPU and memory that scores assume.
         gpu_words : ndarray of shape (p, w), uint64, optional
             GPUs of each pod; must be free and disjoint.
         """
@@ -189,7 +189,7 @@ class Ledger(Working):
         self.take(nodes, np.zeros(self.used.shape[1], dtype=np.int64), gpu_words)
 
     def give_back(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
-        """Free what pods hold on their nodes: the opposite of `take`, and undone by a rollback like `take`.
+        """Free the resources and GPUs of pods on their nodes; the opposite of `take`. A rollback undoes it.
 
         Parameters
         ----------
@@ -220,12 +220,13 @@ class Ledger(Working):
         Raises
         ------
         InputError
-            No such GPU, or it has not so much left: a GPU that is held whole has nothing. Nothing is changed then.
+            A GPU does not exist or has too few free thousandths (a GPU that is held whole has none); nothing is changed
+            then.
         """
         self._share(_Shares(1, nodes, gpus, milli))
 
     def give_back_shares(self, nodes: Ints, gpus: Ints, milli: Ints) -> None:
-        """Free shares of GPUs: the opposite of `take_shares`, and undone by a rollback like `take_shares`.
+        """Free shares of GPUs; the opposite of `take_shares`. A rollback undoes it.
 
         Parameters
         ----------
@@ -290,7 +291,7 @@ class Ledger(Working):
             self._log.append((key, book.set_job(key, pods)))
 
     def end_pods(self, key: str, nodes: Ints) -> None:
-        """Say that pods of a job on these nodes have ended, one for each time that a node is named."""
+        """Remove pods of a job on the given nodes from the switch votes; a node listed twice stands for two pods."""
         pods = None if self._switches is None else self._switches.job(key)
         if pods is None:
             return
@@ -305,9 +306,7 @@ class Ledger(Working):
     def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
         """Changes since a mark: nodes, requests and GPUs of each call.
 
-        Requests are negative where they were given back.
-
-        One row of requests serves all pods of a call, or there is one row for each pod.
+        Requests that were given back are negative. A call has one row of requests for all its pods, or one for each.
         """
         return [entry for entry in self._log[mark:] if len(entry) == 3]
 
@@ -317,7 +316,7 @@ class Ledger(Working):
         self._log_is_whole = False
 
     def assume(self) -> Longs:
-        """Return `assumed` as an array that may be changed, zeros if no pod needed it so far."""
+        """Return `assumed` as an array that may be changed; zeros if it was None so far."""
         if self.assumed is None:
             self.assumed = np.zeros((len(self.used), len(ASSUMED)), dtype=np.int64)
         elif self.assumed is self.snapshot.assumed:

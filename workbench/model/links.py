@@ -1,6 +1,6 @@
-"""Links of a machine in words: link classes with their noise, and suspicious links.
+"""Descriptions of a machine's links: link classes with their noise, and suspicious links.
 
-Owns the words; the numbers and the rule of the classes are in `workbench.model.bandwidth`.
+The numbers, and the rule that divides links into classes, are in `workbench.model.bandwidth`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LinkClass:
 
 @dataclass(frozen=True)
 class SuspiciousLinks:
-    """Links of one machine that share a doubt.
+    """Links of one machine that are suspicious for a common reason.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class SuspiciousLinks:
     pairs : tuple of (int, int)
         (from, to), ascending.
     message : str
-        The doubt in words.
+        What is suspicious about the links.
     """
 
     code: str

@@ -45,7 +45,7 @@ class Notice:
 
     @property
     def meaning(self) -> str:
-        """What the code means in general; empty for a code of another package."""
+        """Meaning of the code in general; empty for a code of another package."""
         return CODES.get(self.code, "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,5 +54,5 @@ class Notice:
 
 
 def texts_of(notices: Iterable[Notice]) -> list[str]:
-    """The messages of some notices, for people."""
+    """The messages of some notices."""
     return [notice.message for notice in notices]

@@ -1,4 +1,4 @@
-"""What a policy answers: a `Placement` or a `Refusal`, and the `Decision` that holds one of them."""
+"""Answers of a policy: a `Placement` or a `Refusal`, and the `Decision` that holds one of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ UNPLACED = -1
 
 @dataclass(frozen=True)
 class NearestMiss:
-    """The domain of a tier that came closest: how many pods it holds of those needed."""
+    """The domain of a tier that came closest to holding a gang: pods that it holds, and pods that the gang needs."""
 
     tier: int
     domain: str
@@ -156,7 +156,7 @@ class Placement(Value, Displayed):
     gpu_words : ndarray of shape (n_pods, w), uint64, optional
         GPUs of each pod as little-endian words; None where no GPU policy ran or no pod asks for one.
     visible_words : ndarray of shape (n_pods, w), uint64, optional
-        GPUs that each pod may see, its own included; None: those of the whole gang on its node.
+        GPUs that each pod may see, its own included; None: all GPUs of the gang on the pod's node.
     record : int
         Domain in which the job is allocated, `workbench.model.topology.TOP` (-1) for the virtual top; `NO_RECORD` (-2)
         where `has_record` is False.
@@ -175,12 +175,12 @@ class Placement(Value, Displayed):
     annotations : tuple of mapping of str to str
         Annotations that the scheduler writes on several pods alike.
     annotation_group : ndarray of shape (n_pods,), int32, optional
-        Entry of `annotations` that each pod gets, -1: none; None: no pod gets any.
+        Index in `annotations` of each pod's annotations, -1 for none; None: no pod has any.
     job_class : str
-        Label tor-affinity that the job was placed under; empty: its own.
+        Value of the label tor-affinity that the job was placed under; empty: the job's own label.
     gpu_total, gpu_free : ndarray of shape (n_nodes, w), uint64, optional
-        GPUs of every node when the session began, and those that no running pod held, as in `ClusterSnapshot`; for the
-        picture. None: unknown.
+        All GPUs of every node and those that no running pod held, when the session began; pictures show them. None:
+        unknown.
     """
 
     gang: Gang
@@ -238,7 +238,7 @@ class Placement(Value, Displayed):
     def annotations_of(self, position: int) -> dict[str, str]:
         """Annotations that the scheduler writes on one pod, without those about GPUs.
 
-        Its rank if the policy sets ranks.
+        The rank is among them if the policy sets ranks.
         """
         group = -1 if self.annotation_group is None else int(self.annotation_group[position])
         written = dict(self.annotations[group]) if group >= 0 else {}
@@ -255,7 +255,7 @@ class Placement(Value, Displayed):
         return iter(self._made((self.node >= 0).nonzero()[0]))
 
     def pod(self, position: int) -> PlacedPod:
-        """The pod at a position that has a node."""
+        """The pod at a position; only for a position whose pod has a node."""
         return self._made(np.array([position]))[0]
 
     def _visible(self, masks: list[int]) -> list[int]:
@@ -278,7 +278,7 @@ class Placement(Value, Displayed):
         return list(map(tuple.__new__, repeat(PlacedPod), rows))
 
     def _alikes(self, positions: npt.NDArray[np.intp]) -> Iterator[_Alike]:
-        """The `_Alike` of each of some pods."""
+        """The shared fields (`_Alike`) of each of the pods at some positions, in order."""
         n = len(self.node)
         masks = [0] * n if self.gpu_words is None else _masks_of(self.gpu_words)
         groups = [-1] * n if self.annotation_group is None else self.annotation_group.tolist()
@@ -299,7 +299,7 @@ class Placement(Value, Displayed):
         return chain.from_iterable(map(repeat, alike, times.tolist()))
 
     def _changes(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The first of some pods, and every pod that differs from the one before it in role, GPUs or annotations."""
+        """Positions of the first pod and of each pod that differs from its predecessor in role, GPUs or annotations."""
         differs = np.zeros(len(positions), dtype=np.bool_)
         differs[:1] = True
         for of_pod in (self.gang.role_of_pod, self.annotation_group):
@@ -325,7 +325,7 @@ class Placement(Value, Displayed):
 
 
 def _picked(names: Sequence[str], at: list[int]) -> Sequence[str]:
-    """The names at some positions, taken in one call of `itemgetter` where there are several."""
+    """The names at the given positions; `itemgetter` fetches several in one call."""
     return itemgetter(*at)(names) if len(at) > 1 else [names[i] for i in at]
 
 
@@ -336,10 +336,10 @@ def _masks_of(words: npt.NDArray[np.uint64]) -> list[int]:
 
 
 def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:
-    """Value of the pod annotation that Reserve writes.
+    """Value of the pod annotation that tells the node agent the pod's GPUs.
 
-    Source: Koordinator proposal, "Record the allocation information to the pod annotation"; containers without a GPU
-    are left out, numbers are strings, ascending.
+    Containers without a GPU are left out; GPU numbers are strings, ascending. Source: Koordinator proposal, "Record the
+    allocation information to the pod annotation", which the scheduler does in its Reserve phase.
     """
     allocated = {str(i): [str(g) for g in gpus] for i, gpus in enumerate(container_gpus) if gpus}
     return json.dumps({"allocatedGPUs": allocated, "visibleGPUs": [str(g) for g in visible]}, separators=(",", ":"))
@@ -386,7 +386,7 @@ class Refusal(Value, Displayed):
     ) -> Refusal:
         """A refusal whose reasons and nearest misses are computed when one of them is first read.
 
-        Finding out how near each tier came takes longer than seeing that no HyperNode will do, and most refusals of a
+        Computing the nearest misses takes longer than finding that no HyperNode suffices, and most refusals of a
         session are never read: "volcano-1.15 refuse" in benchmarks/bench_volcano.py has both times. Threads that read
         at the same time may each call `why`.
 
@@ -427,7 +427,7 @@ class Refusal(Value, Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Decision(Value):
-    """One gang and what became of it in a session.
+    """The answer of a policy for one gang in a session: a placement or a refusal.
 
     Attributes
     ----------
@@ -436,7 +436,7 @@ class Decision(Value):
     extra : mapping of str to Any
         Further results of the policy, such as the GPU plan of `koordinator-gpu`.
     turn : int
-        Place of this decision among those of its session, in the order in which they were taken; the first is 0.
+        Number of this decision in its session, counted from 0 in the order in which decisions were taken.
     """
 
     gang: Gang
@@ -446,7 +446,7 @@ class Decision(Value):
 
     @property
     def placed(self) -> bool:
-        """At least min_available pods have a node.
+        """Whether at least min_available pods have a node.
 
         In a Volcano session without the action backfill, pods without a request count among these and stay pending; a
         warning of the placement says so. Source: docs/volcano.md.

@@ -29,11 +29,11 @@ class PodGpus:
     Attributes
     ----------
     pods : tuple of tuple of int
-        GPUs of each pod, in the order asked for; empty when too few are free.
+        GPUs of each pod, in the order of the requested sizes; empty when too few are free.
     bottlenecks_gb_s : tuple of float
-        Each pod's own; infinity for a pod of one GPU.
+        Bottleneck of each pod's own GPUs; infinity for a pod of one GPU.
     union_bottleneck_gb_s : float
-        Smallest pair weight of all of them together; infinity for one GPU.
+        Smallest pair weight among the GPUs of all pods together; infinity for one GPU.
     objective : str
         ``union`` or ``per-pod``.
     proved : str
@@ -41,6 +41,7 @@ class PodGpus:
         machine of more than 16 GPUs).
     matrix : BandwidthMatrix
     n_free : int
+        Number of GPUs that could be chosen.
     """
 
     pods: tuple[tuple[int, ...], ...]
@@ -78,7 +79,7 @@ def split_gpus(
     symmetric: Symmetric = "min",
     objective: PodObjective = "union",
 ) -> PodGpus:
-    """Choose GPUs for several pods that share a machine, and deal them.
+    """Choose GPUs for several pods that share a machine, and divide them among the pods.
 
     Parameters
     ----------
@@ -91,7 +92,8 @@ def split_gpus(
     objective : {"union", "per-pod"}
         ``union`` (the Koordinator document's: one ring over all pods): the slowest pair of all GPUs together first,
         then the ascending list of the pods' own bottlenecks, lexicographically. ``per-pod`` (tensor parallel inside a
-        pod, little between pods): that list over every choice of GPUs, whatever lies between the pods.
+        pod, little traffic between pods): the ascending list of the pods' own bottlenecks over every choice of GPUs,
+        regardless of the links between pods.
 
     Returns
     -------

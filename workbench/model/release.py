@@ -8,15 +8,15 @@ __all__ = ["Release"]
 
 
 class Release(StrEnum):
-    """The two behaviours that are told apart (docs/decisions.md, decision 4).
+    """The two releases of Volcano whose behaviours are modelled separately (docs/decisions.md, decision 4).
 
     Attributes
     ----------
     V1_13
         v1.13.0 to v1.13.3.
     NEWEST
-        The newest snapshot that ``docs/reference/volcano-topology.md`` describes.
+        v1.15.1, the newest one that ``docs/reference/volcano-topology.md`` describes.
     """
 
     V1_13 = "1.13"
-    NEWEST = "newest"
+    NEWEST = "1.15"

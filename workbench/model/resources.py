@@ -72,7 +72,7 @@ def resource_columns(names: Iterable[str]) -> tuple[str, ...]:
 def request_vector(
     columns: tuple[str, ...], requests: Mapping[str, int]
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    """One pod's request as a row, one pod counted.
+    """One pod's request as a row of the resource columns, with 1 in the column ``pods``.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def request_vector(
 def request_rows(
     columns: tuple[str, ...], requests: Iterable[Mapping[str, int]]
 ) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
-    """`request_vector` of several pods: an array of shape (pods, len(columns)), and what is missing for each."""
+    """`request_vector` of several pods: an array of shape (pods, len(columns)), and each pod's missing resources."""
     requests, known = tuple(requests), frozenset(columns)
     # One flat list: numpy takes a list of lists apart slowly.
     amounts = [each.get(name, 0) for each in requests for name in columns]

@@ -70,33 +70,33 @@ class PluginOption:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def enabled(self, switch: str) -> bool:
-        """A switch that is not written is on; only ``Hierarchy`` is off."""
+        """Whether a switch is on; one that is not written is on, except ``Hierarchy``."""
         return self.switches.get(switch, switch != "Hierarchy")
 
     def integer(self, key: str, default: int) -> int:
-        """A whole number; anything else counts as not written, as in Volcano."""
+        """A whole number among the arguments; `default` if it is missing or no whole number, as in Volcano."""
         value = self.arguments.get(key)
         return value if type(value) is int else default
 
     def number(self, key: str, default: float) -> float:
-        """A number; anything else counts as not written."""
+        """A number among the arguments; `default` if it is missing or no number, as in Volcano."""
         value = self.arguments.get(key)
         return float(value) if type(value) is int or type(value) is float else default
 
     def flag(self, key: str, default: bool) -> bool:
-        """A truth value, or a text that Go reads as one; anything else counts as not written."""
+        """A truth value among the arguments, or a text that Go reads as one; `default` if missing or anything else."""
         value = self.arguments.get(key)
         if type(value) is str:
             return value in _TRUE if value in _TRUE | _FALSE else default
         return value if type(value) is bool else default
 
     def text(self, key: str, default: str = "") -> str:
-        """A text; anything else counts as not written."""
+        """A text among the arguments; `default` if it is missing or no text."""
         value = self.arguments.get(key)
         return value if type(value) is str else default
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of names separated by commas, blanks around them dropped."""
+        """Names in a comma-separated argument, without blanks around them."""
         return tuple(name for name in (part.strip() for part in self.text(key).split(",")) if name)
 
 
@@ -107,9 +107,10 @@ class SchedulerConfig(Value):
     Attributes
     ----------
     actions : tuple of str
-        In their order.
+        Actions in the order in which they run.
     tiers : tuple of tuple of PluginOption
-        The first plugin with an opinion on an order decides it, tier by tier.
+        Plugins tier by tier, in the order in which they are asked; where plugins compare two jobs, the first that
+        prefers one decides.
     action_arguments : mapping of str to mapping
         The section ``configurations``, by action.
     notes : tuple of Notice
@@ -135,5 +136,5 @@ class SchedulerConfig(Value):
 
     @cached_property
     def _first(self) -> dict[str, PluginOption]:
-        """The first plugin of each name; kept because every placement asks several times."""
+        """The first plugin of each name; cached because every placement looks up several."""
         return {option.name: option for tier in reversed(self.tiers) for option in reversed(tier)}

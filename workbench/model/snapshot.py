@@ -67,7 +67,7 @@ class Queue:
     priority : int
         Higher first.
     created : str
-        When it was created, as the API writes it (UTC); empty: unknown.
+        When the queue was created, as the API writes it (UTC); empty: unknown.
     """
 
     name: str
@@ -99,13 +99,13 @@ class RunningPod:
     job_class : str
         Label tor-affinity of its gang; empty: none.
     group_phase : str
-        Phase of its PodGroup; empty: it has none, or the input does not say.
+        Phase of the pod's PodGroup; empty: the pod has none, or the input does not say.
     assumed : mapping of str to int
         Resources that scores assume of the pod beyond `requests` (`workbench.model.gang.Role.assumed`).
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
     gpu_milli : int
-        Thousandths that it holds of each of its GPUs, 1 to 999, which others may share; 0: it holds them whole.
+        Thousandths of each of its GPUs that the pod holds, 1 to 999, while other pods may hold the rest; 0: whole GPUs.
     """
 
     namespace: str
@@ -362,7 +362,7 @@ class ClusterSnapshot(Value, Displayed):
         return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
 
     def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
-        """Wholly free GPUs and GPU shares of the cluster once some running pods have given back theirs."""
+        """Wholly free GPUs, and thousandths held of shared GPUs, after some running pods have given back their GPUs."""
         gpu_free = self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         for pod in pods:
@@ -381,7 +381,8 @@ class ClusterSnapshot(Value, Displayed):
         Parameters
         ----------
         before : ClusterSnapshot
-            A snapshot of the cluster at another moment. What follows from a field that is another object is left out.
+            A snapshot of the cluster at another moment. A value is copied only if the fields from which it was computed
+            are the same objects in both snapshots.
         """
         for name, used in _FOLLOWS_FROM.items():
             if name in before.__dict__ and all(getattr(self, each) is getattr(before, each) for each in used):
@@ -415,7 +416,7 @@ class ClusterSnapshot(Value, Displayed):
         return dataclasses.replace(self, matrices=(*self.matrices, matrix), node_matrix=node_matrix)
 
     def with_placement(self, placement: Placement) -> ClusterSnapshot:
-        """The snapshot after the placed pods have started."""
+        """The snapshot after the pods of a placement have started."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         started = []
@@ -490,8 +491,8 @@ def gpu_words_row(mask: int, width: int) -> Words:
     return np.frombuffer(mask.to_bytes(8 * width, "little"), dtype="<u8").astype(np.uint64)
 
 
-@dataclass(frozen=True, eq=False)
-class Scenario(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Scenario(Value, Displayed):
     """What `workbench.load` returns: a cluster and the gangs that want to run on it.
 
     Attributes
@@ -506,8 +507,8 @@ class Scenario(Value):
     inputs : mapping of str to str
         File name to SHA-256 of its content.
     notes : tuple of Notice
-        Those of ``snapshot.gaps`` that are about jobs and other objects beside the cluster: what was left to another
-        scheduler, and what single objects do not say as they seem to.
+        The part of ``snapshot.gaps`` about jobs and other objects that are not the cluster: objects left to another
+        scheduler, and fields of single objects that do not mean what they seem to.
     """
 
     snapshot: ClusterSnapshot
@@ -517,8 +518,12 @@ class Scenario(Value):
     inputs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Notice, ...] = ()
 
+    def __repr__(self) -> str:
+        refused = f", {counted(len(self.refused), 'object')} refused" if self.refused else ""
+        return f"Scenario({self.snapshot!r}, {counted(len(self.gangs), 'job')} to place{refused})"
+
     def gang(self, name: str) -> Gang:
-        """The gang of that name, or ``namespace/name``."""
+        """The gang with a name, given alone or as ``namespace/name``."""
         for gang in self.gangs:
             if name in (gang.key, gang.name):
                 return gang

@@ -1,8 +1,7 @@
 """`SwitchBook`: votes of the running jobs on the states of the switches, kept so that one job can be added or removed.
 
-States have no store of their own: they follow from the annotations of running pods, as in the real plugin, which builds
-them anew in every session (docs/reference/switch-affinity.md, section 2.1). So the end of a job or a restart loses
-nothing.
+States are not stored: they are computed from the annotations of running pods, as the real plugin does in every session
+(docs/reference/switch-affinity.md, section 2.1), so that no state is lost when a job ends or the scheduler restarts.
 """
 
 from __future__ import annotations
@@ -56,8 +55,9 @@ class JobPods(Value):
     node : ndarray of shape (p,), int32
         -1: a node that is not in the snapshot.
     says : ndarray of shape (p,), int8
-        isSharedTor of each pod, 0 where missing or garbled; `SAYS_UNHEALTHY` is added for isHealthy "1", and `HOLDS`
-        where the pod asks for something and its job for switch affinity: nobody else of such a job may have its node.
+        Annotation isSharedTor of each pod, 0 where missing or garbled; plus `SAYS_UNHEALTHY` for isHealthy "1"; plus
+        `HOLDS` if the pod requests resources and its job uses switch affinity, so that no other such pod may use its
+        node.
     phase : str
         Phase of the job's PodGroup; empty: none.
     """
@@ -90,7 +90,7 @@ class RunningPods(Value):
     start : ndarray of shape (jobs + 1,), int64
         Job i has the pods ``start[i]`` to ``start[i + 1]``, in the order of `snapshot.running`.
     counts : ndarray of shape (jobs, 4), bool
-        Vote of each job, with the columns of `add_jobs`.
+        Sums that each job takes part in, with the columns of `add_jobs`.
     node, says
         As in `JobPods`.
     """
@@ -143,7 +143,7 @@ _MARKS = {str(state): state for state in (IDLE, SHARED, EXCLUSIVE)}
 
 @lru_cache(maxsize=64)
 def _counts(label: str, phase: str) -> Mask:
-    """The vote of a job with this label and phase, as a row with the columns of `add_jobs`; read-only."""
+    """Sums that a job with this label and phase takes part in: a read-only row with the columns of `add_jobs`."""
     said, active = phase in _COUNTED, phase in _RUNNING
     row = (said, said and label == "large-model-schema", active, active and label != "normal-schema")
     counts = np.array([row], dtype=np.bool_)
@@ -158,7 +158,7 @@ class SwitchBook(Working):
     ----------
     table : SwitchTable
     running : RunningPods
-        Derived from at once.
+        Running pods from which the votes are counted at once; not kept.
 
     Attributes
     ----------

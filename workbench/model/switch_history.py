@@ -15,7 +15,7 @@ __all__ = ["Moment", "SwitchHistory"]
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """The cluster after one step.
+    """The jobs and switches of a cluster after one step of a timeline.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Moment:
     states : SwitchStates, optional
         None where the snapshot has no switches.
     jobs : mapping of str to mapping of int to int
-        Per running job its pods under each switch (-1: under none), by ``namespace/name``.
+        Number of pods under each switch (-1: under no switch) of each running job, by ``namespace/name``.
     pending : tuple of str
         Jobs that wait for nodes, in byte order.
     decisions : tuple of Decision

@@ -1,4 +1,4 @@
-"""Leaf switches (ToR): which nodes are under which, and in what state each of them is.
+"""Leaf switches (ToR): the nodes under each switch, and the state of each switch.
 
 A switch is a tier-1 HyperNode (docs/decisions.md, decision 6). Its state is the preset one joined with what the
 annotations of running pods say; how running jobs add up is in `workbench.model.switch_book`. Reading ConfigMaps is in
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +24,12 @@ __all__ = [
     "IDLE",
     "IS_HEALTHY",
     "IS_SHARED",
-    "LABELS",
     "MOST_NODES_PER_SWITCH",
     "RANK_ANNOTATION",
     "SHARED",
     "SHARED_ADDRESS",
-    "JobKind",
     "SwitchStates",
     "SwitchTable",
-    "job_kind",
     "switches_of_hypernodes",
 ]
 
@@ -51,42 +47,6 @@ IDLE, SHARED, EXCLUSIVE = 0, 1, 2
 IS_SHARED, IS_HEALTHY, SHARED_ADDRESS = "isSharedTor", "isHealthy", "sharedTorIp"
 RANK_ANNOTATION = "hccl/rankIndex"
 
-#: Values of the label tor-affinity that a job may carry.
-LABELS = ("large-model-schema", "normal-schema", "null")
-
-#: A large-model job with fewer pods is a padding job (MindCluster documents, switch affinity, job kinds).
-SMALLEST_FOUNDATION_JOB = 4
-
-JobKind = Literal["foundation", "padding", "common", "none", "invalid"]
-
-
-def job_kind(label: str, n_pods: int) -> JobKind:
-    """Kind of a job, given its label tor-affinity and its number of pods.
-
-    Parameters
-    ----------
-    label : str
-        Value of the label; empty: there is none.
-    n_pods : int
-        Pods of the whole job, running ones included.
-
-    Returns
-    -------
-    {"foundation", "padding", "common", "none", "invalid"}
-        ``none``: switch affinity is off. ``invalid``: a value that the plugin refuses.
-
-    Notes
-    -----
-    Source: MindCluster documents (the seed document uses the kinds without telling them apart).
-    """
-    if label in ("", "null"):
-        return "none"
-    if label == "normal-schema":
-        return "common"
-    if label != "large-model-schema":
-        return "invalid"
-    return "foundation" if n_pods >= SMALLEST_FOUNDATION_JOB else "padding"
-
 
 @dataclass(frozen=True, eq=False)
 class SwitchStates(Value):
@@ -97,7 +57,7 @@ class SwitchStates(Value):
     state : ndarray of shape (s,), int8
         `IDLE`, `SHARED` or `EXCLUSIVE`.
     unhealthy : ndarray of shape (s,), bool
-        Only of shared switches; idle and exclusive ones count as healthy.
+        Whether each switch is unhealthy; only shared switches can be.
     """
 
     state: Bytes
@@ -161,7 +121,7 @@ class SwitchStates(Value):
         return found
 
     def joined(self, other: SwitchStates) -> SwitchStates:
-        """These states combined with others of the same switches, each as one vote."""
+        """The states that result if this object and another each count as one vote per switch."""
         return SwitchStates.said(self.votes() + other.votes())
 
     def name(self, switch: int) -> str:
@@ -288,7 +248,7 @@ class SwitchTable(Value):
         return order
 
     def with_preset(self, preset: SwitchStates) -> SwitchTable:
-        """The same switches with other preset states."""
+        """A copy of the table with other preset states of the switches."""
         return replace(self, preset=preset)
 
     def nodes_of(self, switch: int) -> Ints:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree
 from workbench.model.counted import counted
@@ -38,14 +39,14 @@ NO_DOMAIN = -1
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that parses but is no tree (docs/decisions.md, decision 14).
+    """A defect of the HyperNodes, which parse but do not form a tree (docs/decisions.md, decision 14).
 
     Attributes
     ----------
     code : str
         ``cycle``, ``two-parents``, ``dangling-member``, ``empty-member``, ``overlap`` ...
     domain : str
-        HyperNode it was found at.
+        HyperNode at which the defect was found.
     message : str
         One sentence with the names involved.
     """
@@ -81,7 +82,7 @@ class DomainSpec:
 
 
 def _byte_order(names: Sequence[str]) -> list[int]:
-    """Positions of names in byte order: that of UTF-8 is that of code points, by which Python compares."""
+    """Positions of the names sorted in byte order; Python's order by code points is that of the UTF-8 bytes."""
     return sorted(range(len(names)), key=names.__getitem__)
 
 
@@ -118,7 +119,7 @@ class Topology(Value, Displayed):
         Any two domains are nested or disjoint.
     problems : tuple of Problem
     ready : bool
-        False: Volcano would not schedule by this topology (decision 14).
+        False: Volcano would not schedule with this topology (docs/decisions.md, decision 14).
     """
 
     node_names: tuple[str, ...]
@@ -263,7 +264,7 @@ class Topology(Value, Displayed):
         return self.member_nodes[self.member_start[domain] : self.member_start[domain + 1]]
 
     def direct_nodes_of(self, domain: int) -> Ints:
-        """Nodes under a domain that none of its children holds, in byte order of names; `TOP`: those in no domain."""
+        """Nodes of a domain that are in none of its children, by name; for `TOP` the nodes of no domain."""
         nodes, below = self.nodes_of(domain), self.children[domain]
         if len(below):
             nodes = np.setdiff1d(nodes, np.concatenate([self.nodes_of(int(child)) for child in below]))
@@ -350,7 +351,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def domain_tree(self) -> DomainTree:
-        """The topology as the two-level search takes it; checked once."""
+        """The topology as a `DomainTree`, the input of the two-level search; built once."""
         return DomainTree(
             self.forest,
             *self.preorder,
@@ -362,6 +363,13 @@ class Topology(Value, Displayed):
             spans=self.spans,
             nested=self.nested,
             leaves=self.leaves_of_node,
+        )
+
+    @cached_property
+    def domain_nodes(self) -> DomainNodes:
+        """The topology as fills of nodes take it; checked once."""
+        return DomainNodes(
+            self.node_rank, self.leaf_of_node, self.member_start, self.member_nodes, leaves=self.leaves_of_node
         )
 
     def domain_sums(self, amounts: Longs) -> Longs:
@@ -441,10 +449,10 @@ class Topology(Value, Displayed):
         return bool((falls[spans[:, 1] - 1] == falls[spans[:, 0]]).all())
 
     def count_on_leaves(self, nodes: Ints) -> Longs:
-        """How many of some nodes each HyperNode of the lowest tier holds, int64 (d,); 0 for all others.
+        """Number of the given nodes on each HyperNode of the lowest tier, int64 (d,); 0 for all other HyperNodes.
 
-        A node counts each time that it is given, and for every leaf that holds it; -1, an unknown node, counts for
-        none.
+        A node counts each time that it is given, and for every lowest HyperNode that holds it; -1, an unknown node,
+        does not count.
         """
         known = nodes[nodes >= 0]
         if self.leaves_of_node is None:

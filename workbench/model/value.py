@@ -1,8 +1,8 @@
-"""Mixins that keep values intact under pickle, `copy`, `deepcopy` and the way into another process.
+"""Mixins that keep values intact when they are pickled, copied, deep-copied or sent to another process.
 
-The state of an object is what it was made of. Values derived from that (cached properties, compiled searches, look-up
-tables) are not copied but built again on demand, because they may not be picklable and may refer to arrays that a copy
-replaces.
+The state of an object consists of the arguments it was made from. Values derived from that (cached properties, compiled
+searches, look-up tables) are not copied but built again on demand, because they may not be picklable and may refer to
+arrays that a copy replaces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Value", "Working"]
 
 
 class Value:
-    """Mixin of frozen dataclasses: the state is the fields of ``__init__``; read-only arrays stay read-only.
+    """Mixin of frozen dataclasses: copies carry the fields of ``__init__``, and read-only arrays stay read-only.
 
     Fields declared with ``init=False`` are derived: a copy gets their defaults, then ``__post_init__`` runs.
     """
@@ -82,7 +82,7 @@ def _unshared(value: Any) -> Any:
 
 
 def _arrays(value: Any) -> Iterator[npt.NDArray[Any]]:
-    """The arrays of some attributes, inside plain containers too, always in the same order."""
+    """Arrays among some attribute values, inside plain containers too, always in the same order."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, dict):

@@ -56,7 +56,7 @@ def min_member_of(annotations: Mapping[str, str]) -> int:
 
 
 def min_member_notes(annotations: Mapping[str, str]) -> list[Notice]:
-    """What is taken instead of a group-min-member that is no number of pods: one notice or none."""
+    """Notice about a group-min-member that is no number of pods, with the value used instead; at most one."""
     if MIN_MEMBER_ANNOTATION not in annotations or _min_member(annotations) is not None:
         return []
     text = annotations[MIN_MEMBER_ANNOTATION]

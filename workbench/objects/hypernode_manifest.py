@@ -12,7 +12,7 @@ __all__ = ["hypernode_manifest", "hypernode_spec", "is_hypernode"]
 
 
 def hypernode_manifest(hypernode: HyperNode) -> dict[str, Any]:
-    """The object as Kubernetes takes it; labels and annotations by key, status only where there is one."""
+    """The manifest of a HyperNode; labels and annotations sorted by key, status only if the HyperNode has one."""
     metadata: dict[str, Any] = {"name": hypernode.name}
     for key, pairs in (("labels", hypernode.metadata.labels), ("annotations", hypernode.metadata.annotations)):
         if pairs:

@@ -29,7 +29,7 @@ class Task:
     min_available : int, optional
         None: absent.
     policies : tuple of LifecyclePolicy
-        They go before the Job's.
+        Policies of the task; they take precedence over the Job's.
     depends_on : DependsOn, optional
     max_retry : int
         Container restarts after which the task has failed; below 0: never.

@@ -16,7 +16,7 @@ COUNTERS = ("pending", "running", "succeeded", "failed", "terminating", "unknown
 
 @dataclass(frozen=True)
 class Condition:
-    """A phase that the Job was in; `at` is the time of the change as Kubernetes writes it, empty: not known."""
+    """A phase that the Job entered; `at` is the time of the change as Kubernetes writes it, empty if unknown."""
 
     phase: str
     at: str = ""
@@ -31,17 +31,18 @@ class JobStatus:
     phase : str
         Empty: the Job was never synchronised.
     pending, running, succeeded, failed, terminating, unknown : int
-        Pods by phase; one that is being deleted is only `terminating`.
+        Pods by phase; a pod that is being deleted counts only as `terminating`.
     min_available : int
-        spec.minAvailable at the last pass.
+        spec.minAvailable when the controller last synchronised the Job.
     retry_count : int
         Restarts so far.
     version : int
-        Rises whenever the Job as a whole is killed; requests of older versions are answered by a synchronisation.
+        Number that rises whenever the Job as a whole is killed; the controller answers a request of an older version by
+        a synchronisation only.
     task_counts : mapping of str to mapping of str to int
         Pods of each task by phase.
     controlled_resources : mapping of str to str
-        Markers of the plugins.
+        Markers by which job plugins remember what they have created.
     conditions : tuple of Condition
         Oldest first, each phase once.
     """
@@ -87,7 +88,7 @@ def _phases(counts: Mapping[str, Any], task: str) -> dict[str, int]:
 
 
 def job_status_manifest(status: JobStatus) -> dict[str, Any]:
-    """The status as Kubernetes takes it; zeros and empty values are left out."""
+    """The status of a Job as written in its manifest; zeros and empty values are left out."""
     written: dict[str, Any] = {"state": {"phase": status.phase} if status.phase else {}}
     written |= {name: getattr(status, name) for name in COUNTERS}
     written |= {"minAvailable": status.min_available, "retryCount": status.retry_count, "version": status.version}

@@ -1,4 +1,4 @@
-"""The table of all kinds that are read, with the function that reads each."""
+"""The table of all Kubernetes kinds that the workbench reads, each with the function that reads it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ClusterObjects:
         return cluster
 
     def add(self, data: Mapping[str, Any], place: str = "") -> None:
-        """Read one parsed manifest.
+        """Read one parsed manifest and add the object.
 
         Parameters
         ----------

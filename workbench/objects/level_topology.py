@@ -32,7 +32,7 @@ NODE_LAYER, CLUSTER_LAYER = "NodeTopologyLayer", "ClusterTopologyLayer"
 
 @dataclass(frozen=True)
 class Level:
-    """One level: its name, and the label keys that give a node's domain; the first key that a node has counts."""
+    """One level of a network: its name, and the label keys of a node's domain, of which the first present counts."""
 
     name: str
     keys: tuple[str, ...]

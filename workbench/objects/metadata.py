@@ -27,8 +27,8 @@ class Owner:
 class Metadata:
     """Metadata of an object: name, namespace, labels, annotations, owners.
 
-    `namespace` is empty for cluster-scoped kinds; `created` (creationTimestamp), `uid` and `resource_version` for what
-    does not exist yet.
+    `namespace` is empty for cluster-scoped kinds; `created` (creationTimestamp), `uid` and `resource_version` are empty
+    for an object that does not exist yet.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Forms of names that Kubernetes checks."""
+"""Checks of the forms that Kubernetes demands of names."""
 
 from __future__ import annotations
 

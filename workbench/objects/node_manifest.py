@@ -11,7 +11,7 @@ __all__ = ["node_manifest"]
 
 
 def node_manifest(node: Node) -> dict[str, Any]:
-    """The object as Kubernetes takes it: labels by key, resources in their order; what is empty is left out."""
+    """The manifest of a Node: labels sorted by key, resources in their order; empty fields are left out."""
     metadata: dict[str, Any] = {"name": node.name}
     if node.metadata.labels:
         metadata["labels"] = dict(sorted(node.metadata.labels.items()))

@@ -55,7 +55,7 @@ class PodSpec:
 
 @dataclass(frozen=True)
 class PodTemplate:
-    """The template of a task or a Deployment; `limits` are those of its containers together, in base units."""
+    """The pod template of a task or a Deployment; `limits` are the summed limits of its containers, in base units."""
 
     spec: PodSpec
     labels: Mapping[str, str]
@@ -150,7 +150,7 @@ def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
 
 
 def read_pod_as_template(data: Mapping[str, Any]) -> PodTemplate:
-    """What a pod's manifest would be as a template; InputError for a field of the wrong type."""
+    """Read a pod's manifest as if it were a pod template; InputError for a field of the wrong type."""
     return read_template({"template": data}, "")
 
 
@@ -189,7 +189,7 @@ def _container_requests(container: Mapping[str, Any], path: str) -> dict[str, in
 
 
 def _limits(spec: Mapping[str, Any], where: str) -> dict[str, int]:
-    """Total limits of a pod, of those containers that have any."""
+    """Summed limits of a pod's containers by resource; a container without a limit adds nothing."""
 
     def of(container: Mapping[str, Any], path: str) -> dict[str, int]:
         return read_resources(get_map(container, "resources", path), "limits", child(path, "resources"))
@@ -315,7 +315,7 @@ def _has_claim(spec: Mapping[str, Any]) -> bool:
 
 
 def _items(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Mappings of a list in a part of the spec that is otherwise not read, and therefore not checked."""
+    """The mappings in a list of a part of the spec that is not checked; anything else in the list is skipped."""
     items = data.get(key)
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 

@@ -16,7 +16,7 @@ __all__ = ["pod_group_manifest"]
 
 
 def pod_group_manifest(group: PodGroup) -> dict[str, Any]:
-    """The object as Kubernetes takes it; a list of sub-group policies is written even where it is empty."""
+    """The manifest of a PodGroup; the list of sub-group policies is written even if it is empty."""
     spec: dict[str, Any] = {"queue": group.queue}
     if group.min_member is not None:
         spec["minMember"] = group.min_member
@@ -60,7 +60,7 @@ def _owner(owner: Owner) -> dict[str, Any]:
 
 
 def _topology(constraint: TopologyConstraint) -> dict[str, Any]:
-    """A highest tier as number goes before one as name; admission refuses both together."""
+    """The field networkTopology of a constraint; if it has both highest tiers, only the number is written."""
     written: dict[str, Any] = {"mode": constraint.mode} if constraint.mode else {}
     if constraint.highest_tier is not None:
         written["highestTierAllowed"] = constraint.highest_tier
@@ -80,7 +80,7 @@ def _sub_group_policy(policy: SubGroupPolicy) -> dict[str, Any]:
 
 
 def _label_selector(labels: Sequence[Requirement]) -> dict[str, Any]:
-    """Requirements of one value as matchLabels, others as expressions."""
+    """A label selector: requirements of one value as matchLabels, others as matchExpressions."""
     equal = {one.key: one.values[0] for one in labels if one.operator == "In" and len(one.values) == 1}
     others = [
         {"key": one.key, "operator": one.operator} | ({"values": list(one.values)} if one.values else {})

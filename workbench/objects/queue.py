@@ -16,7 +16,7 @@ __all__ = ["PriorityClass", "read_priority_class", "read_queue"]
 
 @dataclass(frozen=True)
 class PriorityClass:
-    """A named priority; the one with `global_default` is for pods that name none."""
+    """A named priority; the class with `global_default` applies to pods that name no class."""
 
     name: str
     value: int

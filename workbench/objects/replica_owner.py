@@ -1,4 +1,4 @@
-"""ReplicaSet and StatefulSet (apps): what makes pods without a Job."""
+"""ReplicaSet and StatefulSet (apps), which create pods without a Job."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReplicaOwner:
     revision: str | None = None
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Whether pods with these labels are its own; of a StatefulSet those of its newest revision."""
+        """Whether the object's selector matches a pod's labels; a StatefulSet's pods need its newest revision."""
         newest = self.revision is None or labels.get(_REVISION_LABEL) == self.revision
         return newest and all(requirement.holds(labels) for requirement in self.selector)
 

@@ -45,7 +45,7 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def why_no_pattern(pattern: str) -> str:
-    """What is wrong with a pattern that `compile_pattern` refuses, in RE2's words; empty: it compiles."""
+    """RE2's error text for a pattern that `compile_pattern` refuses; empty if the pattern compiles."""
     if _has_byte_escape(pattern):
         return "invalid escape sequence"
     # Patterns that compile are remembered, and most do.

@@ -1,4 +1,4 @@
-"""The order of a Job's tasks that dependsOn asks for."""
+"""The order in which a Job's tasks start, as their dependsOn demands."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["launch_order"]
 
 
 def launch_order(tasks: Sequence[tuple[str, Collection[str]]]) -> tuple[str, ...] | None:
-    """Names of tasks, each after those that it depends on, else in the order given.
+    """Names of tasks, each after the tasks that it depends on, otherwise in the order given.
 
     Parameters
     ----------
     tasks : sequence of (str, collection of str)
-        Name of each task, and of those that it depends on.
+        Name of each task, and names of the tasks that it depends on.
 
     Returns
     -------
     tuple of str or None
-        None: there is no such order, because a task depends on itself, be it through others, or on one that the Job
-        does not have.
+        None: there is no such order, because a task depends on itself, directly or through others, or on a task that
+        the Job does not have.
     """
     left = {name: set(before) for name, before in tasks}
     order: list[str] = []

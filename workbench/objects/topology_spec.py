@@ -73,7 +73,7 @@ def constraint_from_annotations(annotations: Mapping[str, str]) -> TopologyConst
 
 
 def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[Notice]:
-    """What is taken instead of invalid values of the two annotations, a notice each."""
+    """Notices about invalid values of the two topology annotations, each with the value used instead."""
     notes = []
     mode, tier = annotations.get(MODE_ANNOTATION), annotations.get(HIGHEST_TIER_ANNOTATION)
     if mode is not None and mode.lower() not in ("hard", "soft"):
@@ -86,7 +86,7 @@ def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[Notice]:
 
 
 def constraint_annotations_without_effect(data: Mapping[str, Any], where: str, instead: str) -> list[Notice]:
-    """A notice if metadata has one of the two annotations where nobody reads them.
+    """A notice if an object has topology annotations that have no effect there.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def constraint_annotations_without_effect(data: Mapping[str, Any], where: str, i
     where : str
         Path of `data`; empty for an object.
     instead : str
-        What states the constraint there.
+        Name of the field to use instead, for the message.
     """
     path = child(where, "metadata")
     annotations = get_map(get_map(data, "metadata", where), "annotations", path)

@@ -94,7 +94,7 @@ class TorNodeTable:
 
 @dataclass(frozen=True)
 class TorNodeConfig:
-    """The ConfigMap as an object."""
+    """The ConfigMap basic-tor-node-cm: its metadata, and the table of switches that it contains."""
 
     metadata: Metadata
     table: TorNodeTable

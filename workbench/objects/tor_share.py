@@ -60,14 +60,14 @@ class TorShare:
 
 @dataclass(frozen=True)
 class TorShareConfig:
-    """The ConfigMap as an object; switches by tor_ip."""
+    """The ConfigMap tor-share-cm: its metadata, and the state of each switch by tor_ip."""
 
     metadata: Metadata
     switches: Mapping[str, TorShare]
 
 
 def read_tor_share(data: Mapping[str, Any]) -> TorShareConfig:
-    """The ConfigMap from a parsed manifest; InputError names the key inside ``data``."""
+    """The ConfigMap tor-share-cm from a parsed manifest; InputError names the key inside ``data``."""
     metadata = read_metadata(data, namespaced=True)
     texts = get_texts(data, "data", "")
     where = child("data", KEY)
@@ -77,12 +77,12 @@ def read_tor_share(data: Mapping[str, Any]) -> TorShareConfig:
 
 
 def parse_tor_share(text: str, where: str = "") -> dict[str, TorShare]:
-    """Read the switches of the payload, by tor_ip in its order.
+    """Read the states of the switches from the JSON payload, by tor_ip, in the order of the payload.
 
     Raises
     ------
     InputError
-        No JSON, a field that is missing or of the wrong type, no state, or a node under two switches.
+        No JSON, a field that is missing or of the wrong type, an unknown state, or a node under two switches.
     """
     try:
         payload = json.loads(text)

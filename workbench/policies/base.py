@@ -1,4 +1,4 @@
-"""The contract of policies: their input, their answer, and the tasks of the node part and the GPU part.
+"""The contract of policies: their input, their answer, and the division into a node part and a GPU part.
 
 A `Policy` answers for whole gangs. Most are made of two parts: a `NodePolicy`, which gives every pod a node, and a
 GPU policy (`workbench.policies.gpu`), which then picks the GPUs on each node. Nothing is kept between calls; what must
@@ -86,15 +86,15 @@ class Policy(ABC):
 
     @abstractmethod
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
-        """Place one gang on what is free in a ledger.
+        """Place one gang on the free resources of a ledger.
 
         Parameters
         ----------
         gang : Gang
         ledger : Ledger
-            Holds the placement afterwards; as found when the answer is a refusal.
+            State of the nodes; holds the placement afterwards, and is unchanged if the answer is a refusal.
         recorder : Recorder, optional
-            Is told what was considered; it must not change the answer.
+            Receives every candidate that was considered; it must not change the answer.
         """
 
     def schedule(
@@ -107,12 +107,13 @@ class Policy(ABC):
         gangs : sequence of Gang
         snapshot : ClusterSnapshot
         recorders : mapping of int to Recorder
-            By position in `gangs`, who is told what was considered for that gang; they must not change the answers.
+            Recorder of a gang, by its position in `gangs`, which receives every candidate; it must not change the
+            answers.
 
         Returns
         -------
         list of Decision
-            In the order of `gangs`; `Decision.turn` tells the order in which they were taken.
+            Decisions in the order of `gangs`; `Decision.turn` gives the order in which they were made.
         """
         ledger = snapshot.ledger()
         decisions: dict[int, Decision] = {}
@@ -126,7 +127,7 @@ class Policy(ABC):
         return Stream(self, snapshot)
 
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
-        """The decision on one gang in a session of its own, with everything that was considered.
+        """The decision on one gang in a session of its own, with every candidate that was considered.
 
         For a gang among others, hand `schedule` a recorder for it.
         """
@@ -151,8 +152,8 @@ class Request:
     gpus : GpuQuestions
     recorder : Recorder, optional
     opened : Ledger, optional
-        As the session found it that the question is part of, and not to be changed; None: `ledger` is as it was
-        then, or the policy does not look at it.
+        State of the nodes when the session began, not to be changed; None: `ledger` still has that state, or the policy
+        does not use it.
     """
 
     gang: Gang
@@ -185,7 +186,7 @@ class Assignment:
     node : ndarray of shape (n_pods,), int32
         `UNPLACED` (-1) for a pod without a node; best-effort pods always are.
     reasons : mapping of int to tuple of Notice
-        Per role why its unplaced pods have no node.
+        Reasons why the unplaced pods of each role have no node.
     record, has_record, records, score, warnings, rank, annotations, annotation_group, job_class
         As in `Placement`.
     running : JobPods, optional
@@ -213,8 +214,8 @@ class Declined:
     Attributes
     ----------
     later : callable, optional
-        Finds reasons and nearest misses, which are empty here, when somebody reads them. It lives as long as the
-        refusal is not read, and must hold neither a ledger nor a search.
+        Computes the reasons and nearest misses, which are empty here, when the refusal is first read. It must not keep
+        a ledger or a search alive.
     """
 
     reasons: tuple[Notice, ...]
@@ -230,14 +231,15 @@ class NodePolicy(ABC):
     ----------
     name : str
     reads_topology : bool
-        Then a topology that is not ready is a refusal (docs/decisions.md, decision 14), given before `assign` is asked.
+        Whether the policy needs the topology; if so, a gang is refused before `assign` is called when the topology is
+        not ready (docs/decisions.md, decision 14).
     sub_groups : bool
         Whether the policy places sub-groups by themselves; otherwise the gang is placed as one, with a warning.
     warnings : tuple of Notice
-        Part of every answer, such as what of a configuration is not modelled.
+        Warnings that are part of every answer, for example about settings that are not modelled.
     monotone : bool
-        Promises that more capacity never turns a placement of identical pods into a refusal. (Of several roles or
-        sub-groups one can take the room that the other needs: no policy here promises it for them.)
+        Promises that more capacity never turns a placement of identical pods into a refusal. (No policy here promises
+        that for several roles or sub-groups, because one can take the nodes that another needs.)
     """
 
     name: str
@@ -254,7 +256,7 @@ class NodePolicy(ABC):
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """The question that `assign` will answer about a gang.
 
-        A policy may override this to see the gang through its own configuration.
+        A policy overrides this if its configuration changes how the gang is read.
 
         Parameters
         ----------
@@ -264,7 +266,7 @@ class NodePolicy(ABC):
         gpus : GpuQuestions
             Asks the GPU policy about nodes.
         recorder : Recorder or None
-            Hears of every candidate.
+            Receives every candidate that is considered.
         """
         return Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
 
@@ -300,14 +302,14 @@ class NodePolicy(ABC):
         """Choose nodes for all `min_available` pods of a gang or for none; the ledger stays unchanged."""
 
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
-        """Nodes for pods without a request: the first by name that take them.
+        """Choose nodes for pods without a request: the first nodes by name that accept them.
 
         Fewer nodes than pods if not all find one.
 
         Parameters
         ----------
         request : Request
-            On a ledger that holds all pods placed before; it stays as it is.
+            The question on a ledger that holds all pods placed before; the ledger is not changed.
         role : int
         pods : ndarray of int64
             Some pods of that role, which have a topology or have none.
@@ -347,7 +349,7 @@ class Composed(Policy):
         ledger : Ledger
             Holds the placement afterwards; unchanged if the answer is a refusal.
         recorder : Recorder, optional
-            Hears of every candidate; must not change the answer.
+            Receives every candidate that is considered; must not change the answer.
         """
         return self._place_with(GpuQuestions(self.gpu, ledger), gang, ledger, recorder)
 
@@ -364,7 +366,7 @@ class Composed(Policy):
         ledger : Ledger
             Holds the placement afterwards; unchanged if the answer is a refusal.
         recorder : Recorder or None
-            Hears of every candidate; must not change the answer.
+            Receives every candidate that is considered; must not change the answer.
         """
         check()
         request = self.node.request(gang, ledger, gpus, recorder)
@@ -402,10 +404,10 @@ class Composed(Policy):
 
         Copies are stored, because a caller may change a placement's arrays.
         """
-        taken = (node >= 0).nonzero()[0]
-        if len(taken) == len(node):
+        if np.count_nonzero(node < 0) == 0:
             nodes, roles, words = node.copy(), gang.role_of_pod, None if words is None else words.copy()
         else:
+            taken = (node >= 0).nonzero()[0]
             nodes, roles = node.take(taken), gang.role_of_pod.take(taken)
             words = None if words is None else words.take(taken, axis=0)
         if len(nodes):
@@ -455,7 +457,8 @@ class Composed(Policy):
         visible_words : ndarray of shape (n_pods, w), uint64, optional
             Bits of the GPUs that each pod sees; None: those it has.
         """
-        unplaced = (answer.node < 0).nonzero()[0]
+        reasons, role_of = answer.reasons, gang.role_of_pod
+        unplaced = [Unplaced(i, reasons.get(int(role_of[i]), ())) for i in (answer.node < 0).nonzero()[0].tolist()]
         return Placement(
             gang,
             snapshot.topology,
@@ -467,7 +470,7 @@ class Composed(Policy):
             record=answer.record,
             has_record=answer.has_record,
             records=answer.records,
-            unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
+            unplaced=tuple(unplaced),
             rank=answer.rank,
             score=answer.score,
             annotations=answer.annotations,
@@ -508,7 +511,7 @@ class Composed(Policy):
 
 
 def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
-    """The answer `later` with further reasons before its own."""
+    """A function that returns the answer of `later` with the reasons `first` put before its own."""
     if not first:
         return later
 

@@ -17,7 +17,7 @@ from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
-from workbench.policies.demand import node_reasons, node_text
+from workbench.policies.demand import Demand, node_reasons, node_text
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
 from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
 
@@ -35,20 +35,52 @@ class ScoreParameters:
     gpu_weight: float = gpu_weight()
 
 
+class _Rest:
+    """What the pods of a gang leave idle; those placed are subtracted when somebody asks.
+
+    Parameters
+    ----------
+    demand : Demand
+    """
+
+    def __init__(self, demand: Demand) -> None:
+        self._demand = demand
+        self._idle = demand.idle
+        self._placed: list[tuple[int, Ints]] = []
+
+    def take(self, role: int, nodes: Ints) -> None:
+        """Place pods of a role, each on its node."""
+        self._placed.append((role, nodes))
+
+    @property
+    def idle(self) -> Longs:
+        """Idle resources with the pods placed so far, int64 of shape (n, r): not to be changed."""
+        if self._placed and self._idle is self._demand.idle:
+            self._idle = self._idle.copy()
+        for role, nodes in self._placed:
+            np.subtract.at(self._idle, nodes, self._demand.rows[role])
+        self._placed = []
+        return self._idle
+
+    def room(self, role: int, count: int) -> Longs:
+        """Pods of a role that each node holds, at most `count`: int64 of shape (n,)."""
+        return self._demand.capacity(role, self.idle, count)
+
+
 class _Slots(NodePolicy):
-    """A baseline that places all pods of a role at once, given the number of pods that each node holds."""
+    """A baseline that places all pods of a role at once."""
 
     monotone = True
 
-    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+    def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Choose nodes for the pods of one role.
 
         Parameters
         ----------
         role : int
             Index of the role in the gang.
-        room : ndarray of shape (n,), int64
-            Pods of the role that each node holds, at most `count`.
+        rest : _Rest
+            What the roles before left.
         count : int
             Pods to place.
         request : Request
@@ -63,7 +95,7 @@ class _Slots(NodePolicy):
         raise NotImplementedError
 
     def start(self, request: Request) -> Any:
-        """The state that `pick` carries from role to role of one gang."""
+        """Make the state that successive calls of `pick` for the roles of one gang share."""
         return None
 
     def scores(self, role: int, request: Request, state: Any) -> dict[str, Floats]:
@@ -77,7 +109,7 @@ class _Slots(NodePolicy):
     def assign(self, request: Request) -> Assignment | Declined:
         gang, demand = request.gang, request.demand
         progress, missing = request.progress(), request.progress().missing
-        idle = demand.idle.copy()
+        rest = _Rest(demand)
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         failed: list[int] = []
         state = self.start(request)
@@ -85,10 +117,10 @@ class _Slots(NodePolicy):
             _record(request, demand.order[0], self.scores(demand.order[0], request, state))
         for role in demand.order:
             count = progress.left[role]
-            nodes = self.pick(role, demand.capacity(role, idle, count), count, request, state)
+            nodes = self.pick(role, rest, count, request, state)
             first = int(gang.role_start[role])
             node[first : first + len(nodes)] = nodes
-            np.subtract.at(idle, nodes, demand.rows[role])
+            rest.take(role, nodes)
             progress.place(role, len(nodes))
             if len(nodes) < count:
                 failed.append(role)
@@ -99,8 +131,10 @@ class _Slots(NodePolicy):
         if not progress.ready:
             placed = int((node >= 0).sum())
             held = gang_incomplete(placed, missing)
-            return Declined((fit_reason(request, failed[0], idle), held, gang_text(request, missing, failed[0], idle)))
-        reasons = {role: node_reasons(demand, role, idle, everywhere) for role in failed}
+            return Declined(
+                (fit_reason(request, failed[0], rest.idle), held, gang_text(request, missing, failed[0], rest.idle))
+            )
+        reasons = {role: node_reasons(demand, role, rest.idle, everywhere) for role in failed}
         return Assignment(node, reasons, score=self.score(state))
 
 
@@ -115,15 +149,15 @@ class GangFirstFit(_Slots):
     def parameters(self) -> Mapping[str, Any]:
         return {}
 
-    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+    def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Fill the nodes one after another, in the order of their names.
 
         Parameters
         ----------
         role : int
             Index of the role in the gang.
-        room : ndarray of shape (n,), int64
-            Pods of the role that each node holds, at most `count`.
+        rest : _Rest
+            What the roles before left.
         count : int
             Pods to place.
         request : Request
@@ -131,7 +165,7 @@ class GangFirstFit(_Slots):
             Not used.
         """
         by_name = np.argsort(request.ledger.topology.node_rank)
-        filled = np.minimum(np.cumsum(room[by_name]), count)
+        filled = np.minimum(np.cumsum(rest.room(role, count)[by_name]), count)
         return np.repeat(by_name, np.diff(filled, prepend=0)).astype(np.int32)
 
 
@@ -161,15 +195,15 @@ class Random(_Slots):
     def start(self, request: Request) -> np.random.Generator:
         return np.random.default_rng([self._parameters.seed, *request.gang.key.encode()])
 
-    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+    def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Draw free slots for the pods of one role, without replacement.
 
         Parameters
         ----------
         role : int
             Index of the role in the gang.
-        room : ndarray of shape (n,), int64
-            Pods of the role that each node holds, at most `count`.
+        rest : _Rest
+            What the roles before left.
         count : int
             Pods to place.
         request : Request
@@ -178,21 +212,21 @@ class Random(_Slots):
         """
         # In order of names, so that numbering the nodes differently draws the same names.
         by_name = np.argsort(request.ledger.topology.node_rank)
-        slots = np.repeat(by_name, room[by_name])
+        slots = np.repeat(by_name, rest.room(role, count)[by_name])
         drawn: Ints = state.choice(slots, size=min(count, len(slots)), replace=False).astype(np.int32)
         return drawn
 
 
 @dataclass(eq=False)
 class _Filling:
-    """The nodes as the pods of one gang fill them, and the sum of the scores of the nodes taken."""
+    """State of the nodes while the pods of one gang fill them, and the summed scores of the chosen nodes."""
 
     runs: DryRuns
     score: float = 0.0
 
 
 class _Scored(_Slots):
-    """Every pod on the node with the best score of one kind; ties: the smallest name."""
+    """Baseline that puts each pod on the node with the best score of one kind; ties: the smallest name."""
 
     def __init__(self, parameters: ScoreParameters) -> None:
         self._parameters = parameters
@@ -208,20 +242,16 @@ class _Scored(_Slots):
     def start(self, request: Request) -> _Filling:
         snapshot = request.snapshot
         scored = np.array([name != PODS for name in snapshot.resources], dtype=np.int64)
-        topology = snapshot.topology
         runs = DryRuns(
             request.demand.idle,
             request.ledger.used,
             snapshot.allocatable,
-            topology.node_rank,
-            topology.leaf_of_node,
-            topology.member_start,
-            topology.member_nodes,
+            snapshot.topology.domain_nodes,
             weights=self.weights(scored),
         )
         return _Filling(runs)
 
-    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+    def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         self._ask(role, count, request, state)
         placed = state.runs.settle(-1)
         state.score += float(placed.scores.sum())
@@ -238,7 +268,7 @@ class _Scored(_Slots):
         return found
 
     def _ask(self, role: int, count: int, request: Request, state: _Filling) -> int:
-        """Ask the kernel for so many pods of a role, and return the number of the role's shape there."""
+        """Tell the kernel to place `count` pods of a role next, and return the kernel's number of the role's shape."""
         demand = request.demand
         shape = state.runs.add_shape(
             demand.rows[role], feasible=demand.restriction(role), extra=self._gpu_scores(role, request)
@@ -248,7 +278,7 @@ class _Scored(_Slots):
         return shape
 
     def _gpu_scores(self, role: int, request: Request) -> Floats | None:
-        """What the GPU policy says of each node, weighed; None: nothing."""
+        """The GPU policy's weighted score of each node; None if it has no weight or the role has no GPUs."""
         weight = self._parameters.gpu_weight
         found = request.gpus.scores(request.gang.roles[role].n_gpus) if weight else None
         return None if found is None else found * weight
@@ -273,7 +303,7 @@ class Spread(_Scored):
 
 
 def _record(request: Request, role: int, scores: Mapping[str, Floats]) -> None:
-    """Tell the recorder which nodes the first pod could have had, with their scores where they have any."""
+    """Record the nodes on which the first pod of a role fits, with their scores if there are any."""
     recorder = request.recorder
     if recorder is None:
         return

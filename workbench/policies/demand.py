@@ -59,7 +59,7 @@ class Demand:
 
     @cached_property
     def in_order(self) -> Longs:
-        """Every role, first those with a request as they are tried, then the others: int64 of shape (roles,)."""
+        """Every role, first those with a request in the order they are tried, then the others: int64 (roles,)."""
         return np.array([*self.order, *self.best_effort], dtype=np.int64)
 
     @cached_property
@@ -87,7 +87,7 @@ class Demand:
         return self._mask(role)[0]
 
     def restriction(self, role: int) -> Bytes | None:
-        """Nodes that a pod of the role accepts, uint8 (n,), or None if it accepts all: a search counts faster then."""
+        """Nodes that a pod of the role accepts, uint8 (n,); None if it accepts all, which speeds up a search."""
         return self._mask(role)[1]
 
     def _mask(self, role: int) -> tuple[Bytes, Bytes | None]:
@@ -102,7 +102,7 @@ class Demand:
             if lacks:
                 mask = np.zeros_like(mask)
             flags = mask.view(np.uint8)
-            found = self._masks[key] = flags, None if mask.all() else flags
+            found = self._masks[key] = flags, None if np.count_nonzero(mask) == len(mask) else flags
         return found
 
     def _accepting(self, condition: NodeFilter) -> npt.NDArray[np.bool_]:
@@ -147,7 +147,7 @@ class Demand:
 
 
 class Cause(NamedTuple):
-    """One cause that keeps a pod from some nodes: a code of `Notice`, Kubernetes' text for it, the number of nodes."""
+    """One cause that excludes some nodes for a pod: a code of `Notice`, Kubernetes' text, and the number of nodes."""
 
     code: str
     text: str
@@ -155,7 +155,7 @@ class Cause(NamedTuple):
 
 
 def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cause]:
-    """Why one more pod of a role fits on none of some nodes, each node counted once.
+    """Causes why one more pod of a role fits on none of some nodes; each node is counted for one cause.
 
     A node is counted for the first thing that excludes it: cordoned, taints, labels, resources in the order of the
     snapshot's columns, GPUs.

@@ -27,7 +27,7 @@ PlaceFunction = Callable[..., Any]
 
 
 def parameters_of(name: str, function: PlaceFunction) -> type:
-    """The parameters of a function: what follows gang and ledger, with the types of their defaults.
+    """Parameters of a policy that is a function: its arguments after gang and ledger, typed by their defaults.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class FunctionPolicy(NodePolicy):
         return dict(self.values)
 
     def assign(self, request: Request) -> Assignment | Declined:
-        """Raises InputError, naming the policy, for an answer that is no placement."""
+        """Call the function and check its answer; InputError, naming the policy, for an answer that is no placement."""
         answer = call_foreign(self.function, request.gang, request.ledger.copy(), **self.values)
         if answer is None:
             return Declined((Notice("refused", f"{self.name} found no placement"),))

@@ -1,7 +1,7 @@
 """Parameters of policies: typed, with a default, a range and the source of the default.
 
-A policy declares them as a frozen dataclass whose fields are made by `parameter`; `read_parameters` turns what a user
-gave (Python values, or text from ``--set``) into an instance, and refuses what does not belong.
+A policy declares them as a frozen dataclass whose fields are made by `parameter`; `read_parameters` converts a user's
+values (Python values, or text from ``--set``) to an instance, and refuses unknown or invalid ones.
 """
 
 from __future__ import annotations

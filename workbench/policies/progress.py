@@ -6,7 +6,6 @@ this package honours them.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -28,11 +27,11 @@ class Progress:
     counted : int
         Pods that count before anything is placed: running and succeeded ones, and pending best-effort ones.
     minimums : list of int
-        Per role; 0: none. Looked at only while they do not exceed `min_available` together.
+        Minimum of each role, 0 for none; ignored if their sum exceeds `min_available`.
     present : list of int
-        Per role pods that count: running, succeeded, best effort, placed.
+        Number of pods of each role that count: running, succeeded, best effort, placed.
     left : list of int
-        Per role pods still to place (best-effort roles have none).
+        Number of pods of each role still to place (0 for best-effort roles).
     """
 
     min_available: int
@@ -100,7 +99,7 @@ class Progress:
         return max(short, self.min_available - self.counted, 0)
 
     def until_ready(self, role: int) -> int:
-        """Pods of one role to place before looking again: up to the pod that makes the gang ready, at least one."""
+        """Number of pods of a role to place next: up to the pod that makes the gang ready, at least one."""
         left = self.left[role]
         if self._minimums_count and any(
             p < m for i, (p, m) in enumerate(zip(self.present, self.minimums, strict=True)) if i != role
@@ -140,7 +139,8 @@ def invalid_sub_groups(gang: Gang) -> str:
     """Volcano's text if some policy has fewer sub-groups than must be ready; empty if there are enough."""
     if not gang.min_subgroups:
         return ""
-    existing = Counter([group.policy for group in gang.sub_groups])
-    if any(existing[policy] < wanted for policy, wanted in gang.min_subgroups.items()):
-        return "Not enough valid subGroups of each task for gang-scheduling"
-    return ""
+    missing = dict(gang.min_subgroups)
+    for group in gang.sub_groups:
+        if group.policy in missing:
+            missing[group.policy] -= 1
+    return "Not enough valid subGroups of each task for gang-scheduling" if max(missing.values()) > 0 else ""

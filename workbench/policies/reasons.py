@@ -1,4 +1,4 @@
-"""The reasons of refusals, in one place: codes are stable, texts are for people.
+"""The notices that explain refusals: their codes are stable, their texts are for people.
 
 If Volcano or the Kubernetes scheduler has a text for a reason, that text is used.
 """
@@ -146,8 +146,8 @@ def not_offered(request: Request) -> tuple[Notice, ...]:
     """Requests without which the gang cannot start and that no node of the cluster offers, however idle; empty if none.
 
     ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the largest has 8)``.
-    Said before any other reason, because neither a queue nor a HyperNode matters as long as this one holds. Selectors
-    and taints are left aside.
+    This reason comes before all others, because neither queues nor HyperNodes matter as long as it holds. Selectors and
+    taints are ignored.
     """
     snapshot, demand = request.snapshot, request.demand
     largest = snapshot.largest_allocatable

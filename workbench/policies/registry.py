@@ -244,7 +244,7 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
     name : str
         The name that users type.
     reads_topology : bool
-        Refuse before it is called where the HyperNodes are no tree.
+        Refuse a gang, without calling the function, if the HyperNodes form no tree.
     meaning : str
         One line for the list of policies; the first line of the docstring by default.
 
@@ -294,7 +294,7 @@ def _function_entry(name: str, function: PlaceFunction, reads_topology: bool = F
 
 
 def _entries() -> dict[str, Entry]:
-    """Every policy by name; other packages are asked the first time."""
+    """Every policy by name; entry points of other packages are loaded at the first call."""
     global _packages_read
     if not _packages_read:
         _packages_read = True
@@ -366,7 +366,7 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
 
 
 def get_gpu_policy(name: str, **parameters: object) -> GpuPolicy:
-    """Make a GPU policy alone, to be asked about one machine; errors as in `get_policy`."""
+    """Make a GPU policy without a node policy, for questions about one machine; errors as in `get_policy`."""
     made: GpuPolicy = _make(_find(name, ("gpu",)), parameters, GpuPolicy)
     return made
 

@@ -24,7 +24,7 @@ Taken = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint6
 
 
 class Stream(Working):
-    """One policy that places gangs on one ledger as they come; made by `Policy.stream`.
+    """Places gangs one by one on one ledger by one policy; made by `Policy.stream`.
 
     `place` answers exactly as ``policy.place(gang, ledger)`` would, one call after another; a policy may have a faster
     way of its own. There is no queue, priority or clock: the caller chooses the order.
@@ -65,7 +65,7 @@ class Stream(Working):
         return len(self._held)
 
     def place(self, gang: Gang) -> Placement | Refusal:
-        """Place one gang on what the earlier gangs left free.
+        """Place one gang on the resources that earlier gangs left free.
 
         Returns
         -------

@@ -103,7 +103,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Layout:
-    """A packed forest.
+    """A forest of domains packed as nested boxes, with the size of its squares.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
 
 @dataclass
 class _Tree:
-    """A domain and its contents before they have a place."""
+    """A domain and its contents before they have positions."""
 
     domain: int
     name: str
@@ -175,9 +175,8 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
     """Give every domain a box and every node a square.
 
     A node in several overlapping domains is drawn once, in its home (`Topology.home_of_node`).
-    Where there are more than `max_cells` nodes, the innermost domains are folded to one square each while there are
-    more boxes than a quarter of that (a box around two squares shows nothing); what is still too many is drawn in runs
-    of neighbours inside one box.
+    With more than `max_cells` nodes, the innermost domains are folded to one square each until there are at most
+    ``max_cells / 4`` boxes; if there are still too many nodes, neighbours inside one box share a square.
 
     Parameters
     ----------
@@ -265,7 +264,7 @@ def _cell_size(n_cells: int) -> float:
 
 @dataclass
 class _Box:
-    """A box with the size of what it holds, everything inside placed relative to its corner."""
+    """A box with its size; everything inside is placed relative to its corner."""
 
     domain: int
     n_nodes: int

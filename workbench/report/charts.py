@@ -1,7 +1,7 @@
 """Small bar charts of a comparison: closeness of the pods, speed of their links, sharing of switches.
 
-Amounts are absolute, and what is pending is hatched: of two policies one that leaves jobs pending must not look better
-because its bar is as long as that of the other.
+Amounts are absolute, and pending amounts are hatched, so that a policy that leaves jobs pending does not look better
+than one that places them.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Bar(NamedTuple):
     ----------
     label : str
     amounts : sequence of float
-        One per part.
+        Amount of each part of the bar.
     pending : float
         Pending amount in the unit of the parts; drawn hatched behind them.
     said : str
-        Text behind the bar.
+        Text to the right of the bar.
     """
 
     label: str

@@ -9,6 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
 from workbench.report.occupancy import Occupancy
@@ -43,9 +44,17 @@ def difference_tables(found: TopologyDiff) -> list[Any]:
     return [*parts, Text(_summary(found))]
 
 
-def difference_html(found: TopologyDiff) -> str:
-    """The differences as an HTML fragment for a notebook."""
-    return render("difference.html.j2", summary=_summary(found), sections=_cut(found))
+def difference_html(found: TopologyDiff, drawn: Sequence[tuple[str, Topology]] = ()) -> str:
+    """The differences as an HTML fragment for a notebook.
+
+    Parameters
+    ----------
+    found : TopologyDiff
+    drawn : sequence of (str, Topology)
+        Topologies to draw above the tables, with their titles.
+    """
+    pictures = [Inserted(draw_topology(topology, Occupancy(), title)) for title, topology in drawn]
+    return render("difference.html.j2", summary=_summary(found), sections=_cut(found), pictures=pictures)
 
 
 def difference_page(
@@ -58,7 +67,7 @@ def difference_page(
     found : TopologyDiff
     before, after : ClusterSnapshot
     old_name, new_name : str
-        Titles of the two pictures.
+        Titles of the two pictures, before and after.
     """
     pictures = [
         Inserted(draw_topology(snapshot.topology, Occupancy(), title))

@@ -6,30 +6,42 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from workbench.errors import InputError
+from workbench.evaluate.bottleneck_curve import BottleneckCurve
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.regret import Regret
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import BestGpus
 from workbench.model.display import set_renderer
 from workbench.model.explanation import Explanation
+from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.switch_history import SwitchHistory
 from workbench.model.topology import Topology
 from workbench.report import html
+from workbench.report.bottleneck_curve import draw_bottleneck_curve
 from workbench.report.difference import difference_html
+from workbench.report.gang_view import gang_html, scenario_html
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
 from workbench.report.picture import Picture
 from workbench.report.pyvis_view import network_html
 from workbench.report.regret_view import regret_html
+from workbench.report.side_by_side import comparison_svg
 from workbench.report.switch_history import draw_switch_history
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.diff import TopologyDiff
 from workbench.topology.lint import LintReport
 
-__all__ = ["install", "view_matrix", "view_switch_history", "view_topology"]
+__all__ = [
+    "install",
+    "view_comparison",
+    "view_difference",
+    "view_matrix",
+    "view_switch_history",
+    "view_topology",
+]
 
 
 def view_topology(
@@ -45,7 +57,7 @@ def view_topology(
     ----------
     topology : Topology
     kind : {"svg", "pyvis"}
-        Packed blocks at every size, or an interactive network of at most 300 nodes.
+        ``svg``: packed blocks, for any size; ``pyvis``: an interactive network, for at most 300 nodes.
     color_by : Placement, Decision or sequence of them, optional
         Jobs to colour the nodes by.
     snapshot : ClusterSnapshot, optional
@@ -87,6 +99,33 @@ def view_switch_history(history: SwitchHistory, title: str = "") -> Picture:
     return Picture(draw_switch_history(history, title))
 
 
+def view_comparison(comparison: Comparison, kind: Literal["page", "pictures"] = "page") -> Picture:
+    """Show a comparison; reached as ``comparison.view(…)``.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    kind : {"page", "pictures"}
+        Pictures, tables and reasons, or one drawing with the pictures side by side.
+    """
+    if kind not in ("page", "pictures"):
+        raise InputError("unknown kind of view", source="kind", got=repr(kind), expected="page or pictures")
+    return Picture(html.comparison_html(comparison) if kind == "page" else comparison_svg(comparison))
+
+
+def view_difference(found: TopologyDiff, before: Topology | None = None, after: Topology | None = None) -> Picture:
+    """Show what differs between two topologies; reached as ``found.view(before=…, after=…)``.
+
+    Parameters
+    ----------
+    found : TopologyDiff
+    before, after : Topology, optional
+        Drawn side by side above the tables where both are given.
+    """
+    pictures = () if before is None or after is None else (("before", before), ("after", after))
+    return Picture(difference_html(found, pictures))
+
+
 def install() -> None:
     """Register the drawing function of every type of value that has one."""
     set_renderer(Topology, lambda topology: draw_topology(topology), view_topology)
@@ -94,12 +133,15 @@ def install() -> None:
     set_renderer(SwitchHistory, lambda history: draw_switch_history(history), view_switch_history)
     _simple(BestGpus, html.best_gpus_html)
     _simple(ClusterSnapshot, html.snapshot_html)
+    _simple(Scenario, scenario_html)
+    _simple(Gang, gang_html)
     _simple(Placement, html.placement_html)
     _simple(Refusal, html.refusal_html)
     _simple(Explanation, html.explanation_html)
-    _simple(Comparison, html.comparison_html)
     _simple(Regret, regret_html)
-    _simple(TopologyDiff, difference_html)
+    _simple(BottleneckCurve, draw_bottleneck_curve)
+    set_renderer(Comparison, html.comparison_html, view_comparison)
+    set_renderer(TopologyDiff, difference_html, view_difference)
     _simple(LintReport, lint_html)
 
 

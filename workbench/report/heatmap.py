@@ -54,11 +54,12 @@ def draw_heatmap(
     title, note : str
         Heading, and a line below the picture.
     others : mapping of str to collection of int, optional
-        What policies would choose, by name: a column of marks beside the rows for each, as many as there are colours.
+        Choices of policies by name: each gets a column of marks beside the rows, as many as there are colours.
     asymmetry : bool
         Mark the slower direction of each unequal pair.
     words : bool
-        Say below the picture what is chosen, which pair is slowest and what is suspicious; off where a page says so.
+        Write below the picture the chosen GPUs, the slowest pair and suspicious links; False if the page does so
+        itself.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def asymmetry_overlay(matrix: BandwidthMatrix, left: float, above: float, cell: 
 
 
 def asymmetry_text(matrix: BandwidthMatrix) -> str:
-    """How unequal the directions are, in one line."""
+    """One line of text about how unequal the two directions of the pairs are."""
     ratio = np.where(matrix.gb_s < matrix.gb_s.T, matrix.asymmetry(), 1.0)
     count = int((ratio < _EQUAL).sum())
     if not count:

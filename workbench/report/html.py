@@ -7,16 +7,18 @@ file: no script, no font, no picture from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
+from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
 from workbench.model.best_gpus import BestGpus
+from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
@@ -68,11 +70,12 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["num"] = number_text
+    environment.filters["counted"] = partial(counted, form=",")
     return environment
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of this room with its values; every text is escaped."""
+    """HTML of a template filled with values; every text is escaped."""
     return _environment().get_template(template).render(**values)
 
 
@@ -201,6 +204,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         if row.error is None
     ]
     columns = job_columns(comparison, View.PAGE)
+    differing = differences(comparison)
     return {
         "pictures": pictures,
         "width": round(drawing_width(plan.layout)),
@@ -211,7 +215,14 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "rows": [_row_values(row) for row in comparison.rows],
         "job_table": _table(columns),
         "jobs": [(job, _job_lines(comparison, columns, job)) for job in jobs],
-        "pending": [(row.policy, refusal) for row in comparison.rows for refusal in row.refusals],
+        "differing": differing[:_ROWS],
+        "more_differing": max(0, len(differing) - _ROWS),
+        "policies": [row.policy for row in comparison.rows],
+        "pending": [
+            (row.policy, refusal, row.advice.get(refusal.gang.key))
+            for row in comparison.rows
+            for refusal in row.refusals
+        ],
         "unplaced": [
             (row.policy, placement) for row in comparison.rows for placement in row.placements if placement.unplaced
         ],
@@ -274,7 +285,7 @@ def _warnings(rows: Sequence[ComparisonRow]) -> list[tuple[str, str, str]]:
 def _heatmaps(comparison: Comparison) -> list[Any]:
     """For each policy the matrix of the node with its slowest GPU set, which limits the run.
 
-    Sets that are only a part of their node come first: where a job has all GPUs of a node there was no choice.
+    Sets that are only a part of their node come first: a job that has all GPUs of a node left no choice.
     """
     drawn = []
     n_gpus = np.bitwise_count(comparison.snapshot.gpu_total).sum(axis=1)

@@ -6,7 +6,7 @@ __all__ = ["Inserted"]
 
 
 class Inserted(str):
-    """Markup of our own drawing functions, which escape every name that they draw; templates escape any other text."""
+    """Markup of this package's drawing functions, already escaped, which templates insert as it is."""
 
     __slots__ = ()
 

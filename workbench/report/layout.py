@@ -5,11 +5,11 @@ Rich alone shrinks the widest column first, through the middle of names, althoug
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ SOFT_BREAK = "\u200b"
 
 _UNLIMITED = 1_000_000
 
+#: A table keeps its first column and one more, however narrow the terminal is.
+_FEWEST_COLUMNS = 2
+
 
 def one_line(table: Table) -> Table:
     """The table with every cell in one line: line breaks become spaces."""
@@ -32,7 +35,8 @@ def fitted(table: Table, console: Console) -> Table:
     """The table for the width of a console.
 
     Columns with spaces are wrapped there, the widest first, before a word is broken. Where the words do not fit beside
-    each other, rich decides where to break them.
+    each other, columns are left out and named below the table: the last one without a sentence first, never the first
+    column of all or one that may not be wrapped. Only where none of the others is left does rich break words.
 
     Parameters
     ----------
@@ -48,13 +52,40 @@ def fitted(table: Table, console: Console) -> Table:
     if _width(whole, console) <= console.width:
         return whole
     broken = _with_cells(table, lambda cell: _joined(cell, SOFT_BREAK, "\n"))
-    natural = [max(_lengths(broken, i, "lines"), default=0) for i in range(len(broken.columns))]
-    least = [max(_lengths(broken, i, "words"), default=0) for i in range(len(broken.columns))]
-    budget = console.width - (_width(broken, console) - sum(natural))
+    left_out: list[str] = []
+    while True:
+        natural = [max(_lengths(broken, i, "lines"), default=0) for i in range(len(broken.columns))]
+        least = [max(_lengths(broken, i, "words"), default=0) for i in range(len(broken.columns))]
+        budget = console.width - (_width(broken, console) - sum(natural))
+        dropped = _least_needed(broken)
+        if budget >= sum(least) or dropped is None:
+            break
+        left_out.insert(0, _as_text(broken.columns[dropped].header).plain.replace("\n", "").strip())
+        broken = _without_column(broken, dropped)
     if sum(natural) > budget >= sum(least):
         for column, columns in zip(broken.columns, _shrunk(natural, least, budget), strict=True):
             column.width = columns
+    if left_out:
+        broken.caption = f"too narrow for: {', '.join(left_out)}"
+        broken.caption_justify, broken.caption_style = "left", "dim"
     return broken
+
+
+def _least_needed(table: Table) -> int | None:
+    """The column that can be left out first; None where only two columns, or only needed ones, are left."""
+    columns = table.columns
+    spare = [i for i in range(len(columns) - 1, 0, -1) if not columns[i].no_wrap]
+    if not spare or len(columns) <= _FEWEST_COLUMNS:
+        return None
+    return next((i for i in spare if not any(" " in _as_text(cell).plain for cell in columns[i].cells)), spare[0])
+
+
+def _without_column(table: Table, index: int) -> Table:
+    """A copy of the table without one of its columns."""
+    copy = _empty_like(table, [column for i, column in enumerate(table.columns) if i != index])
+    for cells in zip(*(column.cells for i, column in enumerate(table.columns) if i != index), strict=True):
+        copy.add_row(*cells)
+    return copy
 
 
 def _shrunk(natural: list[int], least: list[int], budget: int) -> list[int]:
@@ -68,11 +99,19 @@ def _shrunk(natural: list[int], least: list[int], budget: int) -> list[int]:
 
 def _with_cells(table: Table, change: Callable[[Text], Text]) -> Table:
     """A copy with changed cells; soft breaks that are left are dropped."""
-    copy = Table(*(column.copy() for column in table.columns))
-    for name in ("title", "title_style", "title_justify", "box", "show_header", "pad_edge", "collapse_padding"):
-        setattr(copy, name, getattr(table, name))
+    copy = _empty_like(table, table.columns)
+    for column in copy.columns:
+        column.header = _joined(change(_as_text(column.header)), SOFT_BREAK, "")
     for cells in zip(*(column.cells for column in table.columns), strict=True):
         copy.add_row(*(_joined(change(_as_text(cell)), SOFT_BREAK, "") for cell in cells))
+    return copy
+
+
+def _empty_like(table: Table, columns: Sequence[Column]) -> Table:
+    """A table without rows that looks like another one."""
+    copy = Table(*(column.copy() for column in columns))
+    for name in ("title", "title_style", "title_justify", "box", "show_header", "pad_edge", "collapse_padding"):
+        setattr(copy, name, getattr(table, name))
     return copy
 
 
@@ -81,7 +120,7 @@ def _as_text(cell: Any) -> Text:
 
 
 def _joined(cell: Text, separator: str, between: str) -> Text:
-    """The cell with another text between its parts; styles stay."""
+    """Split a cell at `separator` and join the parts by another text; styles stay."""
     return Text(between).join(cell.split(separator)) if separator in cell.plain else cell
 
 

@@ -24,7 +24,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
 def lint_tables(report: LintReport) -> list[Any]:
-    """Findings with their places, then per rule that was broken why it matters and what to do."""
+    """Tables of the findings with their places, then of each broken rule: why it matters and what to do."""
     parts: list[Any] = []
     if report.findings:
         table = new_table("", "rule", "place", "what")

@@ -1,4 +1,4 @@
-"""Positions of a machine's GPUs in a picture: on a circle, or in islands of GPUs that fast links join.
+"""Positions of a machine's GPUs in a picture: on a circle, or in islands of GPUs that are joined by fast links.
 
 Owns places only; the picture is in `workbench.report.machine_svg`.
 """
@@ -27,7 +27,7 @@ _MARGIN = 36.0
 
 @dataclass(frozen=True)
 class Island:
-    """GPUs that fast links join, as a box: place in pixels, and the GPUs in it, ascending."""
+    """A box of GPUs that are joined by fast links: its position in pixels, and the GPUs in it, ascending."""
 
     gpus: tuple[int, ...]
     x: float

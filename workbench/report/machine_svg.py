@@ -50,7 +50,7 @@ def draw_machine(
     pair : tuple of int, optional
         Slowest pair of the chosen set.
     others : mapping of str to collection of int, optional
-        What policies would choose, by name: a small mark per GPU and policy, for the first `_MARKED_SETS` of them.
+        Choices of policies by name: a small mark per GPU and policy, for the first `_MARKED_SETS` policies.
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one line.
     taken : collection of int
@@ -104,7 +104,7 @@ def _thickness(link_class: int, n_classes: int) -> float:
 
 
 def _pair_links(layout: MachineLayout, classes: npt.NDArray[np.int32], chosen: set[int]) -> list[str]:
-    """A line for each pair; of the slowest of several classes only on small machines. Fast links lie on top."""
+    """A line for each pair of GPUs, fast links on top; pairs of the slowest class are drawn only on small machines."""
     n, n_classes = len(classes), int(classes.max(initial=0)) + 1
     off_diagonal = ~np.eye(n, dtype=np.bool_)
     slowest = int(classes[off_diagonal].min()) if n > 1 else 0

@@ -36,7 +36,7 @@ class Column(NamedTuple):
     key : str
         Empty where the metric has a single value.
     is_text : bool
-        A value is a text, or a part of a whole: the column is read from the left.
+        A value is a text, or a part of a whole; the column is then aligned left.
     """
 
     metric: Metric
@@ -127,8 +127,8 @@ def groups(comparison: Comparison, view: View) -> list[str]:
 def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[MetricCell]]:
     """The cells of every policy; no cells for a policy that raised.
 
-    Only policies that placed as many pods as any other compete for the best value: whoever leaves jobs pending has
-    fewer pairs of pods far apart. Amounts of placed jobs and pods are compared between all policies.
+    Only policies that placed as many pods as any other compete for the best value: a policy that leaves jobs pending
+    has fewer pairs of distant pods. Amounts of placed jobs and pods are compared between all policies.
     """
     return _cells(columns, [row.metrics for row in comparison.rows], "pods_placed")
 
@@ -150,7 +150,7 @@ def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> li
 
 
 def legend(columns: Sequence[Column], view: View) -> str:
-    """What the headings of a table mean, one phrase per metric."""
+    """Legend of a table: the meaning of each heading, one phrase per metric."""
     headings: dict[Metric, list[str]] = {}
     for column in columns:
         heading = column.table_heading if view is View.TABLE else column.metric.heading
@@ -183,7 +183,7 @@ def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amoun
 
 
 def _columns(metrics: Sequence[Metric], measured: Sequence[Measured], tiers: Sequence[str]) -> list[Column]:
-    """Columns of what was measured; `tiers` are the keys of a metric by tier, the virtual top's last."""
+    """Columns of the measured metrics; `tiers` are the keys of a metric by tier, the virtual top's last."""
     columns = []
     for metric in metrics:
         values = [one.values.get(metric.key) for one in measured]

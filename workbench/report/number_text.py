@@ -6,7 +6,7 @@ __all__ = ["number_text"]
 
 
 def number_text(value: object) -> str:
-    """A number for people: at most four digits that matter, a dash for nothing."""
+    """A number as text: at most four significant digits; a dash for None."""
     if value is None or value == "":
         return "–"
     if isinstance(value, float):

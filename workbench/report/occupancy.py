@@ -45,7 +45,7 @@ class Occupancy:
     jobs : tuple of str
         Names in the order of their colours.
     held : mapping of int to list of Held
-        Node to what jobs have there, in the order of `jobs`.
+        Pods and GPUs of the jobs on each node, in the order of `jobs`.
     n_gpus, n_busy : mapping of int to int
         GPUs of a node, and those that pods hold which ran before; empty where no snapshot is known.
     gpus, busy : mapping of int to tuple of int
@@ -139,7 +139,7 @@ _Gpus = tuple[dict[int, int], dict[int, int], dict[int, tuple[int, ...]], dict[i
 
 
 def _known_by(placements: Sequence[Placement]) -> _Gpus:
-    """GPUs of the nodes according to the placements; nothing if the placements were made at different moments."""
+    """GPUs of the nodes as the placements record them; empty if the placements were made at different moments."""
     if not placements:
         return {}, {}, {}, {}
     total, free = placements[0].gpu_total, placements[0].gpu_free

@@ -1,4 +1,4 @@
-"""`Picture`: a drawing as a value that Jupyter shows and a file can hold."""
+"""`Picture`: a drawing that Jupyter shows and that can be saved to a file."""
 
 from __future__ import annotations
 

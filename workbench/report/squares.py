@@ -28,7 +28,7 @@ _State = tuple[tuple[Held, ...] | None, int | None, int | None, tuple[int, ...] 
 
 @dataclass(frozen=True, slots=True)
 class _JobPaint:
-    """A job in a picture: its name, its paint, and the colour that the paint appears as."""
+    """A job in a picture: its name, its paint (a colour or pattern), and the colour as which the paint appears."""
 
     name: str
     fill: str
@@ -44,9 +44,9 @@ class Look:
     facts : str
         Text after the node's name, escaped.
     jobs : str
-        Numbers of the jobs there.
+        Numbers of the jobs on the nodes.
     parts : tuple of (float, str)
-        Its rectangles: pixels from its left edge, and all but where it stands.
+        Rectangles of the square: distance from its left edge in pixels, and markup without a position.
     slots : tuple of str
         Paint of each GPU, where they are drawn one by one.
     ground : str, optional

@@ -1,4 +1,4 @@
-"""Numbers and texts of the pictures: short coordinates, and names that fit."""
+"""Text helpers of the pictures: short coordinates, and names cut to a width."""
 
 from __future__ import annotations
 

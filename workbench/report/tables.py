@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,13 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
+from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
+from workbench.evaluate.pod_frame import visible_text
+from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
+from workbench.evaluate.switch_changes import SwitchChange
+from workbench.evaluate.whatif.remedies import Advice
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
 from workbench.model.explanation import Explanation
 from workbench.model.links import suspicious_links
+from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.report.layout import SOFT_BREAK
@@ -28,6 +36,7 @@ from workbench.topology.presets import Preset
 __all__ = [
     "best_gpus_tables",
     "comparison_tables",
+    "difference_tables",
     "explanation_tables",
     "new_table",
     "plan_tables",
@@ -44,6 +53,11 @@ _ROWS = 40
 
 #: Characters that the parts of a score may take in a line of 80.
 _PART_COLUMNS = 40
+
+#: Moves of one job listed in a line; -o json has all.
+_MOVES = 6
+
+_NO_ADVICE: Mapping[str, Any] = {}
 
 
 def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
@@ -86,8 +100,14 @@ def _more(n: int, what: str) -> list[Text]:
     return [Text(f"… and {n:,} more {what} (-o json lists all)")] if n > 0 else []
 
 
-def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetrics) -> list[Any]:
-    """Make the tables of one session: jobs, their pods, and the reasons of pending pods.
+def session_tables(
+    policy: str,
+    decisions: Sequence[Decision],
+    metrics: RunMetrics,
+    switches: Sequence[SwitchChange] = (),
+    advice: Mapping[str, Advice] = _NO_ADVICE,
+) -> list[Any]:
+    """Make the tables of one session: jobs, their pods, the switches, and the reasons of pending pods.
 
     Parameters
     ----------
@@ -95,6 +115,10 @@ def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetri
         Title.
     decisions : sequence of Decision
     metrics : RunMetrics
+    switches : sequence of SwitchChange
+        Only those that changed are listed.
+    advice : mapping of str to Advice
+        What is said first of a pending job, by ``namespace/name``.
     """
     topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
     columns = session_columns(metrics, topology)
@@ -112,12 +136,15 @@ def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetri
         else:
             text_row(jobs, key, "pending", "", None, f"0 of {n_pods}", *(None for _ in columns))
     parts.extend(_pods(decisions))
-    parts.extend(_reasons(decisions))
+    parts.extend(_switches(switches))
+    parts.extend(_reasons(decisions, advice))
     return parts
 
 
 def _pods(decisions: Sequence[Decision]) -> list[Any]:
-    table = new_table("pod", "node", "GPUs", "rank", right=(3,))
+    # A line may end after each underscore of a variable's name.
+    visible = [name.replace("_", f"_{SOFT_BREAK}") for name in VISIBLE_DEVICES]
+    table = new_table("pod", "node", "GPUs", "rank", *visible, right=(3,))
     listed = left = 0
     for decision in decisions:
         if not isinstance(decision.result, Placement):
@@ -125,18 +152,40 @@ def _pods(decisions: Sequence[Decision]) -> list[Any]:
         for pod in decision.result.pods() if listed < _ROWS else ():
             if listed == _ROWS:
                 break
-            text_row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank)
+            environment = visible_devices(pod)
+            seen = (visible_text(environment, name) for name in VISIBLE_DEVICES)
+            text_row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank, *seen)
             listed += 1
         left += decision.result.n_placed
     return [table, *_more(left - listed, "pods")] if listed else []
 
 
-def _reasons(decisions: Sequence[Decision]) -> list[Text]:
+def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
+    """The switches whose state changed, and how many did not."""
+    if not switches:
+        return []
+    changed = [switch for switch in switches if switch.before != switch.after]
+    same = len(switches) - len(changed)
+    table = new_table("switch", "tor_ip", "before", "after")
+    for switch in changed[:_ROWS]:
+        text_row(table, switch.switch, switch.address, switch.before, switch.after)
+    counts = Counter(switch.before for switch in switches if switch.before == switch.after)
+    states = ", ".join(f"{n:,} {state}" for state, n in sorted(counts.items()))
+    said = f"{counted(same, 'switch keeps its state', 'switches keep their state', form=',')}: {states}" if same else ""
+    return [*([table] if changed else []), *_more(len(changed) - _ROWS, "switches"), *([Text(said)] if said else [])]
+
+
+def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_ADVICE) -> list[Text]:
+    """Lines about pending jobs, first the advice and below it the policy's own reasons, and about pods left pending."""
     lines = []
     for decision in decisions:
         key, result = decision.gang.key, decision.result
         if isinstance(result, Refusal):
-            lines += [Text(f"{key} is pending: {reason.message}") for reason in result.reasons]
+            if key in advice:
+                lines += [Text(f"{key} is pending: {advice[key].headline}")]
+                lines += [Text(f"  when it was tried: {_quoted(reason)}") for reason in result.reasons]
+            else:
+                lines += [Text(f"{key} is pending: {_quoted(reason)}") for reason in result.reasons]
             lines += [
                 Text(f"  nearest on tier {miss.tier}: {miss.domain} holds {miss.holds} of {miss.needs}")
                 for miss in result.nearest_misses
@@ -154,6 +203,11 @@ def _reasons(decisions: Sequence[Decision]) -> list[Text]:
     return lines
 
 
+def _quoted(reason: Notice) -> str:
+    """The message of a reason; what Volcano itself writes on the PodGroup is marked as Volcano's."""
+    return f"Volcano writes: “{reason.message}”" if reason.code == "gang-unschedulable" else reason.message
+
+
 def comparison_tables(comparison: Comparison) -> list[Any]:
     """Tables of a comparison: one line per policy, then the pending jobs and their reasons."""
     columns = run_columns(comparison, View.TABLE)
@@ -166,13 +220,34 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
             details.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
             continue
         table.add_row(_text(_policy(row.policy)), *map(_cell, columns, cells), f"{row.decision_s * 1000:.1f}")
-        details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions))
+        details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions, row.advice))
     of_groups = [part for group in groups(comparison, View.TABLE) for part in _group_table(comparison, group)]
     return [table, *_legend(columns), *of_groups, *details]
 
 
+def difference_tables(comparison: Comparison) -> list[Any]:
+    """Table of the jobs that not every policy puts on the same nodes, and the pods that move against the first one."""
+    found = differences(comparison)
+    policies = [row.policy for row in comparison.rows]
+    alike = len(comparison.gangs) - len(found)
+    parts: list[Any] = []
+    if found:
+        table = new_table("job", *(_policy(name) for name in policies))
+        for one in found[:_ROWS]:
+            text_row(table, one.job, *one.outcomes)
+        parts = [table, *_more(len(found) - _ROWS, "jobs")]
+    for one in found[:_ROWS]:
+        for policy, moves in zip(policies, one.moves, strict=True):
+            if moves:
+                listed = ", ".join(move.text for move in moves[:_MOVES])
+                more = f" and {counted(len(moves) - _MOVES, 'more move')}" if len(moves) > _MOVES else ""
+                parts.append(Text(f"{one.job}, {policies[0]} → {policy}: {listed}{more}"))
+    said = f"{counted(alike, 'job is', 'jobs are', form=',')} on the same nodes by every policy"
+    return [*parts, Text(said)]
+
+
 def _group_table(comparison: Comparison, group: str) -> list[Any]:
-    """Metrics of a group with a line per policy, beside its pending jobs: a job that waits shares nothing."""
+    """Table of the metrics of a group, a line per policy, with the number of jobs that it left pending."""
     columns = run_columns(comparison, View.TABLE, group)
     heads = [column.table_heading for column in columns]
     table = new_table("policy", "pending", *heads, title=group, right=range(1, len(heads) + 2))
@@ -314,22 +389,21 @@ def review_tables(review: Review) -> list[Any]:
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Tables of policies: names with kinds and meanings, then every parameter."""
     table = new_table("policy", "kind", "meaning", "source")
-    parameters = new_table("policy", "parameter", "default", "takes", "meaning")
+    parameters = new_table("policy", "parameter", "takes", "meaning")
     # Names that users type are never cut.
     parameters.columns[1].no_wrap = True
     for info in policies:
         text_row(table, info["name"], info["kind"], info["meaning"], info["source"])
         for parameter in info["parameters"]:
-            default = parameter["default"]
-            text_row(
-                parameters,
-                info["name"],
-                parameter["name"],
-                "" if default is None else str(default),
-                parameter["range"],
-                parameter["meaning"],
-            )
+            default = "" if parameter["default"] in (None, "") else f", by default {parameter['default']}"
+            takes = _breakable(f"{parameter['range']}{default}")
+            text_row(parameters, _breakable(info["name"]), parameter["name"], takes, _breakable(parameter["meaning"]))
     return [table, parameters]
+
+
+def _breakable(text: str) -> str:
+    """The text, which may be wrapped after the punctuation inside its names."""
+    return re.sub(r"(?<=\w)([-_./(])(?=\w)", rf"\1{SOFT_BREAK}", text)
 
 
 def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:

@@ -48,13 +48,17 @@ class Drawing:
     groups : tuple of tuple of (str, str)
         Elements of each group, in order: what it is of, and its markup. Names are those of HyperNodes, or of the nodes
         of a square; two elements of a group may share one.
+    width, height : float
+        In pixels at full size.
     """
 
     frame: tuple[str, ...]
     groups: tuple[Elements, ...]
+    width: float = 0.0
+    height: float = 0.0
 
     def parts(self, shown: Drawing | None = None) -> dict[str, object]:
-        """JSON-ready; elements that `shown` has too as runs: where they begin there, and how many they are."""
+        """JSON-ready parts; elements that `shown` has too are given as runs: first position there, and number."""
         before = shown.groups if shown is not None else ((),) * len(self.groups)
         return {"frame": self.frame, "groups": [_since(old, new) for old, new in zip(before, self.groups)]}
 
@@ -92,7 +96,7 @@ class DrawingPlan:
     ----------
     topology : Topology
     before : DrawingPlan, optional
-        DrawingPlan of earlier pictures: unchanged squares are taken from there.
+        Plan of earlier pictures, from which unchanged squares are copied.
 
     Attributes
     ----------
@@ -155,7 +159,7 @@ def draw_topology(
 def draw_parts(
     topology: Topology, who: Occupancy | None = None, title: str = "", plan: DrawingPlan | None = None
 ) -> Drawing:
-    """Draw a topology.
+    """Draw a topology as a `Drawing`, whose parts can be updated separately.
 
     Parameters
     ----------
@@ -209,6 +213,8 @@ def draw_parts(
             "</svg>",
         ),
         (plan.boxes, plan.labels, plan.squares(look)),
+        width,
+        height,
     )
 
 

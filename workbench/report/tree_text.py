@@ -42,12 +42,12 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
     Returns
     -------
     list
-        Of things that rich prints: a tree with brothers in natural order (s2 before s10), then the problems.
+        Objects that rich prints: a tree with siblings in natural order (s2 before s10), then the problems.
 
     Raises
     ------
     UnknownNameError
-        A HyperNode in `unfold` that is not there.
+        A HyperNode in `unfold` does not exist.
     InputError
         A depth below 1.
     """
@@ -86,7 +86,7 @@ class _Printer:
         return sorted(inner, key=lambda j: natural_key(self.topology.domain_names[j]))
 
     def shown(self, domain: int, left: int, whole: bool) -> tuple[list[int], list[int]]:
-        """Children of a domain that get a line, and children that get none; `left` levels are open below it."""
+        """Children of a domain with and without a line of their own; `left` is the number of levels still to show."""
         inner = self.children(domain)
         if whole:
             return inner, []

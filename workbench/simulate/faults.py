@@ -1,4 +1,4 @@
-"""A broken node or GPU in a snapshot, and the job that lost pods to it."""
+"""Faults in a snapshot: a broken node or broken GPUs, and the jobs that lost pods to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A timeline: jobs come and go, nodes break and recover, one step after another under one policy.
+"""Simulation of a timeline: jobs start and end, nodes break and recover, step by step under one policy.
 
 Each step adds a `Moment`. Nothing happens without a step: a pending job is tried again only by `retry`.
 """
@@ -26,7 +26,7 @@ __all__ = ["Timeline"]
 
 
 class Timeline(Working):
-    """Plays steps against a snapshot.
+    """Simulates steps (submit, end, fault, …) on a cluster under one policy.
 
     Parameters
     ----------

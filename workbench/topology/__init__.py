@@ -1,1 +1,1 @@
-"""Building a topology from HyperNodes, and everything that makes, checks, changes or compares one."""
+"""Topologies of HyperNodes: building, generating, drawing, checking and comparing them."""

@@ -1,4 +1,4 @@
-"""HyperNode objects to a Topology, as Volcano builds its tree, from all of them at once.
+"""Build a Topology from a complete set of HyperNode objects, as Volcano builds its tree.
 
 The first half works on names alone (`resolve_tree`): what each HyperNode contains, which HyperNode is its parent, and
 which problems keep the HyperNodes from being a tree. The second half numbers the result (`build_topology`). Nothing
@@ -32,7 +32,7 @@ _BREAKS_READINESS = frozenset({"cycle", "two-parents"})
 
 @dataclass(frozen=True, eq=False)
 class ResolvedTree:
-    """HyperNodes by name, before numbering.
+    """Parents, nodes and problems of HyperNodes by name, before nodes and HyperNodes are numbered.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ResolvedTree:
     nodes : mapping of str to ndarray of shape (m,), int32
         Positions of the nodes under each HyperNode, in any order, possibly repeated.
     parent : mapping of str to str
-        Only HyperNodes that have a parent.
+        Parent of each HyperNode that has one.
     tier : mapping of str to int
     problems : tuple of Problem
         In byte order of HyperNode, then as found.
@@ -61,7 +61,7 @@ class ResolvedTree:
 
     @property
     def ready(self) -> bool:
-        """Whether Volcano would schedule by this tree."""
+        """Whether Volcano would schedule with this tree."""
         return not any(problem.code in _BREAKS_READINESS for problem in self.problems)
 
     @cached_property
@@ -76,7 +76,7 @@ def resolve_tree(
     node_labels: Sequence[Mapping[str, str]] = (),
     index: NameIndex | None = None,
 ) -> ResolvedTree:
-    """Sets of nodes, parents and problems of a set of HyperNodes.
+    """Find the nodes, parents and problems of a set of HyperNodes.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ def resolve_tree(
     node_labels : sequence of mapping, optional
         Labels of each node; needed for label selectors only.
     index : NameIndex, optional
-        An index of these names and labels, if there is one already: it remembers the matches of patterns.
+        An existing index of these names and labels, which remembers the matches of patterns; None: one is built.
 
     Notes
     -----
-    Source: docs/reference/volcano-topology.md, sections 2.1 and 2.2. Where upstream depends on the order of events: of
+    Source: docs/reference/volcano-topology.md, sections 2.1 and 2.2. Upstream depends on the order of events; here, of
     two parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode
     of the highest tier, then of the larger name. A link that was cut adds no nodes.
     """
@@ -170,7 +170,7 @@ def number_tree(
     problems: Iterable[Problem],
     ready: bool,
 ) -> Topology:
-    """Number HyperNodes and nodes that are known by name, and return the Topology.
+    """Build the Topology of a tree that is given by names.
 
     Parameters
     ----------

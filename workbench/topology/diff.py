@@ -1,4 +1,4 @@
-"""Differences between two topologies, in the words of the people who changed the cables."""
+"""Differences between two topologies: nodes and HyperNodes that appeared, vanished, moved or were renamed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TopologyDiff(Displayed):
         HyperNodes with another parent; a parent that was only renamed does not count.
     tiers_changed : tuple of DomainChange
     members_changed : tuple of MembersChange
-        HyperNodes of both topologies that gained or lost nodes: the effect of the moves above, tier by tier.
+        HyperNodes of both topologies that gained or lost nodes: the effect of `nodes_moved` on every tier.
     problems_appeared, problems_vanished : tuple of Problem
         As `workbench topology lint` words them.
     """
@@ -169,7 +169,7 @@ def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
 
 
 class _Side:
-    """One of the two topologies, its nodes numbered as in the other."""
+    """One of two compared topologies, with nodes of equal names numbered alike in both."""
 
     def __init__(self, topology: Topology, number: dict[str, int]) -> None:
         self.topology = topology

@@ -100,8 +100,8 @@ class Draft:
     """Switches and nodes as a forest that is always consistent.
 
     Names are unique per kind, a parent is a switch that is there, and no switch is its own ancestor: `commit` takes
-    changes together or refuses them together. What is merely unwise, such as a tier that does not rise towards the
-    root, can be drawn; the linter says so.
+    changes together or refuses them together. A drawing may be unwise, for example have a tier that does not rise
+    towards the root; the linter reports that.
     """
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
@@ -124,7 +124,7 @@ class Draft:
         return item_id in self._items
 
     def __eq__(self, other: object) -> bool:
-        """Equal drawings: the same names, parents and attributes, whatever their ids."""
+        """Whether two drawings are equal: the same names, parents and attributes, whatever the ids."""
         return isinstance(other, Draft) and self._drawing() == other._drawing()
 
     __hash__ = None  # type: ignore[assignment]
@@ -151,14 +151,14 @@ class Draft:
         return (name for its, name in self._by_name if its == kind)
 
     def last_number(self, kind: Literal["switch", "node"], prefix: str) -> int:
-        """The largest number after a prefix among the names of a kind (`largest_number`); -1 if no name has one."""
+        """The largest number that follows a prefix in the names of a kind (`largest_number`); -1 if no name has one."""
         found = self._last_numbers.get((kind, prefix))
         if found is None:
             found = self._last_numbers[kind, prefix] = largest_number(self.names(kind), prefix)
         return found
 
     def new_ids(self, count: int) -> range:
-        """Ids that no item has had, in order."""
+        """Ids that no item of the draft has had, ascending."""
         first = self._next
         self._next += count
         return range(first, first + count)
@@ -179,7 +179,7 @@ class Draft:
         return [self._items[i] for i in sorted(self._children.get(item_id, ()))]
 
     def beneath(self, item_id: int) -> list[Item]:
-        """Everything under an item, parents before children."""
+        """All items under an item, parents before children."""
         found: list[Item] = []
         rest = [item_id]
         while rest:
@@ -269,7 +269,7 @@ class Draft:
 
 
 def largest_number(names: Iterable[str], prefix: str) -> int:
-    """The largest number below 10**17 that any of the names has behind a prefix; -1: none has one.
+    """The largest number below 10**17 that follows a prefix in one of the names; -1 if no name has such a number.
 
     Larger numbers do not count, so that the next numbers can still be read back (`whole_number`).
     """

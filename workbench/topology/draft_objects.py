@@ -70,7 +70,7 @@ def hypernodes_of(draft: Draft) -> list[HyperNode]:
 
 
 def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, HyperNode | None]:
-    """The HyperNodes that changes of a drawing, already made, may have changed, by the names that they had before.
+    """HyperNodes that committed changes of a drawing may have altered, keyed by their names before the changes.
 
     Returns
     -------

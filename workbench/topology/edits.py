@@ -1,4 +1,4 @@
-"""Operations that a person does on a drawn topology: each returns the changes to commit and makes none itself."""
+"""Edit operations on a drawn topology: each returns the changes to commit, and changes nothing itself."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ def sub_tree(draft: Draft, ids: Iterable[int]) -> list[Item]:
 
 
 def without_gpus(draft: Draft) -> list[int]:
-    """Ids of the nodes that may lack their GPUs because no input told them.
+    """Ids of the nodes that may lack their GPUs because no input states their number.
 
     These are nodes without GPUs that were read from a file format without node resources, such as Slurm's
     topology.conf; and every node if no node has GPUs.

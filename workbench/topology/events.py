@@ -1,7 +1,7 @@
-"""Volcano's tree of HyperNodes as a stream of events builds it, release by release.
+"""Volcano's tree of HyperNodes as a stream of events builds it, for each modelled release.
 
 A scheduler does not see all HyperNodes at once: parents come before children, updates fail and are retried, nodes come
-and go. `HyperNodeTree` holds what upstream's cache holds after each event, including what a failed one leaves behind.
+and go. `HyperNodeTree` models upstream's cache after each event, including the partial changes of a failed event.
 The tree that a set of HyperNodes *should* give, whatever the order of events, is built in `workbench.topology.build`;
 for well-formed forests both agree.
 
@@ -46,7 +46,7 @@ class _Broken(Exception):
 
 
 class HyperNodeTree:
-    """The tree after the events so far.
+    """Volcano's tree of HyperNodes, updated event by event.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class HyperNodeTree:
         return self._done("HyperNode", hypernode.name, self._upsert(hypernode))
 
     def delete(self, name: str) -> str:
-        """Handle the deletion of a HyperNode; its children stay, without a parent. Returns the error, as `upsert`.
+        """Handle the deletion of a HyperNode, whose children stay without a parent; return the error, as `upsert`.
 
         While an ancestor cannot be built the HyperNode stays, marked as deleted.
         """
@@ -116,7 +116,7 @@ class HyperNodeTree:
         return self._done("HyperNode", name, error)
 
     def add_node(self, name: str, labels: Mapping[str, str] | None = None) -> str:
-        """Handle a node that was added, or whose labels changed. Returns the first error, as `upsert`.
+        """Handle a node that was added, or whose labels changed; return the first error, empty if there is none.
 
         HyperNodes whose label selector no longer matches the node are not updated: upstream only looks for HyperNodes
         that match the node now, so a stale member stays until the next event of its HyperNode.
@@ -125,7 +125,7 @@ class HyperNodeTree:
         return self._node_event(name)
 
     def delete_node(self, name: str) -> str:
-        """Handle the deletion of a node. Returns the first error, as `upsert`.
+        """Handle the deletion of a node; return the first error, empty if there is none.
 
         Patterns still match its name; labels cannot match any more, so that HyperNodes that selected it by label keep
         it until their next event. Exact members keep it in any case.
@@ -134,7 +134,7 @@ class HyperNodeTree:
         return self._node_event(name)
 
     def retry(self) -> dict[str, str]:
-        """Run the failed events again, oldest first; returns the errors of those that fail again, by name."""
+        """Run the failed events again, oldest first; return the error of each event that fails again, by HyperNode."""
         errors = {}
         for kind, name in list(self._failed):
             entry = self._entries.get(name)
@@ -195,11 +195,11 @@ class HyperNodeTree:
         return leaves
 
     def leaves_with_pattern(self) -> set[str]:
-        """Leaves with a regex or label member, which node events may change."""
+        """Lowest HyperNodes with a regex or label member, whose nodes may change with node events."""
         return {name for names in self._by_selector.values() for name in names}
 
     def topology(self) -> Topology:
-        """The tree as it stands, numbered.
+        """The tree in its present state as a Topology.
 
         Members that were never seen are left out, and links that close a cycle; `problems` are those of the HyperNodes
         as they are now, `ready` is this tree's.
@@ -293,7 +293,7 @@ class HyperNodeTree:
         return min(claimers, key=str.encode, default="")
 
     def _rebuilt(self, name: str, freed: Iterable[str] = ()) -> str:
-        """Rebuild a HyperNode, its ancestors and the further HyperNodes that this release rebuilds; sets `ready`."""
+        """Rebuild a HyperNode, its ancestors and others that the release rebuilds; set `ready`, return the error."""
         try:
             self._rebuild(name)
             if self.release is Release.V1_13:
@@ -324,7 +324,7 @@ class HyperNodeTree:
     def _build(self, start: str, within: set[str], processed: set[str]) -> None:
         """Rebuild the HyperNodes of `within` depth first; others keep their node sets.
 
-        A stack of our own instead of recursion, because a cycle may be as long as there are HyperNodes.
+        Uses an explicit stack instead of recursion, because a cycle may contain all HyperNodes.
         """
         path: dict[str, Iterator[Member]] = {}
 

@@ -1,8 +1,8 @@
 """Generate balanced fabrics and jobs to place on them.
 
 Owns the description of a balanced tree (`Fabric`) and of a job of equal pods (`JobShape`). Each can be written as
-Kubernetes objects (plain dicts) or made into values of the model at once: the direct way takes milliseconds at 20,000
-nodes and gives what loading the objects gives. The named presets are in `workbench.topology.presets`.
+Kubernetes objects (plain dicts) or converted directly to values of the model, which takes milliseconds at 20,000 nodes
+and gives the same values as loading the objects. The named presets are in `workbench.topology.presets`.
 """
 
 from __future__ import annotations

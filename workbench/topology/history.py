@@ -39,21 +39,21 @@ class History:
 
     @property
     def undo_label(self) -> str:
-        """Name of the step that `undo` would take back; empty: nothing."""
+        """Name of the step that `undo` would undo; empty if there is none."""
         return self._done[-1].label if self._done else ""
 
     @property
     def redo_label(self) -> str:
-        """Name of the step that `redo` would do again; empty: nothing."""
+        """Name of the step that `redo` would repeat; empty if there is none."""
         return self._undone[-1].label if self._undone else ""
 
     @property
     def last(self) -> tuple[Change, ...]:
-        """The changes of the step that `undo` would take back."""
+        """The changes of the step that `undo` would undo; empty if there is none."""
         return self._done[-1].changes if self._done else ()
 
     def do(self, label: str, changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Commit changes as one step; no changes, no step.
+        """Commit changes as one step and return them; an empty sequence makes no step.
 
         Raises
         ------

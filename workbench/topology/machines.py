@@ -1,7 +1,8 @@
 """GPU and NPU links inside well-known machines, as bandwidth matrices with link types.
 
-The numbers are nominal, per direction, as published for the link; `with_noise` spreads them as measurements spread,
-`with_degraded_links` slows some down. The diagonal (a device's own memory, never used) is 0 where nobody printed it.
+The numbers are nominal, per direction, as published for the link; `with_noise` adds the noise of measurements,
+`with_degraded_links` slows some links down. The diagonal (a device's own memory, never used) is 0 if no source gives a
+number.
 """
 
 from __future__ import annotations
@@ -226,7 +227,7 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
 def with_degraded_links(
     matrix: BandwidthMatrix, n_links: int, factor: float, rng: np.random.Generator, directions: int = 1
 ) -> BandwidthMatrix:
-    """The matrix with some links slower than they should be, as a bad cable or a link that trained down leaves them.
+    """The matrix with some links slowed down, as by a bad cable or a link that trained to a lower speed.
 
     Parameters
     ----------

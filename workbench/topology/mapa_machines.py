@@ -21,7 +21,7 @@ _PCIE_GB_S = 10.0
 
 
 def dgx1_p100() -> BandwidthMatrix:
-    """DGX-1 with eight P100 ("dgx-p"): the pairs of the V100, one link each."""
+    """DGX-1 with eight P100 ("dgx-p"): the linked pairs of the DGX-1 with V100, with one NVLink each."""
     return _machine("dgx-p", 8, ((*TWO_LINKS, *ONE_LINK), "NV1", 20.0))
 
 
@@ -31,7 +31,7 @@ def summit() -> BandwidthMatrix:
 
 
 def torus_2d() -> BandwidthMatrix:
-    """Imagined torus of 4 x 4 ("torus-2d"); as published, 0-4 has no NVLink and not every ring is closed by two."""
+    """Hypothetical 4 x 4 torus of GPUs ("torus-2d"); as published, 0-4 has no NVLink and some rings are not closed."""
     two: Pairs = ((0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7), (8, 9), (9, 10), (10, 11), (12, 13), (13, 14))
     two += ((14, 15), (0, 12), (3, 15))
     one: Pairs = ((0, 3), (4, 7), (8, 11), (12, 15), (1, 13), (2, 14))
@@ -40,10 +40,10 @@ def torus_2d() -> BandwidthMatrix:
 
 
 def cube_mesh_16() -> BandwidthMatrix:
-    """Imagined cube mesh of 16 ("cubeMesh-16"); as published, four of its double links have 25 GB/s.
+    """Hypothetical cube mesh of 16 GPUs ("cubeMesh-16"); as published, four of its double links have 25 GB/s.
 
-    Upstream's code fills in PCIe over the pairs 4-5 and 12-13, which stand there the other way round; here they are the
-    double links that its table says.
+    Upstream's code overwrites the pairs 4-5 and 12-13 with PCIe, because its table lists them in reverse order; here
+    they are the double links of that table.
     """
     two: Pairs = ((0, 3), (1, 2), (4, 5), (6, 7), (4, 15), (7, 12), (8, 10), (9, 10), (12, 13), (12, 15), (14, 15))
     slow_two: Pairs = ((0, 11), (1, 5), (3, 8), (9, 13))

@@ -40,7 +40,7 @@ def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], 
 
 
 def child_names(hypernode: HyperNode) -> list[str]:
-    """Exact names of its HyperNode members, each once; other selectors of HyperNode members are ignored upstream."""
+    """Names of a HyperNode's child HyperNodes, each once; only exact names count, as upstream."""
     names = (m.selector.exact for m in hypernode.members if m.type == "HyperNode")
     return list(dict.fromkeys(name for name in names if name))
 

@@ -43,12 +43,12 @@ class Nesting:
             free[name] = number + 1
 
     def related(self, one: str, other: str) -> bool:
-        """Whether one of two names is the other, or inside it."""
+        """Whether two names are equal, or one is inside the other."""
         a, b = self.first[one], self.first[other]
         return a <= b < self.end[one] or b <= a < self.end[other]
 
     def strangers(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """For each of some names, the others that are neither inside nor around it; names without any are left out.
+        """For each name, the other names that are neither inside nor around it; names without such others are left out.
 
         The cost grows with the size of the answer, not with the number of nested pairs.
         """

@@ -42,7 +42,7 @@ def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> lis
 
 
 def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
-    """The nodes of a snapshot, in its order; what a node has none of, and an unlimited number of pods, is left out."""
+    """The nodes of a snapshot, in its order; resources with amount 0 and an unlimited number of pods are left out."""
     nodes = []
     labels = snapshot.labels.rows()
     for i, name in enumerate(snapshot.topology.node_names):

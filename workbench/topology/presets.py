@@ -103,7 +103,7 @@ class Preset:
     name, meaning, origin : str
     parameters : mapping of str to Parameter
     plan : callable
-        Keyword arguments named as the parameters -> the fabric and the jobs on it.
+        Function that takes the parameters by name and returns the fabric and the jobs on it.
     """
 
     name: str

@@ -11,10 +11,10 @@ _DEEPEST = 64
 
 
 class RealNodes:
-    """A HyperNode's own nodes and the node sets of its children as they were when joined.
+    """The nodes under a HyperNode: its own, and those of its children at the time when they were joined.
 
-    A child that is rebuilt gets a new object, so a parent that joined the old object keeps the old nodes, as with
-    upstream's copied sets; but a parent of 20,000 nodes is not copied for every event below it.
+    A child that is rebuilt gets a new object, so a parent that joined the old object keeps the old nodes. Upstream
+    copies the sets for that; here the 20,000 nodes of a parent are not copied for every event below it.
     """
 
     def __init__(self) -> None:

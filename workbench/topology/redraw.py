@@ -1,4 +1,4 @@
-"""Turn the drawing of a snapshot back into a snapshot, keeping what a drawing does not show."""
+"""Turn the edited drawing of a snapshot back into a snapshot, keeping the data that a drawing does not show."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     fresh : ClusterSnapshot
         Snapshot made of the drawing: idle, without matrices.
     before : ClusterSnapshot
-        What was drawn. A running pod whose node is no longer drawn leaves with it. A node whose number of GPUs was
-        changed has them all, numbered from 0, and no matrix; what running pods shared of its GPUs before is forgotten.
+        Snapshot that was drawn. Running pods on a node that is no longer drawn are dropped. A node whose number of GPUs
+        was changed has all of them healthy, numbered from 0, without a matrix and without GPU shares of its running
+        pods.
     """
     was = {name: i for i, name in enumerate(before.topology.node_names)}
     now = {name: i for i, name in enumerate(fresh.topology.node_names)}
@@ -81,7 +82,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
 
 
 def _moved(pod: RunningPod, node: int, same: npt.NDArray[np.bool_]) -> RunningPod:
-    """The pod under its node's new number; without its share of a GPU where the node's GPUs are others now."""
+    """The pod with its node's new number, and without its share of a GPU if the node's GPUs were changed."""
     if pod.gpu_milli and not same[node]:
         return replace(pod, node=node, gpu_mask=0, gpu_milli=0)
     return replace(pod, node=node)
@@ -102,7 +103,7 @@ def _same_tree(one: Topology, other: Topology) -> bool:
 
 
 def _rows(words: Words, chosen: npt.NDArray[np.bool_], instead: Words) -> Words:
-    """Replace some rows of GPU masks."""
+    """GPU masks in which the rows `chosen` are replaced by those of `instead`, as wide as the wider of both."""
     made = np.zeros((len(words), max(words.shape[1], instead.shape[1])), dtype=np.uint64)
     made[~chosen, : words.shape[1]] = words[~chosen]
     made[chosen, : instead.shape[1]] = instead

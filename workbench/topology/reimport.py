@@ -1,4 +1,4 @@
-"""Import objects over a drawing and keep what the drawing knows of nodes that stay."""
+"""Import objects over a drawing, keeping data of the drawing about nodes that the import only names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["import_over"]
 
 
 def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
-    """Draw imported objects, completed by what an earlier drawing knows of nodes with equal names.
+    """Draw imported objects, completed with the data that an earlier drawing has for nodes of the same names.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ _LISTED = 3
 
 
 def some(kind: str, names: Sequence[str]) -> str:
-    """``nodes a, b, c and 4 more``: the first three names of this kind of thing, and how many there are beside them."""
+    """The first three names of things of a kind, and the number of further ones: ``nodes a, b, c and 4 more``."""
     listed = ", ".join(names[:_LISTED])
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"

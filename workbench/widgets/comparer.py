@@ -12,6 +12,7 @@ from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices
 from workbench.evaluate.compare import Comparison, compare
+from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
 from workbench.model.explanation import Recorder
@@ -47,7 +48,7 @@ class PlacementComparer(Panel):
     gangs : tuple of Gang
         Gangs handed in as values, then the gangs of the job text.
     comparison : Comparison, optional
-        The last one that ran to its end.
+        The last comparison that ran to its end; None before the first.
     jobs_changed : list of callable
         Functions called without arguments after the jobs changed.
     """
@@ -65,9 +66,7 @@ class PlacementComparer(Panel):
         "export": "_export",
     }
 
-    def __init__(
-        self, scenario: Scenario | None = None, policies: Sequence[str] = ("volcano-1.15", "volcano-1.13", "gang")
-    ) -> None:
+    def __init__(self, scenario: Scenario | None = None, policies: Sequence[str] = USUAL_POLICIES) -> None:
         super().__init__()
         self._chosen: list[tuple[str, dict[str, Any]]] = []
         self._worker = Worker(lambda: self.tell(*self._idle))
@@ -130,7 +129,7 @@ class PlacementComparer(Panel):
         Returns
         -------
         (int, str)
-            Line and message of the first error; the jobs that were there before stay then. (0, "") where it is right.
+            Line and message of the first error, after which the previous jobs stay; (0, "") without an error.
         """
         self._text = text
         try:
@@ -220,7 +219,7 @@ class PlacementComparer(Panel):
 
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
-            comparison = compare(gangs, cluster(), policies, step)
+            comparison = compare(gangs, cluster(), policies, step, most_advised=0)
             plan = DrawingPlan(comparison.snapshot.topology, self._plan)
             view, drawn = comparison_view(comparison), pictures(comparison, plan)
         except Exception as error:

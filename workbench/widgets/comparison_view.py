@@ -65,7 +65,7 @@ def _value(cell: MetricCell) -> dict[str, Any]:
 
 
 def pictures(comparison: Comparison, plan: DrawingPlan | None = None) -> list[Drawing | None]:
-    """One per policy, after all its decisions; None where it raised."""
+    """A picture per policy, after all its decisions; None for a policy that raised."""
     plan = plan or DrawingPlan(comparison.snapshot.topology)
     return [
         None if row.error is not None else picture_after(comparison, i, len(row.decisions), plan)

@@ -66,7 +66,7 @@ class TopologyEditor(Panel):
     changed : list of callable
         Called without arguments after every change of the drawing.
     wants_gpus : callable
-        Whether jobs ask for GPUs; then the page asks what to do about nodes without any. By default no job is known.
+        Returns whether jobs request GPUs; if so, the page asks what to do about nodes without GPUs. By default no.
     """
 
     _esm = STATIC / "editor.js"
@@ -352,7 +352,7 @@ class TopologyEditor(Panel):
             told()
 
     def _spread(self, changes: Sequence[Change], but_text: bool = False, told: Mapping[str, Any] = _NOTHING) -> bool:
-        """Send changes to every view, with the message `told`, and queue them for the text."""
+        """Send changes and the message `told` to every view, and queue them for the text; False without changes."""
         if not changes:
             return False
         if not but_text:
@@ -413,7 +413,7 @@ def _renames(change: Change) -> bool:
 
 
 def _named(draft: Draft, names: Collection[str]) -> set[str]:
-    """Names of the items that are named, or whose whole name a pattern matches."""
+    """Names of the items that equal one of `names`, or are matched as a whole by one of them as a pattern."""
     every = {item.name for item in draft}
     found = set()
     for name in names:

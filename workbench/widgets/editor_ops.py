@@ -14,12 +14,12 @@ __all__ = ["NOTHING", "Copied", "changes_of"]
 
 
 class Copied(NamedTuple):
-    """The items copied last.
+    """The items that were copied last, for pasting.
 
     Attributes
     ----------
     mark : str
-        The page puts it on the system's clipboard, too, and hands it back with ``paste``.
+        Identifier of the copy; the page puts it on the system's clipboard too, and sends it with ``paste``.
     items : sequence of Item
         Parents first.
     """

@@ -1,4 +1,4 @@
-"""A Volcano Job from the few fields that a form has."""
+"""Make the manifest of a Volcano Job from the few fields of a form."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class _Answered:
 
     @classmethod
     def of(cls, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> _Answered:
-        """Search for the answers."""
+        """Compute the answers to a question about a matrix."""
         return cls(matrix, question, *answer_question(matrix, question), *reading)
 
 
@@ -202,7 +202,7 @@ class MatrixLoader(Panel):
         return question
 
     def _asking(self) -> tuple[BandwidthMatrix, Question, tuple[dict[str, Any], ...]]:
-        """The question that a click changes: the one being searched, else the one answered last."""
+        """Matrix, question and reading notes that a click changes: those being searched, else those answered last."""
         known = self._known()
         if self._asked is not None and self._worker.busy:
             return self._asked

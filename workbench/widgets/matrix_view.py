@@ -82,7 +82,7 @@ class Question:
         return [i for i, state in enumerate(self.states) if state in states]
 
     def changed(self, body: dict[str, Any]) -> Question:
-        """The question with what the page changed: ``k``, ``symmetric``, ``link_classes``, ``asymmetry``, ``shown``.
+        """The question with fields changed: ``k``, ``symmetric``, ``link_classes``, ``asymmetry``, ``shown``.
 
         A change that affects the answer shows the best set again.
 
@@ -115,8 +115,8 @@ def toggled(question: Question, gpus: Any, how: Any) -> Question:
     question : Question
     gpus : list of int
     how : {"free", "require", "avoid"}
-        What the click means: free or taken; required or only free; avoided or free. Where all of them are so already,
-        or a plain click meets any that is not free, they become free. Requiring more GPUs than k raises k.
+        What the click means: free or taken; required or only free; avoided or free. If all of them are in that state
+        already, or a plain click hits one that is not free, they become free. Requiring more GPUs than k raises k.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> t
     best : BestGpus
     choices : tuple of PolicyChoice
     name : str
-        As `Question.shown`.
+        Name of the set, as in `Question.shown`.
     """
     sets = {f"tie {i}": tie for i, tie in enumerate(best.ties)} | {choice.policy: choice.gpus for choice in choices}
     return (name, sets[name]) if name in sets else (BEST, best.gpus)
@@ -293,7 +293,7 @@ def _choice(choice: PolicyChoice, best: BestGpus, at: int) -> dict[str, Any]:
 
 
 def _count(best: BestGpus) -> str:
-    """How many sets are optimal, in words; nobody reads nineteen digits."""
+    """The number of optimal sets as text; a very large number is rounded."""
     number = f"{best.optimal_sets:,}" if best.optimal_sets < 10_000_000 else f"about {best.optimal_sets:.1e}"
     return number if best.optimal_sets_complete else f"more than {number.removeprefix('about ')}"
 

@@ -56,7 +56,7 @@ def read_request(content: Any) -> PageRequest:
 
 
 def check_texts(value: Any) -> None:
-    """Refuse texts that no file could hold: unpaired UTF-16 surrogates.
+    """Refuse texts that UTF-8 cannot encode: unpaired UTF-16 surrogates.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any
 
 
 def news(event: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Make a message that the page did not ask for."""
+    """Make a message that the page did not request: an event, such as progress."""
     return {"id": 0, "type": event, "body": body}
 
 

@@ -15,8 +15,8 @@ _UNTOLD_S = 0.2
 class WorkProgress:
     """Reports the progress of some work, once it has run for a while.
 
-    All of it happens in the thread of the work, at its checks and steps: nothing can be told after its result, and
-    there is no lock for which another thread would have to wait.
+    It reports only in the thread of the work, at its checks and steps, so that no report follows the result and no
+    other thread has to wait for a lock.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class WorkProgress:
         self.look()
 
     def look(self) -> None:
-        """Report the progress if it is time and the page does not have it yet."""
+        """Report the progress if enough time has passed and it changed since the last report."""
         if self._told is not self._known and time.monotonic() >= self._due:
             self._told = self._known
             self._tell(self._known)

@@ -1,4 +1,4 @@
-"""`ScenarioBar`: save and open what a `Workbench` holds, from the page itself."""
+"""`ScenarioBar`: buttons that save and open the scenario of a `Workbench` from the page itself."""
 
 from __future__ import annotations
 

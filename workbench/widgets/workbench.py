@@ -9,6 +9,7 @@ import ipywidgets
 
 from workbench.errors import InputError
 from workbench.evaluate.choices import make_policy
+from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.load import load
 from workbench.formats.scenario_file import ScenarioFile, job_text, parse_scenario, read_scenario, scenario_text
 from workbench.formats.whole_file import write_whole
@@ -19,8 +20,6 @@ from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
-
-_DEFAULT = ("volcano-1.15", "volcano-1.13", "gang")
 
 
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]
@@ -111,7 +110,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         for name, parameters in names:
             make_policy(name, parameters)
         editor = TopologyEditor(begun.snapshot)
-        comparer = PlacementComparer(given, [name for name, _ in names] or _DEFAULT)
+        comparer = PlacementComparer(given, [name for name, _ in names] or USUAL_POLICIES)
         if names:
             comparer.choose(names)
         if begun.jobs:

@@ -1,4 +1,4 @@
-"""The list `expected.assert` of the area volcano-jobs: paths into a result document, and what holds there.
+"""How cases of the area volcano-jobs compare values, and their list `expected.assert`: paths into a result document.
 
 The area's README describes the operators and says which values are the same: absent, null, "", [], {}, 0 and false.
 """
@@ -13,7 +13,7 @@ from tests.conformance.registry import NotUnderstood
 from workbench.errors import InputError
 from workbench.objects.quantity import parse_quantity
 
-__all__ = ["assert_holds", "includes", "same"]
+__all__ = ["assert_error", "assert_holds", "assert_same", "includes", "same"]
 
 #: Mappings of resources, whose values are compared as quantities.
 _QUANTITIES = frozenset({"minResources", "requests", "limits"})
@@ -22,6 +22,8 @@ _QUANTITIES = frozenset({"minResources", "requests", "limits"})
 def assert_holds(document: Mapping[str, Any], assertions: Sequence[Mapping[str, Any]]) -> None:
     """Check each assertion; NotUnderstood for an operator or a root that nobody knows."""
     for one in assertions:
+        if one.keys() - {"path", "op", "value"}:
+            raise NotUnderstood(f"an assertion with {', '.join(sorted(one))}")
         if one["op"] not in _OPERATORS:
             raise NotUnderstood(f"operator {one['op']!r}; known are {', '.join(sorted(_OPERATORS))}")
         root = one["path"].split("/")[1]
@@ -30,6 +32,19 @@ def assert_holds(document: Mapping[str, Any], assertions: Sequence[Mapping[str, 
         found = _at(document, one["path"])
         last = one["path"].rsplit("/", 1)[1]
         assert _OPERATORS[one["op"]](found, one.get("value"), last in _QUANTITIES), (one, found)
+
+
+def assert_same(found: Any, want: Any, where: str = "") -> None:
+    """Check a value, with the place where it was found for the message."""
+    assert same(found, want), f"{where}: {found!r}, expected {want!r}"
+
+
+def assert_error(error: Exception | None, want: str | None) -> None:
+    """Check the error of an operation against a case's key `error`: null for none, else a piece of its message."""
+    if want is None:
+        assert error is None, error
+    else:
+        assert error is not None and want in str(error), error
 
 
 _MISSING = object()
@@ -42,7 +57,8 @@ def _at(document: Any, path: str) -> Any:
     for position, part in enumerate(parts):
         if part == "*":
             rest = "".join(f"/{each}" for each in parts[position + 1 :])
-            return [_at(item, rest) if rest else item for item in found]
+            below = [_at(item, rest) if rest else item for item in _list(found)]
+            return [item for item in below if item is not _MISSING]
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(found, Mapping):
             found = found.get(key, _MISSING)
@@ -53,7 +69,7 @@ def _at(document: Any, path: str) -> Any:
             found = found[int(key)]
         else:
             return _MISSING
-    return found
+    return _MISSING if found is None else found
 
 
 def same(found: Any, want: Any, quantities: bool = False) -> bool:
@@ -66,7 +82,9 @@ def same(found: Any, want: Any, quantities: bool = False) -> bool:
         return all(same(found.get(key), want.get(key), quantities or key in _QUANTITIES) for key in {*found, *want})
     if _is_list(found) and _is_list(want):
         return len(found) == len(want) and all(map(same, found, want))
-    return bool(found == want) or (quantities and _quantity(found) == _quantity(want))
+    # A truth value is no number, although Python counts with it.
+    equal = isinstance(found, bool) is isinstance(want, bool) and bool(found == want)
+    return equal or (quantities and _quantity(found) == _quantity(want))
 
 
 def includes(found: Any, want: Any, quantities: bool = False) -> bool:
@@ -74,9 +92,8 @@ def includes(found: Any, want: Any, quantities: bool = False) -> bool:
     if (spoken := _said(found, want)) is not None:
         return spoken
     if isinstance(want, Mapping):
-        return isinstance(found, Mapping) and all(
-            includes(found.get(key), value, quantities or key in _QUANTITIES) for key, value in want.items()
-        )
+        inside = found if isinstance(found, Mapping) else {}
+        return all(includes(inside.get(key), value, quantities or key in _QUANTITIES) for key, value in want.items())
     if _is_list(want) and want:
         return _is_list(found) and len(found) == len(want) and all(map(includes, found, want))
     return same(found, want, quantities)
@@ -115,17 +132,21 @@ def _list(value: Any) -> list[Any]:
     return [] if value is _MISSING or value is None else list(value)
 
 
+def _has(found: Sequence[Any], want: Sequence[Any]) -> bool:
+    return all(any(same(item, value) for item in found) for value in want)
+
+
 _OPERATORS = {
     "equals": same,
     "includes": includes,
-    "has": lambda found, want, _: all(any(same(item, value) for item in _list(found)) for value in want),
+    "has": lambda found, want, _: _has(_list(found), want),
     "set": lambda found, want, _: (
-        len(_list(found)) == len(want) and all(any(same(item, value) for item in _list(found)) for value in want)
+        len(_list(found)) == len(want) and _has(_list(found), want) and _has(want, _list(found))
     ),
     "count": lambda found, want, _: len(_list(found)) == want,
     "present": lambda found, _, __: found is not _MISSING,
     "absent": lambda found, _, __: found is _MISSING,
-    "empty": lambda found, _, __: found is _MISSING or found in (None, "", []),
-    "nonempty": lambda found, _, __: found is not _MISSING and found not in (None, "", []),
-    "json-equals": lambda found, want, _: found is not _MISSING and same(json.loads(found), want),
+    "empty": lambda found, _, __: _is_empty(found),
+    "nonempty": lambda found, _, __: not _is_empty(found),
+    "json-equals": lambda found, want, _: isinstance(found, str) and json.loads(found) == want,
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_jobs_additions import added_config_maps, without_additions
-from tests.conformance.runners.volcano_jobs_values import assert_all, assert_error, assert_same
+from tests.conformance.runners.volcano_jobs_asserts import assert_error, assert_holds, assert_same
 from workbench.errors import InputError
 from workbench.jobs.frameworks.contract import Action
 from workbench.jobs.frameworks.hcclrank import first_env_value
@@ -64,7 +64,7 @@ def pod_create(given: dict[str, Any], want: dict[str, Any]) -> None:
     assert_error(error, want.get("error"))
     if pod is not None:
         pod = without_additions(pod, before, job["metadata"]["name"] if job else "", plugins)
-        assert_all({"pod": pod}, want.get("assert") or ())
+        assert_holds({"pod": pod}, want.get("assert") or ())
         if "podAfter" in want:
             assert_pod(pod, before, want["podAfter"])
     if "onJobAdd" in want or "onJobDelete" in want:
@@ -145,7 +145,7 @@ def _job_hook(name: str) -> Any:
         for (kind, each), manifest in objects.items():
             by_kind.setdefault(kind, {})[each] = manifest
         after = {**job, "status": {**(job.get("status") or {}), "controlledResources": outcome.controlled}}
-        assert_all({"job": after, "objects": by_kind}, want.get("assert") or ())
+        assert_holds({"job": after, "objects": by_kind}, want.get("assert") or ())
         touched = changed(outcome, job, plugins, objects)
         if "created" in want:
             made = {(action.kind, action.name) for action in outcome.actions if action.verb == "create"}

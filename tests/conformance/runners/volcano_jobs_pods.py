@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.conformance.registry import Runners
-from tests.conformance.runners.volcano_jobs_values import assert_all, assert_same
+from tests.conformance.runners.volcano_jobs_asserts import assert_holds, assert_same
 from workbench.errors import InputError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.task_pods import (
@@ -42,7 +42,7 @@ def register(runners: Runners) -> None:
 def create(given: dict[str, Any], want: dict[str, Any]) -> None:
     forwarding = given.get("jobForwarding") or False
     pod = create_pod(given["job"], given["template"], given["task"], given["index"], job_forwarding=forwarding)
-    assert_all({"pod": pod}, want["assert"])
+    assert_holds({"pod": pod}, want["assert"])
 
 
 def before(given: dict[str, Any], want: dict[str, Any]) -> None:

@@ -119,11 +119,7 @@ def by_record(
 
 
 def dry_runs(topology: Topology, idle: np.ndarray, used: np.ndarray, allocatable: np.ndarray, **scores: Any) -> DryRuns:
-    members = topology.member_start, topology.member_nodes
-    nodes = topology.node_rank, topology.leaf_of_node
-    return DryRuns(
-        idle, used, allocatable, *nodes, *members, weights=ScoreWeights(), leaves=topology.leaves_of_node, **scores
-    )
+    return DryRuns(idle, used, allocatable, topology.domain_nodes, weights=ScoreWeights(), **scores)
 
 
 def totals_of(runs: DryRuns, request: np.ndarray, nodes: np.ndarray, **asked: Any) -> np.ndarray:

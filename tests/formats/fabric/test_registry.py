@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from workbench.errors import UnknownNameError
@@ -18,6 +20,12 @@ def test_a_format_is_found_by_its_name():
     assert all(get_format(entry.name) is entry for entry in FORMATS)
     with pytest.raises(UnknownNameError, match="did you mean slurm"):
         get_format("slrum")
+
+
+def test_the_documentation_has_a_row_for_every_format():
+    page = (Path(__file__).parents[3] / "docs" / "fabrics.md").read_text(encoding="utf-8")
+    first_cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("|")]
+    assert [entry.name for entry in FORMATS if not any(f"`{entry.name}`" in cell for cell in first_cells)] == []
 
 
 @pytest.mark.parametrize("text", ["", "hello", "{}", "[1]", "a: 1\n", "kind: Node\napiVersion: v1\n# SwitchName=a\n"])

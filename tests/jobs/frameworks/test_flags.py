@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.jobs.frameworks.flags import Flag, parse_arguments
+from workbench.objects.flags import Flag, parse_arguments
 
 FLAGS = (Flag("name", "", ""), Flag("port", 7, ""), Flag("quiet", False, ""), Flag("loud", True, ""))
 LARGEST = (1 << 63) - 1

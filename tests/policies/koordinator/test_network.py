@@ -132,6 +132,7 @@ def test_slots_count_the_pods_in_the_order_of_their_index():
     refusal = place(Gang("d", "j", (large, small), 3), where)
     assert isinstance(refusal, Refusal)
     assert refusal.reasons[0].code == "slots-differ"
+    assert refusal.reasons[0].message.endswith("; give all pods of the gang equal requests")
     swapped = tuple(dataclasses.replace(role, annotations={}) for role in (large, small))
     assert place(Gang("d", "j", swapped, 3), where).reasons[0].code == "no-candidate"
 

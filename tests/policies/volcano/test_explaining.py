@@ -20,6 +20,7 @@ from workbench.model.placement import Placement
 from workbench.model.snapshot import Queue
 from workbench.policies import get_policy
 from workbench.policies.volcano.explain.nodes import lacking
+from workbench.policies.volcano.newest import policy as newest
 
 GANGS = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
 
@@ -218,3 +219,13 @@ def test_an_explanation_is_of_the_session_that_place_is(name, seed):
         assert (told.hypernode, told.records) == (placed.hypernode, placed.records)
     else:
         assert told.reasons == placed.reasons
+
+
+def test_an_explanation_is_told_by_the_search_that_decides(monkeypatch):
+    built = []
+    kernel = newest.compiled_search
+    monkeypatch.setattr(newest, "compiled_search", lambda *args, **more: built.append(1) or kernel(*args, **more))
+    job = Gang("d", "j", (Role("w", 3, {"cpu": 1000}),), 2, TopologyConstraint("hard", 2))
+    explanation = get_policy("volcano-1.15").explain(job, document_tree())
+    assert isinstance(explanation.decision.result, Placement) and explanation.candidates
+    assert len(built) == 1

@@ -53,7 +53,7 @@ def test_a_job_waits_for_room_that_pods_leave(name):
     cluster = tree(running=FULL[2:], ending=["node0", "node1"])
     result = place(name, gang(2), cluster)
     assert result.reasons[0].code == "pipelined"
-    assert result.reasons[0].message == "2 pods wait for the room that pods which are ending leave on node0, node1"
+    assert result.reasons[0].message == "2 pods wait for resources that terminating pods still hold on node0, node1"
     assert result.reasons[0].numbers["count"] == 2
     # One pod more than will fit: waiting is no help.
     assert "pipelined" not in [reason.code for reason in place(name, gang(3), cluster).reasons]
@@ -72,7 +72,7 @@ def test_the_newest_waits_for_a_closer_hypernode_and_1_13_starts_in_a_wider_one(
     assert place("volcano-1.13", job, cluster).hypernode == "s4"
     result = place("volcano-1.15", job, cluster)
     assert result.reasons[0].message == (
-        "1 pod waits for the room that pods which are ending leave on node2: s1 is tried before s4, which has room now"
+        "1 pod waits for resources that terminating pods still hold on node2: s1 is tried before s4, which has room now"
     )
     # Room that is as close now: nothing to wait for.
     assert place("volcano-1.15", job, tree(running=[*FULL[4:]], ending=["node2"])).hypernode == "s0"
@@ -108,7 +108,7 @@ def test_the_explanation_gives_the_same_answer_and_says_why(name):
     policy = get_policy(name)
     explanation = policy.explain(gang(2), cluster)
     assert explanation.decision.result.reasons == policy.place(gang(2), cluster.ledger()).reasons
-    assert any("pods which are ending" in note for note in explanation.notes)
+    assert any("terminating pods" in note for note in explanation.notes)
     placing = Recorder()
     assert policy.place(gang(2), cluster.ledger(), placing).reasons == explanation.decision.result.reasons
     assert sorted(placing.notes) == sorted(explanation.notes)

@@ -38,10 +38,7 @@ def scores(record, candidates, tasks=(), total=1, domains=TREE, weight=1.0):
         cluster.allocatable - cluster.used,
         cluster.used,
         cluster.allocatable,
-        topology.node_rank,
-        topology.leaf_of_node,
-        topology.member_start,
-        topology.member_nodes,
+        topology.domain_nodes,
         weights=ScoreWeights(),
         scores=topology_scores_1_13(topology, weight),
     )

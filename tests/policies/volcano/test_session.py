@@ -353,7 +353,7 @@ def test_without_backfill_a_gang_starts_although_its_best_effort_pods_stay_pendi
     assert result.node.tolist() == [0, -1]
     assert [reason.code for reason in result.unplaced[0].reasons] == ["not-configured"]
     assert said(result.warnings) == (
-        "1 pods ask for nothing and stay pending: they count for the gang, which starts without them",
+        "1 pod asks for nothing and stays pending: it counts for the gang, which starts without it",
     )
 
 

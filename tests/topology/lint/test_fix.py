@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 
 from tests.topology.lint.good import Cluster, member
-from workbench.topology.lint import Edit, apply_edits, edits_by_hypernode
+from workbench.topology.lint import FieldEdit, apply_edits, edits_by_hypernode
 
 
 def cluster() -> Cluster:
@@ -32,11 +32,11 @@ def test_later_entries_go_first_and_a_removal_beats_a_correction() -> None:
     made = cluster()
     made.members("a").append(member("N1"))
     last = ("spec", "members", 4)
-    assert [e for e in edits_by_hypernode(made.lint())["a"] if e.path[:3] == last] == [Edit(last, remove=True)]
+    assert [e for e in edits_by_hypernode(made.lint())["a"] if e.path[:3] == last] == [FieldEdit(last, remove=True)]
 
 
 def test_a_copy_is_changed() -> None:
     manifest = {"status": {"nodeCount": 1}, "spec": {"members": [1, 2]}}
-    edits = (Edit(("status", "nodeCount"), 2), Edit(("spec", "members", 0), remove=True))
+    edits = (FieldEdit(("status", "nodeCount"), 2), FieldEdit(("spec", "members", 0), remove=True))
     assert apply_edits(manifest, edits) == {"status": {"nodeCount": 2}, "spec": {"members": [2]}}
     assert manifest["spec"]["members"] == [1, 2]

@@ -1,4 +1,4 @@
-"""The level of NVLink domains among the tiers of switches: below, between or above them, or none."""
+"""Where NVLink domains fit among the tiers of switches: below, between or above them, or nowhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def insert_level(levels: Sequence[Level], level: Level) -> int | str:
     -------
     int or str
         The lowest position that keeps the levels nested; or why there is none, as the end of a sentence: ``draw the
-        lines of another tier`` (a HyperNode more would say nothing more), ``cross the tiers``.
+        lines of another tier`` (the level is equal to an existing one), ``cross the tiers``.
     """
     for other in levels:
         if set(other) == set(level) and stays_inside(level, other) and stays_inside(other, level):

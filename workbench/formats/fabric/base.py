@@ -80,7 +80,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class FabricRecords:
-    """Contents of a fabric file.
+    """Contents of a fabric file as HyperNodes, Nodes and further values.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class FabricRecords:
     matrices : mapping of str to BandwidthMatrix
         By node, where the file describes the inside of a machine.
     notes : tuple of Notice
-        What the file does not say, or what was left aside: become ``snapshot.gaps``.
+        Notices about missing or ignored parts of the file; they become ``snapshot.gaps``.
     tors : TorNodeTable, optional
-        The switch table with addresses, positions and states, where the file is one.
+        Switch table with addresses, positions and states, if the file is a switch table.
     snapshot : ClusterSnapshot, optional
-        Where the file is a whole snapshot; then nothing else is set.
+        The snapshot, if the file is a whole snapshot; then nothing else is set.
     """
 
     hypernodes: tuple[HyperNode, ...] = ()
@@ -108,7 +108,7 @@ class FabricRecords:
 
 @dataclass(frozen=True)
 class Written:
-    """A text in some format, and the parts of the snapshot that the format cannot hold, one sentence each."""
+    """A snapshot written as text, and one sentence for each part of the snapshot that the format cannot hold."""
 
     text: str
     losses: tuple[str, ...] = ()
@@ -129,8 +129,8 @@ class FabricFormat:
     read : callable, optional
         (text, source) -> FabricRecords; InputError names the line or field.
     derive : callable, optional
-        ClusterObjects -> FabricRecords, or None where they hold nothing of this format: for what comes as Kubernetes
-        objects other than HyperNodes. Asked where the input has no HyperNode, or by ``--from``.
+        ClusterObjects -> FabricRecords, or None if the objects have nothing of this format; for fabrics that are
+        described by Kubernetes objects other than HyperNodes. Called if the input has no HyperNode, or by ``--from``.
     write : callable, optional
         ClusterSnapshot -> Written.
     """
@@ -165,15 +165,15 @@ def switch_tree(
     ----------
     children, nodes : mapping of str to sequence of str
         Switches, and nodes, directly below a switch; a switch is in one of them at least. A child that is in neither
-        stays a name without a HyperNode, as in manifests.
+        stays a member without a HyperNode, as in manifests.
     tier_names : mapping of str to str, optional
         By switch.
 
     Returns
     -------
     tuple of HyperNode
-        In byte order. What is no tree stays so, and is found by `workbench.topology.build`: a switch inside a cycle
-        has the height of what hangs below it outside the cycle.
+        In byte order. Links that prevent a tree are kept, and are reported by `workbench.topology.build`; a switch
+        inside a cycle has the height of the switches below it that are outside the cycle.
     """
     names = sorted({*children, *nodes}, key=str.encode)
     known = set(names)

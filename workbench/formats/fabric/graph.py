@@ -69,20 +69,20 @@ def _said(node: Node) -> dict[str, Any]:
 
 
 def graph_records(graph: Graph, source: str) -> FabricRecords:
-    """HyperNodes and nodes of a graph.
+    """Convert a graph to HyperNodes and nodes.
 
     Which vertices are nodes: those whose ``kind``, ``type`` or ``role`` says so (node, host, server, …); without such
     attributes those without an edge out (directed), or with at most one link (undirected).
 
     In a directed graph a HyperNode's tier is its attribute ``tier``, or else its height. In an undirected graph a
     switch's rank is its distance to the nearest node, and the domains of tier t are what the switches of rank up to t
-    connect: a HyperNode is named by its switch of rank t, the smallest name where several share the work (as the spines
-    of a Clos network do).
+    connect: a HyperNode is named by its switch of rank t, by the smallest name if several switches connect the domain
+    (as the spines of a Clos network do).
 
     Raises
     ------
     InputError
-        No node, an edge to a vertex that is not there, two vertices of one kind with one name, a bad attribute.
+        No node, an edge to a missing vertex, two vertices of one kind with one name, a bad attribute.
     """
     names = {vertex: str(attributes.get("name") or vertex) for vertex, attributes in graph.vertices.items()}
     for a, b in graph.edges:

@@ -1,6 +1,7 @@
 """GraphML text and networkx graphs as fabrics.
 
-The XML is read by defusedxml: no entities, no external references. networkx is imported when a graph of it is made.
+The XML is read by defusedxml: no entities, no external references. networkx is imported only when one of its graphs is
+made.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _DEEPEST = 32
 
 @dataclass(frozen=True)
 class _Level:
-    """A cell type with its height above the node, which has height 0; None below a node."""
+    """A cell type of HiveD with its height: 0 for a node, more above it; None for a cell inside a node."""
 
     child: str
     n_children: int
@@ -52,8 +52,8 @@ def read_hived(text: str, source: str) -> FabricRecords:
         A cell above the node level is a HyperNode, its tier the number of levels above the node, its tier name the
         cell type. It is called by its ``cellAddress``, or else by its cell type in lower case and the position in the
         file, ``3-k80-node-0``, and a cell inside it by its parent and its position there, ``…-0-1``. A cell at node
-        level is a node, called by its ``cellAddress``. It offers as many GPUs as it has leaf cells, and for each what
-        ``skuTypes`` says of CPU and memory.
+        level is a node, called by its ``cellAddress``. It offers as many GPUs as it has leaf cells, and for each the
+        CPU and memory that ``skuTypes`` states.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Slurm's host lists: ``node[001-016,020],login1`` to names, and names to the shortest such list."""
+"""Slurm's host lists, such as ``node[001-016,020],login1``: expansion to names, and compression of names to a list."""
 
 from __future__ import annotations
 

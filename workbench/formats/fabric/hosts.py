@@ -64,6 +64,6 @@ def host_role(name: str) -> Role:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first of some names, and the number of the others, as text."""
+    """The first few names and the number of further ones, as text."""
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more

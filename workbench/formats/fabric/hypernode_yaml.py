@@ -28,7 +28,7 @@ _KEEPS = frozenset({"tiers", "tier-names", "empty"})
 
 
 def cluster_names(names: Sequence[str]) -> list[str]:
-    """The names in their order, changed where necessary to names that a Kubernetes object can have.
+    """The given names in their order, each changed if necessary to a name that a Kubernetes object can have.
 
     A name that is valid stays. Another one is changed into lower-case letters, digits and dashes; where two names come
     out the same, or nothing is left, a changed one gets five characters of a digest, so that it does not depend on the
@@ -46,7 +46,7 @@ def cluster_names(names: Sequence[str]) -> list[str]:
 def _by_pattern(
     hypernodes: Sequence[HyperNode], groups: Sequence[Sequence[str]], known: Sequence[str]
 ) -> tuple[list[HyperNode], int]:
-    """HyperNodes with a pattern in place of several nodes, and the number of nodes that patterns stand for."""
+    """HyperNodes with patterns in place of exact node names, and the number of nodes that patterns replace."""
     # One node says its name more plainly than any pattern.
     several = [group for group in groups if len(group) > 1]
     patterns = iter(exact_patterns(known, several))

@@ -35,7 +35,7 @@ _SWITCH = re.compile(r"[^;:]*;([^;:]+):[^;:/]*(/[^;:]*)?\Z")
 
 @dataclass
 class _Fabric:
-    """Descriptions by id, cables by id, the line where each switch or adapter was first seen."""
+    """Parsed printout: descriptions and cables by id, and the line where each switch or adapter first appears."""
 
     described: dict[str, str] = field(default_factory=dict)
     cables: dict[str, set[str]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class _Fabric:
 
 
 def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
-    """HyperNodes and nodes of a fabric printout.
+    """Read the HyperNodes and nodes of a fabric that ``ibnetdiscover`` printed.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
         it has. Where no adapter has a host name, each adapter is a node of its own, called by its printed id. Switches
         are ranked by their distance from the nodes and joined as `group_switches` says.
 
-        Left aside, and named in the notes: storage and fabric managers (`host_role`); adapters without a host name
-        where others have one; the switches' own aggregation nodes; a switch behind the spines (rank 3 or more) on
-        which storage hangs and no node: it would put a tier above everything that no job ever crosses.
+        Ignored, with a note: storage and fabric managers (`host_role`); adapters without a host name
+        where others have one; the switches' own aggregation nodes; a switch behind the spines (rank 3 or more) with
+        storage but no node below: it would add a top tier that no job ever crosses.
 
         A switch's name is the one in its description, made unique by the chip (``name/L02/U1``) for modular switches,
         or its printed id where the description is the vendor's.
@@ -171,7 +171,7 @@ def _host_name(description: str) -> str:
 
 
 def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> dict[str, str]:
-    """Node by adapter, for the adapters of nodes."""
+    """Name of the node of each adapter that belongs to a node; ignored adapters are added to `notes`."""
     aside: dict[Role, Counter[str]] = {}
     node_of: dict[str, str] = {}
     unnamed: list[str] = []
@@ -234,7 +234,7 @@ def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str
 def _leave_aside(
     fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], stores: set[str], notes: list[Notice]
 ) -> None:
-    """Remove storage leaves from the ranks, and note the switches that no node reaches."""
+    """Remove switches with only storage from `ranks`, and note the switches that no node reaches."""
     storage = [names[s] for s in names if ranks.get(names[s], 0) > 2 and not stores.isdisjoint(fabric.cables[s])]
     for name in storage:
         del ranks[name]

@@ -49,7 +49,7 @@ class Joined:
             Changed in place.
         records : FabricRecords
         given : bool
-            The cluster's nodes come from manifests: add no others.
+            Whether the cluster's nodes come from manifests, so that the file adds no further nodes.
         """
         _add(cluster, records, given)
         self.matrices.update(records.matrices)
@@ -64,8 +64,8 @@ class FabricIntake:
     Parameters
     ----------
     wanted : FabricFormat, optional
-        Of ``--from``: every file without Kubernetes objects is in this format, and if it is one that is derived from
-        objects, HyperNodes are. None: the content tells.
+        Format named by ``--from``: every file without Kubernetes objects is read in it; a format that is derived from
+        objects is derived. None: the content of each file decides.
     found, sources, formats : list
         Contents of the files, and the names of the files and of their formats.
     """
@@ -81,7 +81,7 @@ class FabricIntake:
         return cls(None if name is None else get_format(name))
 
     def claim(self, content: bytes, source: str) -> bool:
-        """Read a file if it is a fabric; see `workbench.formats.manifests.read_manifests`.
+        """Read a file if it is a fabric, and tell whether it was; called by `workbench.formats.manifests`.
 
         Raises
         ------
@@ -115,15 +115,15 @@ class FabricIntake:
     def join(self, cluster: ClusterObjects, *, derive: bool = True) -> Joined:
         """Add the contents of the fabric files to the objects of the manifests.
 
-        Nodes of manifests win: where there are any, the files add labels, and HyperNodes over them; else the nodes
-        that the files name are the cluster's. Two files that name one node add up, the later label winning. With
-        `derive`, a cluster without HyperNodes gets those that follow from other objects, such as labels of nodes.
+        Nodes of manifests win: where there are any, the files only add labels and HyperNodes; otherwise the nodes that
+        the files name become the cluster's. If two files name one node, their labels are merged, the later one winning.
+        With `derive`, a cluster without HyperNodes gets HyperNodes derived from other objects, such as labels of nodes.
 
         Raises
         ------
         InputError
-            The same HyperNode in two inputs; a cluster beside a snapshot; nothing to derive for the format that was
-            asked for.
+            The same HyperNode in two inputs; a cluster beside a snapshot; nothing to derive for the format named by
+            ``--from``.
         """
         whole = [records.snapshot for records in self.found if records.snapshot is not None]
         if whole:

@@ -1,6 +1,6 @@
 """Convert levels that are named by node labels (Kueue, KAI, Koordinator) to HyperNodes, and back.
 
-A level's name becomes the tier name, so that a constraint by name says the same in both worlds.
+A level's name becomes the tier name, so that a constraint by name has the same meaning in both forms.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def level_hypernodes(
         Named by the value; where one value names several domains, by the values from the widest level down, joined by
         dots.
     outside : list of str
-        Nodes that lack a level's label: they are in no domain, as upstream leaves them aside.
+        Nodes that lack a level's label: they are in no domain, as upstream.
     """
     paths: dict[str, tuple[str, ...]] = {}
     outside = []
@@ -201,9 +201,9 @@ def _labelled(
 def _matching_label(
     snapshot: ClusterSnapshot, shape: TopologyShape, tier: int, preferred: str, held: Sequence[str], *, by_path: bool
 ) -> str:
-    """A label that nodes already have and that names the tier's domains: the preferred one, else the smallest.
+    """Key of a node label whose values already name the domains of a tier: the preferred key, else the smallest.
 
-    Else "".
+    Empty if there is no such label.
     """
     topology = snapshot.topology
     domains = [int(j) for j in topology.domains_at(tier) if len(topology.nodes_of(int(j)))]

@@ -19,7 +19,7 @@ _MOST = 1 << 12
 
 
 def read_lingjun(text: str, source: str) -> FabricRecords:
-    """HyperNodes and nodes of a table with the columns ip (or host, hostname, node), DSW, PSW and ASW, in any order.
+    """Read HyperNodes and nodes from a table with columns ip (or host, hostname, node), DSW, PSW, ASW in any order.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 r"""Short regular expressions, of a few simple forms, that match exactly some of all known names.
 
 The forms, all anchored so that a name is never found inside another: names by prefix (``^rack1-``), whole names
-(``^n(?:0[1-9]|1[0-6])$``) and a common suffix (``\.rack1$``). The shortest in general would be anybody's guess and
-unreadable; unanchored pieces would catch nodes to come.
+(``^n(?:0[1-9]|1[0-6])$``) and a common suffix (``\.rack1$``). The shortest pattern of any form would be unreadable, and
+unanchored patterns would match nodes that are added later.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def exact_patterns(known: Collection[str], groups: Sequence[Collection[str]]) ->
     Returns
     -------
     list of str or None
-        Ties: the smaller text. None where RE2 finds the pattern in other names, too: each is tried on every name.
+        Ties: the smaller text. None if the pattern also matches other names, which RE2 checks for every name.
     """
     straight, backward = sorted(known), sorted(name[::-1] for name in known)
     patterns = [_shortest(sorted(group), straight, backward) for group in groups]

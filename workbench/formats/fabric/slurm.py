@@ -44,7 +44,7 @@ class SlurmBlock:
 
 
 def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Notice] = ()) -> FabricRecords:
-    """HyperNodes of a tree of switches.
+    """Convert a tree of switches to HyperNodes.
 
     A missing child switch becomes a dangling member, and a node under two switches an overlap; both are found by
     `workbench.topology.build` (docs/decisions.md, decision 14).
@@ -55,7 +55,7 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
     source : str
         Name of the file in errors.
     notes : sequence of str
-        Passed on in the records.
+        Notes to add to the result.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _new_name(name: str, known: dict[str, list[str]], kind: str, source: str, wh
 
 
 def _check_total(total: int, source: str, where: str) -> None:
-    """Bound the number of names in a whole file: each host list may stand for a million names."""
+    """Refuse a file whose host lists have too many names together; each list alone may have a million."""
     if total > MOST_HOSTS:
         raise InputError("too many names", source=source, where=where, got=f"{total}", expected=f"at most {MOST_HOSTS}")
 
@@ -210,8 +210,8 @@ def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...
 def block_rows(snapshot: ClusterSnapshot) -> tuple[list[SlurmBlock], list[int], tuple[str, ...]]:
     """The blocks of a topology, their sizes level by level, and the parts that cannot be written.
 
-    A block is a HyperNode with nodes of its own. Higher levels are written where they are what block sizes can say:
-    the same power of two of blocks in each group, the last one excepted.
+    A block is a HyperNode with nodes of its own. Higher levels are written only if block sizes can express them: each
+    group but the last has the same power of two of blocks.
     """
     shape = shape_of(snapshot.topology)
     losses = losses_beside(snapshot, shape, frozenset({"tiers"}))

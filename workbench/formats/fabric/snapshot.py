@@ -1,4 +1,4 @@
-"""Our own snapshot file as a fabric format: the one that loses nothing."""
+"""The workbench's own snapshot file as a fabric format, the only one that keeps every part of a snapshot."""
 
 from __future__ import annotations
 

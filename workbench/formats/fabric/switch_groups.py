@@ -52,7 +52,7 @@ def switch_ranks(attached: Mapping[str, Collection[str]], links: Mapping[str, It
 def group_switches(
     attached: Mapping[str, Collection[str]], links: Mapping[str, Iterable[str]], ranks: Mapping[str, int]
 ) -> tuple[HyperNode, ...]:
-    """HyperNodes of a switched fabric; the tier is the rank.
+    """Make the HyperNodes of a switched fabric; a switch's rank becomes the tier.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def group_switches(
     -------
     tuple of HyperNode
         Tier by tier, in byte order. Always a forest: leaves that share a node, also by way of others, are one
-        HyperNode, and so are switches of a higher rank that share a HyperNode below them. It has the switch's name or,
-        of several, the smallest name with ``-group``, and lists them in the annotation `SWITCHES`: the name stays as
-        long as that switch does. Cables between switches of one rank join nothing.
+        HyperNode, and so are switches of a higher rank that share a HyperNode below them. The HyperNode has the name of
+        its switch or, if it has several, the smallest of their names with ``-group``; the annotation `SWITCHES` lists
+        them. Cables between switches of one rank join nothing.
 
     Notes
     -----
@@ -97,8 +97,8 @@ def group_switches(
 def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
     """Notices about leaves that are joined to one HyperNode by few nodes only: a single wrong cable has that effect.
 
-    A set of nodes on the same leaves is such a join where it is at most a quarter of the group's nodes and the group
-    falls apart without it. Groups in which nodes are cabled in more than 32 ways are not looked at.
+    A set of nodes on the same leaves is such a weak join if it has at most a quarter of the group's nodes and the group
+    falls apart without it. Groups whose nodes are cabled in more than 32 ways are skipped.
     """
     on: dict[str, list[str]] = {}
     for switch in sorted(attached, key=str.encode):
@@ -126,7 +126,7 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
 
 
 def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
-    """Groups of switches that share something below them, directly or through others, with all that is below."""
+    """Groups of switches linked by shared nodes or HyperNodes below, each with the set of all below it."""
     owner: dict[str, str] = {}
     leader = {switch: switch for switch in below}
 

@@ -25,7 +25,7 @@ _SECTIONS = ("switches", "blocks", "capacity_blocks")
 
 @dataclass
 class _Model:
-    """Switches and nodes by switch, domain by node, labels by switch and by node."""
+    """Parsed model: switches and nodes below each switch, NVLink domain by node, labels by switch and by node."""
 
     children: dict[str, list[str]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Model:
 
 
 def read_topograph(text: str, source: str) -> FabricRecords:
-    """HyperNodes and nodes of a model.
+    """Read the HyperNodes and nodes of a topograph model.
 
     Returns
     -------

@@ -58,10 +58,11 @@ def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
     Returns
     -------
     FabricRecords or None
-        Of the first of `FAMILIES` with whose leaves a node is labelled, else with whose NVLink domains. A node counts
-        up to the first label that it lacks. A HyperNode is called by the label's value; where another key has that
-        value, too, by the key's last part and the value, ``leaf-s1``. Its tier name is the key. NVLink domains become
-        a tier where they nest with the switches and draw other lines (`insert_level`); alone they are the only tier.
+        Made of the first of `FAMILIES` of which a node has a leaf label, else of which a node has an NVLink label. A
+        node counts up to the first label that it lacks. A HyperNode is called by the label's value; where another key
+        has that value, too, by the key's last part and the value, ``leaf-s1``. Its tier name is the key. NVLink domains
+        become a tier if they nest with the switches and differ from every tier (`insert_level`); alone they are the
+        only tier.
 
     Notes
     -----

@@ -41,7 +41,7 @@ _PAYLOAD = re.compile(r'\s*\{.*"server_list"\s*:', re.DOTALL)
 
 
 def tor_table_of(cluster: ClusterObjects) -> TorNodeTable | None:
-    """The switch table of the input's ConfigMaps: kube-system's, or else the first namespace's.
+    """The switch table in the input's ConfigMaps: the one in kube-system, else the one in the first namespace.
 
     None if there is none.
     """
@@ -69,7 +69,7 @@ def nodes_by_address(table: TorNodeTable, nodes: Mapping[str, Node]) -> dict[str
 
 
 def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = "") -> FabricRecords:
-    """Make the HyperNodes ``tor-ID`` of tier 1.
+    """Make a HyperNode ``tor-ID`` of tier 1 for each switch of a table.
 
     Parameters
     ----------
@@ -147,10 +147,10 @@ def _detect(sample: Sample) -> bool:
 def _table_of(snapshot: ClusterSnapshot, shape: TopologyShape) -> TorNodeTable:
     """The switch table of any topology: a switch is a HyperNode with nodes of its own.
 
-    Switches in the order of a walk over the tree, which breaks ties; ``tor-7`` keeps the number 7 where all are called
-    so, else they are numbered from 0. Servers in byte order, at positions from 0; tor_count is the largest switch.
-    Addresses are the nodes' InternalIPs, or else their names; a switch's address is its name. A snapshot with a switch
-    table of its own: that one.
+    Switches in the order of a walk over the tree, which breaks ties; if all names have the form ``tor-7``, switches
+    keep these numbers, else they are numbered from 0. Servers in byte order, at positions from 0; tor_count is the
+    largest switch. Addresses are the nodes' InternalIPs, or else their names; a switch's address is its name. A
+    snapshot that has a switch table keeps it.
     """
     return tor_nodes_of(snapshot, _switches_of(snapshot, shape))
 

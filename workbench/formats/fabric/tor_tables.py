@@ -49,7 +49,7 @@ def switch_table_of(tors: TorNodeTable, node_names: Mapping[str, str], topology:
     node_names : mapping of str to str
         Node of each server address; servers without one are unusable and left out.
     topology : Topology
-        A switch is called as the tier-1 HyperNode with just its nodes, else ``tor-ID``.
+        Topology of the cluster: a switch gets the name of the tier-1 HyperNode with exactly its nodes, else ``tor-ID``.
     """
     names = {
         frozenset(topology.nodes_of(int(d)).tolist()): topology.domain_name(int(d)) for d in topology.domains_at(1)
@@ -132,9 +132,9 @@ def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> Switch
 def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tuple[ClusterSnapshot, Sequence[Notice]]:
     """A snapshot with the switch states of tor-share-cm taken into account.
 
-    Without a running pod in the input nothing else tells the states, and those of the ConfigMap are preset beside those
-    of the switch table, which never go away; else the pods' annotations decide, as in the plugin, and what differs is
-    said. So is a switch that the cluster does not have.
+    Without a running pod in the input, the states of the ConfigMap become preset states, in addition to those of the
+    switch table. Otherwise the pods' annotations decide, as in the plugin, and differences are noted in `gaps`.
+    Switches that the cluster does not have are noted, too.
 
     Returns
     -------

@@ -68,14 +68,14 @@ class TopologyShape:
 
 
 def shape_of(topology: Topology) -> TopologyShape:
-    """The lists of a topology."""
+    """The nodes and children of each domain of a topology as plain lists."""
     domains = range(topology.n_domains)
     own = [[topology.node_names[i] for i in topology.direct_nodes_of(j)] for j in domains]
     return TopologyShape(topology, own, [topology.children[j].tolist() for j in domains])
 
 
 def listed(what: str, names: Sequence[str]) -> str:
-    """``3 nodes (a, b, c)``, the first three named."""
+    """Number of things and the first three names, as text: ``3 nodes (a, b, c)``."""
     shown = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
     return f"{counted(len(names), what)} ({shown})"
 
@@ -89,9 +89,8 @@ def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozen
     shape : TopologyShape
         The topology of the snapshot as lists.
     keeps : frozenset of str
-        What the format holds of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``, ``taints``,
-        ``switches``.
-        No fabric format but the snapshot holds GPUs, matrices, queues and running pods.
+        Parts that the format holds, of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``,
+        ``taints``, ``switches``. No fabric format but the snapshot holds GPUs, matrices, queues and running pods.
     """
     topology = snapshot.topology
     found: dict[str, str | None] = {

@@ -38,7 +38,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class MatrixReading:
-    """A matrix, and further information in its file.
+    """A matrix read from a file, and further information in the file.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class MatrixReading:
     block : str
         Name of the table in the file; empty if the file has one kind of table only.
     blocks : tuple of str
-        All that could be asked for.
+        Names of all tables in the file.
     unread : tuple of (int, str)
-        Lines that the format does not know, by number from 1.
+        Lines that were not understood: number from 1, and text.
     notes : tuple of Notice
         Notices about parts that were ignored or replaced.
     """
@@ -145,7 +145,7 @@ def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Patt
     columns : sequence of str
         Names of all columns that the rows have, in order; more cells in a row (affinities) are passed over.
     device : re.Pattern
-        Which columns and rows are devices; the others (NICs, processors) are read and left aside.
+        Names of the columns and rows that are devices; others (NICs, processors) are read and ignored.
     arrow : str
         A word between a row's name and its cells.
 
@@ -239,7 +239,8 @@ def types_matrix(
         Name of the file in errors.
     speeds : LinkSpeeds
     absent : callable
-        Type -> why it is no direct link (such a pair takes the staging speed and is flagged), or nothing.
+        Type -> why the type is no direct link (such a pair gets the staging speed and is flagged); empty for a direct
+        link.
     code : str
         The code of such flags.
 
@@ -274,7 +275,7 @@ def types_matrix(
 
 
 def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatrix:
-    """The matrix with the staging speed wherever a zero off the diagonal says that there is no direct link."""
+    """The matrix with the staging speed in place of zeros off the diagonal, which mean that there is no direct link."""
     zero = (matrix.gb_s == 0) & ~np.eye(len(matrix), dtype=np.bool_)
     if not zero.any():
         return matrix
@@ -288,7 +289,7 @@ def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatr
 
 
 def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) -> str:
-    """Choose a block; UnknownNameError for a wanted block that does not exist.
+    """Choose one of several tables (blocks) of a file; UnknownNameError for a wanted block that does not exist.
 
     Parameters
     ----------

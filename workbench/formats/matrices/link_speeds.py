@@ -26,7 +26,7 @@ _COLUMNS = ("type", "gb_s", "per")
 
 @dataclass(frozen=True)
 class LinkSpeeds:
-    """Table of GB/s in one direction by link type.
+    """Speed of each link type in GB/s, in one direction.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class LinkSpeeds:
         return (*self.pair_gb_s, *(f"{name}<n>" for name in self.link_gb_s))
 
     def gb_s(self, name: str) -> float | None:
-        """Speed of a type as a tool prints it, of the fastest where several are joined by ``+``; None: not known.
+        """Speed in GB/s of a link type as a tool prints it; of several joined by ``+`` the fastest. None: unknown type.
 
         ``XGMI2@906`` is twice ``XGMI@906``, or twice ``XGMI`` where the table has no row for that GPU.
         """

@@ -1,4 +1,4 @@
-"""NCCL's and RCCL's topology XML as a matrix; the machine itself is read by `workbench.formats.nccl_topo`."""
+"""Bandwidth matrix from the topology XML of NCCL or RCCL, which `workbench.formats.nccl_topo` reads."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def topo_header(text: str, device: re.Pattern[str]) -> tuple[int, list[str], str
 def topo_reading(
     text: str, source: str, speeds: LinkSpeeds, device: re.Pattern[str], format: MatrixFormat
 ) -> MatrixReading:
-    """Read a table that `topo_header` finds.
+    """Read a table of link types whose header `topo_header` finds.
 
     Parameters
     ----------

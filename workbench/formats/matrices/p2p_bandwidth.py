@@ -97,7 +97,7 @@ def _grid(lines: Lines, title: int) -> Grid:
 
 
 def _pass_over(lines: Lines, title: int) -> None:
-    """Mark both halves of a latency table, as the GPU and as the processor sees it, as known."""
+    """Mark both halves of a latency table, measured by GPU and by processor, as known; they are not used."""
     for i in range(title + 1, len(lines)):
         words = lines.text[i].split()
         if words and not _HEADER.match(lines.text[i]) and not words[0].isdigit():

@@ -63,7 +63,7 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
 
 
 def _check_lines(text: str, source: str) -> None:
-    """Refuse a line that no table has, before it is cut into millions of cells; XML may stand on one line."""
+    """Refuse a text with a line too long for a table, before it is split into cells; XML may be on one line."""
     if text.lstrip().startswith("<"):
         return
     for number, line in enumerate(text.splitlines(), 1):

@@ -18,12 +18,13 @@ _EXPECTED = "a finite number >= 0, in GB/s"
 
 
 def read_table(text: str, source: str) -> BandwidthMatrix:
-    """The matrix of a plain table; lines that begin with ``#`` are comments.
+    """Read the matrix of a plain table; lines that begin with ``#`` are comments.
 
     Raises
     ------
     InputError
-        Not square, an entry missing, negative, NaN or no number, rows and columns named differently; with the place.
+        A first row that is mostly words; not square, an entry missing, negative, NaN or no number, rows and columns
+        named differently; with the place.
     """
     header: list[str] = []
     labels: list[str] = []
@@ -50,6 +51,15 @@ def read_table(text: str, source: str) -> BandwidthMatrix:
             )
         label = "" if is_number(cells[0]) or cells[0].lower() in SELF else cells.pop(0)
         row = len(rows)
+        numbers = sum(is_number(cell) or cell.lower() in SELF for cell in cells)
+        if not rows and (not cells or 2 * numbers < len(cells)):
+            raise InputError(
+                "no bandwidth matrix",
+                source=source,
+                where=f"line {number}",
+                got=shown(line),
+                expected="rows of numbers in GB/s, or what a tool such as 'nvidia-smi topo -m' prints",
+            )
         rows.append([_entry(cell, row, j, label, number, source) for j, cell in enumerate(cells)])
         labels.append(label)
         lines.append(number)

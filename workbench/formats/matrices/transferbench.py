@@ -48,7 +48,7 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
 
 
 def _keep_sums(lines: Lines, header: int) -> None:
-    """Keep the sum of the three rows per device (``->``, ``<-``, ``<->``), which blank lines separate."""
+    """Keep the sum rows of a table with three rows per device (``->``, ``<-``, ``<->``), separated by blank lines."""
     kept, i = [], header + 1
     while i < len(lines) and (not lines.text[i].strip() or _DEVICE_ROW.match(lines.text[i])):
         if "<->" in lines.text[i]:

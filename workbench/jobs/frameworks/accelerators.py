@@ -1,4 +1,4 @@
-"""How many accelerators a pod asks for: what a framework starts one process for."""
+"""Number of accelerators that a pod requests; frameworks start one process for each."""
 
 from __future__ import annotations
 

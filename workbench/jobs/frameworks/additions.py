@@ -1,4 +1,4 @@
-"""Names that this project's Job plugins add to pods and Jobs, as its design promises, and Volcano's plugins do not."""
+"""Names that Job plugins of this project add to pods and Jobs, beyond those of Volcano's plugins."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ __all__ = ["DESIGN_ADDITIONS", "Addition"]
 
 @dataclass(frozen=True)
 class Addition:
-    """The names that one plugin adds beyond upstream; in each name ``{job}`` stands for the name of the Job.
+    """The names that one Job plugin of this project adds and Volcano's plugin does not; ``{job}`` is the Job's name.
 
     Attributes
     ----------
     flags : tuple of str
-        Arguments that upstream does not know.
+        Arguments that Volcano's plugin does not know.
     env : tuple of str
-        Variables of containers.
+        Environment variables of containers.
     volumes, mounts, init_containers : tuple of str
         Volumes and init containers of pods; the paths on which the volumes are mounted in containers.
     config_maps : tuple of str
-        Objects that belong to the Job.
+        Names of ConfigMaps that the Job owns.
     """
 
     flags: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Mistakes in spec.plugins that Volcano only logs or passes over in silence."""
+"""Check spec.plugins for mistakes that Volcano only logs or silently ignores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_plugins(spec: Mapping[str, Any]) -> None:
     ------
     InputError
         A plugin that does not exist, an argument that its plugin does not know, that lacks its value or has an
-        impossible one, or that ends the parsing, so that nobody reads it; with its path.
+        impossible one, or that ends the parsing and is therefore never read; the path is named.
     """
     plugins = get_map(spec, "plugins", "spec")
     for name in plugins:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workbench.jobs.frameworks.flags import Arguments, Flag
 from workbench.jobs.membership import JOB_LABEL
 from workbench.jobs.task_pods import NAMESPACE_LABEL, name_of, namespace_of
+from workbench.objects.flags import Arguments, Flag
 
 __all__ = [
     "PLACEHOLDER_KEYS",
@@ -65,11 +65,11 @@ class PluginCall:
     job : mapping
         The Job as stored.
     arguments : Arguments
-        Those of this plugin.
+        Parsed arguments of the plugin.
     stored : mapping of (kind, name) to mapping
         Objects in the Job's namespace.
     ssh_keys : SshKeys
-        The pair for a Job whose arguments bring none.
+        The pair for a Job whose arguments contain no keys.
     """
 
     job: Object
@@ -111,9 +111,9 @@ class Plugin:
     name : str
     flags : tuple of Flag
     inject : callable
-        The pod as upstream makes it.
+        Hook that returns a new pod as Volcano's plugin changes it.
     extend_pod : callable
-        The pod with what `DESIGN_ADDITIONS` names for the plugin; it runs when every plugin has injected its part.
+        Hook that adds to a pod what `DESIGN_ADDITIONS` names for the plugin; it runs after `inject` of every plugin.
     on_add : callable
         Actions when the Job is new; not called once the marker is set.
     on_update, on_delete : callable
@@ -168,13 +168,13 @@ def labels_of_pods(job: Object) -> dict[str, str]:
 
 
 def created_if_absent(call: PluginCall, manifest: Object) -> Iterable[Action]:
-    """Create an object; leave one that is there as it is."""
+    """Actions that create an object; none if it exists."""
     kind, name = manifest["kind"], name_of(manifest)
     return () if (kind, name) in call.stored else (Action("create", kind, name, manifest),)
 
 
 def data_written(call: PluginCall, manifest: Object) -> Iterable[Action]:
-    """Create a ConfigMap or Secret, or replace the data of the one that is there if they differ."""
+    """Actions that create a ConfigMap or Secret, or replace the data of the existing one if they differ."""
     kind, name = manifest["kind"], name_of(manifest)
     known = call.stored.get((kind, name))
     if known is None:
@@ -185,12 +185,12 @@ def data_written(call: PluginCall, manifest: Object) -> Iterable[Action]:
 
 
 def deleted_if_there(call: PluginCall, kind: str, name: str) -> Iterable[Action]:
-    """Delete an object, if it is there.
+    """Actions that delete an object; none if it does not exist.
 
     Parameters
     ----------
     call : PluginCall
-        What the plugin was called with; knows the objects that are stored.
+        Input of the plugin's hook, which has the stored objects.
     kind, name : str
         The object to delete.
     """

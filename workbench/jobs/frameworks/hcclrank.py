@@ -6,7 +6,6 @@ Source: docs/reference/volcano-jobs.md, section 2.8.
 from __future__ import annotations
 
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
-from workbench.jobs.frameworks.flags import Flag
 from workbench.jobs.frameworks.pod_edits import with_annotation
 from workbench.jobs.task_pods import (
     annotations_of,
@@ -16,6 +15,7 @@ from workbench.jobs.task_pods import (
     task_key,
     tasks_of,
 )
+from workbench.objects.flags import Flag
 
 __all__ = ["PLUGIN", "first_env_value"]
 
@@ -26,7 +26,7 @@ _FLAGS = (Flag("master", "master", "task of the masters"), Flag("worker", "worke
 
 
 def first_env_value(pod: Object, name: str) -> str:
-    """The literal value of the first variable of that name, over the containers in order; empty: none, or no value."""
+    """Literal value of the first variable with a name, over the containers in order; empty if there is none."""
     variables = [each for container in spec_of(pod).get("containers") or () for each in container.get("env") or ()]
     return next((each.get("value") or "" for each in variables if each.get("name") == name), "")
 

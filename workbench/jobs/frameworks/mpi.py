@@ -19,7 +19,6 @@ from workbench.jobs.frameworks.contract import (
     deleted_if_there,
     object_of_job,
 )
-from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import (
     config_map_volume,
     edit_containers,
@@ -33,6 +32,7 @@ from workbench.jobs.frameworks.pod_edits import (
     with_volume,
 )
 from workbench.jobs.task_pods import hosts_of_task, name_of, task_key, task_named, template_spec_of
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 
 __all__ = ["PLUGIN"]
 
@@ -40,15 +40,6 @@ _OURS = DESIGN_ADDITIONS["mpi"]
 _SLOTS, _IMAGE, _TIMEOUT = _OURS.flags
 (_VARIABLE,), (_FOLDER,), (_WAITING,) = _OURS.env, _OURS.mounts, _OURS.init_containers
 _FILE = "hostfile"
-
-_FLAGS = (
-    Flag("master", "master", "task of the master"),
-    Flag("worker", "worker", "task of the workers"),
-    Flag("port", 22, "port of sshd", PORTS),
-    Flag(_SLOTS, 0, "slots of each worker in the host file; 0: its accelerators, at least 1", range(1 << 31)),
-    Flag(_IMAGE, "busybox:1.36.1", "image of the init container in which the master waits for its workers"),
-    Flag(_TIMEOUT, 300, "seconds that the master waits", range(1 << 31)),
-)
 
 #: Asks each worker in turn, and all of them again after five seconds; the shell's own SECONDS is bash's alone.
 _WAIT = """\
@@ -89,7 +80,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The host file in every container, and the init container of a master; nothing without workers."""
+    """The pod with the host file in its containers and, for a master, the init container; unchanged without workers."""
     worker = _worker(call)
     if worker is None:
         return pod
@@ -123,7 +114,7 @@ def _on_delete(call: PluginCall) -> Iterable[Action]:
 
 
 def _worker(call: PluginCall) -> Object | None:
-    """The task of the workers; None where it has no pod."""
+    """The task of the workers; None if the Job has none or it has no pod."""
     worker = task_named(call.job, call.text("worker"))
     return worker if worker is not None and worker.get("replicas") else None
 
@@ -132,4 +123,6 @@ def _config_map_name(call: PluginCall) -> str:
     return _OURS.config_maps[0].format(job=name_of(call.job))
 
 
-PLUGIN = Plugin("mpi", _FLAGS, inject=_inject, extend_pod=_extend_pod, extend_job=_extend_job, on_delete=_on_delete)
+PLUGIN = Plugin(
+    "mpi", FRAMEWORK_FLAGS["mpi"], inject=_inject, extend_pod=_extend_pod, extend_job=_extend_job, on_delete=_on_delete
+)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
-from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import edit_containers, with_missing_env
 from workbench.jobs.task_pods import domain_name, replicas_of_task, task_key, task_named, tasks_of
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 
 __all__ = ["PLUGIN"]
 
@@ -19,16 +19,9 @@ _SCHEDULER, _SERVER, _WORKER, _PORT = _OURS.flags
 _ROLES = (_SCHEDULER, _SERVER, _WORKER)
 _ROOT_HOST, _ROOT_PORT, _SERVERS, _WORKERS, _ROLE, _KUBERNETES = _OURS.env
 
-_FLAGS = (
-    Flag(_SCHEDULER, "scheduler", "task of the scheduler"),
-    Flag(_SERVER, "server", "task of the parameter servers"),
-    Flag(_WORKER, "worker", "task of the workers"),
-    Flag(_PORT, 9000, "port of the scheduler", PORTS),
-)
-
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """Add MXNet's environment variables to a scheduler, server or worker pod; variables a container has stay."""
+    """Add MXNet's environment variables to a scheduler, server or worker pod; existing variables stay."""
     scheduler = task_named(call.job, call.text(_SCHEDULER))
     role = next((role for role in _ROLES if call.text(role) == task_key(pod)), None)
     if scheduler is None or role is None:
@@ -45,4 +38,4 @@ def _extend_pod(pod: Object, call: PluginCall) -> Object:
     return edit_containers(pod, lambda each: with_missing_env(each, values))
 
 
-PLUGIN = Plugin("mxnet", _FLAGS, extend_pod=_extend_pod)
+PLUGIN = Plugin("mxnet", FRAMEWORK_FLAGS["mxnet"], extend_pod=_extend_pod)

@@ -1,4 +1,4 @@
-"""Pods and containers with something added: new mappings, whose unchanged parts are those of the old ones."""
+"""Additions to pods and containers: each function returns a new mapping that shares unchanged parts with the old."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def with_env(container: Object, variables: Iterable[Object]) -> dict[str, Any]:
 
 
 def with_missing_env(container: Object, values: Mapping[str, str]) -> dict[str, Any]:
-    """The container with those variables appended that it does not have, whatever their values there."""
+    """The container with the variables appended that it lacks; existing variables keep their values."""
     known = {each.get("name") for each in container.get("env") or ()}
     return with_env(container, [variable(name, value) for name, value in values.items() if name not in known])
 
@@ -96,7 +96,7 @@ def with_volume(pod: Object, volume: Object) -> dict[str, Any]:
 
 
 def config_map_volume(name: str) -> dict[str, Any]:
-    """The volume that shows a ConfigMap of the same name."""
+    """A volume for a ConfigMap; both have the given name."""
     return {"name": name, "configMap": {"name": name}}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from workbench.jobs.frameworks.accelerators import accelerators_of
 from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
-from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import (
     edit_containers,
     variable,
@@ -19,17 +18,9 @@ from workbench.jobs.frameworks.pod_edits import (
     with_port,
 )
 from workbench.jobs.task_pods import domain_name, number_in_name, spec_of, task_key, task_named, tasks_of
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 
 __all__ = ["PLUGIN"]
-
-_FLAGS = (
-    Flag("master", "master", "task of the master"),
-    Flag("worker", "worker", "task of the workers"),
-    Flag("port", 23456, "port of the master", PORTS),
-    Flag("wait-master-enabled", False, "workers wait until the master listens"),
-    Flag("wait-master-timeout", 300, "seconds that a worker waits", range(1 << 31)),
-    Flag("wait-master-image", "busybox:1.36.1", "image of the waiting init container"),
-)
 
 _ADDRESS, _PORT, _NODES, _RANK, _PROCESSES = DESIGN_ADDITIONS["pytorch"].env
 #: Variables of torch.distributed.run that repeat one of upstream's.
@@ -62,7 +53,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _rendezvous(pod: Object, call: PluginCall) -> dict[str, str]:
-    """Upstream's variables in their order; none without a master, no rank for a task that is neither role."""
+    """Environment variables that Volcano's plugin sets; none without a master, no rank if the task is neither role."""
     master = task_named(call.job, call.text("master"))
     if master is None:
         return {}
@@ -90,4 +81,4 @@ def _extend_pod(pod: Object, call: PluginCall) -> Object:
     return edit_containers(pod, lambda each: with_missing_env(each, values))
 
 
-PLUGIN = Plugin("pytorch", _FLAGS, inject=_inject, extend_pod=_extend_pod)
+PLUGIN = Plugin("pytorch", FRAMEWORK_FLAGS["pytorch"], inject=_inject, extend_pod=_extend_pod)

@@ -18,22 +18,12 @@ from workbench.jobs.frameworks.contract import (
     labels_of_pods,
     object_of_job,
 )
-from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import edit_containers
 from workbench.jobs.membership import ROLE_LABEL
 from workbench.jobs.task_pods import domain_name, name_of, task_key, task_named
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 
 __all__ = ["PLUGIN"]
-
-_FLAGS = (
-    Flag("head", "head", "task of the head"),
-    Flag("headContainer", "head", "container of Ray in the head's pod"),
-    Flag("worker", "worker", "task of the workers"),
-    Flag("workerContainer", "worker", "container of Ray in a worker's pod"),
-    Flag("port", 6379, "port of the global control store", PORTS),
-    Flag("dashboardPort", 8265, "port of the dashboard", PORTS),
-    Flag("clientPort", 10001, "port of the client server", PORTS),
-)
 
 #: Names of the head's ports, and the flags with their numbers.
 _PORTS = {"gcs": "port", "dashboard": "dashboardPort", "client-server": "clientPort"}
@@ -69,7 +59,7 @@ def _head_command(call: PluginCall) -> str:
 
 
 def _with_ports(container: Object, call: PluginCall) -> Object:
-    """The container with the ports whose numbers it does not declare itself, be two of them equal."""
+    """The container with Ray's ports added unless it declares their numbers; two equal port numbers are both added."""
     declared = {port.get("containerPort") for port in container.get("ports") or ()}
     ports = [{"name": name, "containerPort": call.number(flag)} for name, flag in _PORTS.items()]
     missing = [port for port in ports if port["containerPort"] not in declared]
@@ -97,4 +87,4 @@ def _service_name(call: PluginCall) -> str:
     return f"{name_of(call.job)}-head-svc"
 
 
-PLUGIN = Plugin("ray", _FLAGS, inject=_inject, on_add=_on_add, on_delete=_on_delete)
+PLUGIN = Plugin("ray", FRAMEWORK_FLAGS["ray"], inject=_inject, on_add=_on_add, on_delete=_on_delete)

@@ -1,8 +1,8 @@
 """All job plugins in the order in which they run, and their hooks for a Job that names several.
 
 Upstream walks a map, so that its order differs from run to run. Here frameworks come first, so that hcclrank finds
-pytorch's RANK and the init container of pytorch gets what svc, env and ssh give every container. What
-`DESIGN_ADDITIONS` names is added when all plugins have done upstream's part (docs/jobs.md).
+pytorch's RANK, and svc, env and ssh also reach the init container of pytorch. What `DESIGN_ADDITIONS` names is added
+when all plugins have done upstream's part (docs/jobs.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from workbench.errors import InputError
 from workbench.jobs.frameworks import env, hcclrank, mpi, mxnet, pytorch, ray, ssh, svc, tensorflow
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, Action, Object, Plugin, PluginCall, SshKeys, Stored
-from workbench.jobs.frameworks.flags import Arguments, Flag, parse_arguments
+from workbench.objects.flags import Arguments, Flag, parse_arguments
 
 __all__ = [
     "PLUGINS",
@@ -64,12 +64,13 @@ def flags_of(name: str) -> tuple[Flag, ...]:
 
 
 def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
-    """The pod as the plugins of its Job change it.
+    """The pod after the plugins of its Job have changed it.
 
     Parameters
     ----------
     pod : mapping
-        As `workbench.jobs.create_pod.create_pod` makes it; never changed, parts that stay are shared with the answer.
+        The pod as `workbench.jobs.create_pod.create_pod` makes it; never changed, but the result shares its unchanged
+        parts.
     job : mapping
     plugins : mapping of str to sequence of str
         Usually ``spec.plugins``.
@@ -93,7 +94,7 @@ def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
 def on_job_add(
     job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
 ) -> JobOutcome:
-    """Actions of the plugins while a Job is new: empty phase or Pending. A plugin with its marker adds nothing again.
+    """Actions of the plugins for a new Job (phase empty or Pending); a plugin whose marker is set adds nothing.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def on_job_add(
     stored : mapping of (kind, name) to mapping, optional
         Objects in the Job's namespace.
     ssh_keys : SshKeys
-        The new pair of a Job with the plugin ssh whose arguments bring none.
+        Keys for a Job with the plugin ssh whose arguments contain no keys.
     """
 
     def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterator[Action]:
@@ -181,7 +182,7 @@ def _unmarked(plugin: Plugin, controlled: dict[str, str]) -> dict[str, str]:
 def _calls(
     job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
 ) -> Iterator[tuple[Plugin, PluginCall]]:
-    """The plugins of a Job in their order; an unknown name is told before any of them runs."""
+    """The plugins of a Job with their inputs, in the order of execution; InputError for an unknown plugin."""
     for name in plugins:
         _plugin(name)
     for plugin in PLUGINS:
@@ -198,6 +199,6 @@ def _plugin(name: str) -> Plugin:
 
 
 def _within(error: InputError, plugin: str) -> InputError:
-    """The error of a plugin, which names it and its place in the Job."""
+    """An error of a plugin, extended with the plugin's name and its path in the Job."""
     where = f"spec.plugins.{plugin}"
     return InputError(f"{error.message} (at {error.where})", where=where, got=error.got, expected=error.expected)

@@ -18,9 +18,9 @@ from workbench.jobs.frameworks.contract import (
     deleted_if_there,
     object_of_job,
 )
-from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import edit_containers, edit_init_containers, with_mount, with_volume
 from workbench.jobs.task_pods import hosts_of_task, name_of, tasks_of, template_spec_of
+from workbench.objects.flags import PORTS, Flag
 
 __all__ = ["PLUGIN", "client_config", "effective_port"]
 
@@ -69,7 +69,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _on_add(call: PluginCall) -> Iterable[Action]:
-    """Upstream compares nothing but the configuration of a Secret that exists: new keys alone do not replace it."""
+    """Actions that write the Secret; an existing one is replaced only if its configuration differs, as upstream."""
     keys = call.ssh_keys
     if call.text("ssh-private-key"):
         keys = SshKeys(call.text("ssh-private-key"), call.text("ssh-public-key"))

@@ -18,7 +18,6 @@ from workbench.jobs.frameworks.contract import (
     labels_of_pods,
     object_of_job,
 )
-from workbench.jobs.frameworks.flags import Flag
 from workbench.jobs.frameworks.pod_edits import (
     config_map_volume,
     edit_containers,
@@ -29,6 +28,7 @@ from workbench.jobs.frameworks.pod_edits import (
     with_volume,
 )
 from workbench.jobs.task_pods import hosts_of_task, name_of, spec_of, tasks_of
+from workbench.objects.flags import Flag
 
 __all__ = ["PLUGIN", "hosts_config_map"]
 
@@ -42,7 +42,7 @@ _FLAGS = (
 
 
 def hosts_config_map(job: Object) -> dict[str, object]:
-    """The ConfigMap with the hosts of each task; tasks whose names differ in hyphens only overwrite each other."""
+    """The ConfigMap with the hosts of each task; of tasks whose names differ only in hyphens the last one counts."""
     data = {}
     for task in tasks_of(job):
         hosts, (hosts_key, count_key) = hosts_of_task(job, task), _variables(task)

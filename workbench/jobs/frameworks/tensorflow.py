@@ -9,23 +9,15 @@ import json
 from typing import Any
 
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
-from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import edit_containers, variable, with_env
 from workbench.jobs.task_pods import domain_name, number_in_name, task_key, tasks_of
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 
 __all__ = ["PLUGIN"]
 
 #: Roles in the order in which they stand in TF_CONFIG, and in which the role of a pod is looked up.
 _IN_CLUSTER = ("ps", "worker", "chief", "evaluator")
 _OF_POD = ("chief", "worker", "ps", "evaluator")
-
-_FLAGS = (
-    Flag("ps", "ps", "task of the parameter servers"),
-    Flag("worker", "worker", "task of the workers"),
-    Flag("chief", "chief", "task of the chief"),
-    Flag("evaluator", "evaluator", "task of the evaluators"),
-    Flag("port", 2222, "port of every pod", PORTS),
-)
 
 
 def _inject(pod: Object, call: PluginCall) -> Object:
@@ -41,7 +33,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _cluster(call: PluginCall) -> dict[str, Any]:
-    """Hosts by role; a fixed host name stands once for each replica, unlike in the other plugins."""
+    """Hosts by role; a fixed host name is repeated for each replica, unlike in the other plugins."""
     hosts: dict[str, list[str]] = {}
     for task in tasks_of(call.job):
         role = next((role for role in _IN_CLUSTER if call.text(role) == (task.get("name") or "")), None)
@@ -51,4 +43,4 @@ def _cluster(call: PluginCall) -> dict[str, Any]:
     return {role: hosts[role] for role in _IN_CLUSTER if hosts.get(role)}
 
 
-PLUGIN = Plugin("tensorflow", _FLAGS, inject=_inject)
+PLUGIN = Plugin("tensorflow", FRAMEWORK_FLAGS["tensorflow"], inject=_inject)

@@ -1,1 +1,1 @@
-"""HyperJob: the Jobs that it becomes, and what their states say of it, as pure functions."""
+"""HyperJob: its Jobs, and its status computed from theirs, as pure functions."""

@@ -36,7 +36,7 @@ _TASK_DEFAULTS = ("maxRetry", "minAvailable")
 
 @dataclass(frozen=True)
 class ReplicatedJob:
-    """One entry of replicatedJobs; `clusters` None: the field is absent, and every cluster will do."""
+    """One entry of replicatedJobs; `clusters` is None if the field is absent, and every cluster is allowed."""
 
     name: str
     replicas: int
@@ -45,7 +45,7 @@ class ReplicatedJob:
 
     @property
     def code(self) -> str:
-        """Code of the template, by which a Job made from another one is recognised."""
+        """Hash of the template; a Job with another hash was made from another template."""
         return _code(self.template)
 
 
@@ -63,15 +63,15 @@ def members_of(data: Mapping[str, Any]) -> list[ReplicatedJob]:
 
 
 def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
-    """The manifest of a Job of a member.
+    """The manifest of a Job of one entry of replicatedJobs.
 
     Parameters
     ----------
     hyper_job : Metadata
-        Of the HyperJob, which becomes the owner.
+        Metadata of the HyperJob, which becomes the owner.
     member : ReplicatedJob
     name : str
-        Of the Job.
+        Name of the Job.
     """
     owner = {
         "apiVersion": "training.volcano.sh/v1alpha1",
@@ -101,10 +101,10 @@ def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str
     Parameters
     ----------
     hyper_job : Metadata
-        Of the HyperJob, which becomes the owner.
+        Metadata of the HyperJob, which becomes the owner.
     member : ReplicatedJob
     name : str
-        Of the Job.
+        Name of the Job.
     """
     placement: dict[str, Any] = {
         "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
@@ -124,7 +124,7 @@ def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str
 
 
 def kept_defaults(existing: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec that is written over an existing one: the template, with what the webhook filled in before."""
+    """The spec that replaces an existing one: the template, with the defaults that the webhook had filled in."""
     tasks = {get_text(item, "name", path): item for path, item in get_maps(existing, "tasks", "spec")}
     written = [
         _filled(item, tasks.get(get_text(item, "name", path), {}), _TASK_DEFAULTS)

@@ -25,20 +25,20 @@ _Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class HyperStep:
-    """What is done for a HyperJob.
+    """One step of the controller for a HyperJob: the new status, and the objects to write and delete.
 
     Attributes
     ----------
     status : mapping
-        As Kubernetes takes it.
+        The status as written in the manifest.
     create, update : tuple of mapping
         Manifests of Jobs.
     delete : tuple of str
-        Names of Jobs that are not wanted any more; their policies go with them.
+        Names of Jobs that are no longer needed; their policies are deleted with them.
     policies : tuple of mapping
         Manifests of the propagation policies, one per Job; a cluster without Karmada has no use for them.
     errors : tuple of str
-        Jobs that cannot be made, because others have their names.
+        Error for each Job that cannot be made because its name is taken.
     """
 
     status: _Manifest = field(default_factory=dict)
@@ -50,7 +50,7 @@ class HyperStep:
 
 
 def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> HyperStep:
-    """Decide what the controller of HyperJobs does, as volcano-global does it.
+    """Decide the next step of the controller of HyperJobs, as volcano-global does.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> Hype
 
     Notes
     -----
-    A Job that exists is written again only where its template is another one than before; what the webhook filled in
-    stays. Topology across Jobs, minAvailable over Jobs and exclusive HyperNodes are not decided here.
+    An existing Job is updated only if its template has changed; defaults that the webhook filled in stay. Topology
+    across Jobs, minAvailable over Jobs and exclusive HyperNodes are not decided here.
     """
     metadata, members = read_metadata(hyper_job, namespaced=True), members_of(hyper_job)
     if get_map(hyper_job, "metadata", "").get("deletionTimestamp"):

@@ -1,4 +1,4 @@
-"""The status of a HyperJob from those of its Jobs.
+"""The status of a HyperJob, computed from the statuses of its Jobs.
 
 Source: docs/reference/volcano-jobs.md, section 8.3.
 """
@@ -22,7 +22,7 @@ _ENDED = ("Completed", "Failed", "Aborted", "Terminated")
 def hyper_job_status(
     data: Mapping[str, Any], hyper_job: Metadata, members: Sequence[ReplicatedJob], jobs: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The status as Kubernetes takes it; one that is Completed or Failed stays as it is.
+    """The status of a HyperJob as written in its manifest; a status Completed or Failed stays as it is.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def hyper_job_status(
 
 
 def _terminal(ends: Mapping[str, int], split: int) -> dict[str, str] | None:
-    """The condition once as many Jobs ended as there are to be; None before."""
+    """The final condition when all expected Jobs have ended; None before that."""
     counts = [ends.get(phase, 0) for phase in _ENDED]
     if sum(counts) != split:
         return None

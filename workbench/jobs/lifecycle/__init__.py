@@ -1,4 +1,5 @@
 """The life of a Volcano Job as pure functions: (Job, observed state, event) → (status, actions).
 
-No clock, no store: whoever runs them tells what there is and does what they answer (docs/lifecycle.md).
+The functions use no clock and no store: the caller passes the observed state and carries out the actions
+(docs/lifecycle.md).
 """

@@ -1,4 +1,4 @@
-"""What the rules ask for: values that whoever holds the objects carries out, in their order."""
+"""Actions that the rules of a Job's life demand: values, which the caller carries out in their order."""
 
 from __future__ import annotations
 

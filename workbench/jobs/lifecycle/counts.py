@@ -15,17 +15,17 @@ _PHASES = ("Pending", "Running", "Succeeded", "Failed")
 
 
 def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: int) -> JobStatus:
-    """The status with counters made anew: pods by phase, in all and per task, and so many that are terminating.
+    """The status with recomputed counters: pods by phase, in total and per task, and terminating pods.
 
     Parameters
     ----------
     job : Job
     status : JobStatus
-        Before; everything but its counters stays.
+        Status before; everything but its counters stays.
     pods : iterable of PodState
-        Pods of the Job that are there and not terminating.
+        Existing pods of the Job that are not terminating.
     terminating : int
-        How many others are terminating.
+        Number of pods that are terminating.
     """
     total = dict.fromkeys((*_PHASES, "Unknown"), 0)
     tasks: dict[str, dict[str, int]] = {}
@@ -48,7 +48,7 @@ def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: 
 
 
 def with_phase(status: JobStatus, phase: str, now: str = "") -> JobStatus:
-    """The status in a phase; its condition is the last one, and the phase has no other.
+    """The status with a new phase, whose condition becomes the last one and replaces an older one of the phase.
 
     Parameters
     ----------

@@ -19,9 +19,9 @@ def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
     ----------
     job : Job
     task : Task
-        The one whose pods wait.
+        The task whose pods wait.
     pods : iterable of PodState
-        Pods of the Job that are there.
+        Existing pods of the Job.
     """
     if task.depends_on is None:
         return True
@@ -36,20 +36,20 @@ def is_met(depends_on: DependsOn, ready: Callable[[str], bool]) -> bool:
 
 
 def is_ready(job: Job, name: str, pods: Iterable[PodState], job_exists: bool = True) -> bool:
-    """Whether a task is ready for those that depend on it: its minAvailable pods succeeded, or run and are ready.
+    """Whether a task is ready for its dependents: minAvailable of its pods have succeeded, or run and are ready.
 
     Parameters
     ----------
     job : Job
     name : str
-        Of the task; one that the Job does not have, which admission refuses, is never ready.
+        Name of the task; a task that the Job does not have, which admission refuses, is never ready.
     pods : iterable of PodState
     job_exists : bool
-        Where the Job is gone, a pod that is missing holds up nothing.
+        Whether the Job still exists; if not, missing pods do not keep the task from being ready.
 
     Notes
     -----
-    A task without minAvailable is ready at once; the mutating webhook leaves none without.
+    A task without minAvailable is ready at once, but the mutating webhook gives every task one.
     """
     task = next((task for task in job.tasks if task.name == name), None)
     if task is None:

@@ -1,4 +1,4 @@
-"""From what changed on a pod or a PodGroup to the request that the Job's controller answers."""
+"""Convert a change of a pod or PodGroup to the request that the Job's controller handles."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def job_request(
     ----------
     job : Job
     before, after : PodState or GroupState, optional
-        None before: it was created; None after: it is gone.
+        States before and after the change; None before: created; None after: deleted.
     pods : iterable of PodState
         The pods of the Job as they are now; those of the same task decide whether it completed or failed.
 
     Returns
     -------
     JobRequest or None
-        None: the change asks for nothing, such as most changes of a PodGroup.
+        None: the change needs no request, such as most changes of a PodGroup.
     """
     if isinstance(after, GroupState) or isinstance(before, GroupState):
         # A group becomes Unknown when it runs with too few pods.
@@ -76,7 +76,7 @@ def event_of_addition(pod: PodState) -> str:
 
 
 def event_of_deletion(pod: PodState, known: bool = True) -> str:
-    """Event of a pod that is gone; `known`: the controller had it among the Job's pods."""
+    """Event of a deleted pod; `known` tells whether the controller knew it as a pod of the Job."""
     return "PodEvicted" if known and not pod.out_of_sync else _OUT_OF_SYNC
 
 
@@ -87,7 +87,7 @@ def event_of_update(before: PodState, after: PodState, completed: bool = False, 
     ----------
     before, after : PodState
     completed, failed : bool
-        What `is_task_completed` and `is_task_failed` say of its task.
+        Results of `is_task_completed` and `is_task_failed` for the pod's task.
     """
     changed = before.phase != after.phase
     if after.out_of_sync:
@@ -109,7 +109,7 @@ def is_task_completed(task: Task, pods: Iterable[PodState]) -> bool:
 
 
 def is_task_failed(task: Task, pods: Iterable[PodState]) -> bool:
-    """Whether the containers of a task's pods that run or wait were restarted as often as maxRetry says."""
+    """Whether the containers of a task's running and pending pods have restarted maxRetry times or more, in sum."""
     if task.replicas == 0 or task.max_retry < 0:
         return False
     restarts = sum(pod.restarts for pod in pods if pod.phase in ("Running", "Pending"))
@@ -117,7 +117,7 @@ def is_task_failed(task: Task, pods: Iterable[PodState]) -> bool:
 
 
 def pending_text(job: Job, group: GroupState) -> str:
-    """What the Job's event says while the newest true condition of its PodGroup is not Scheduled; empty: nothing."""
+    """Text of the Job's warning event while its PodGroup's newest true condition is not Scheduled; empty: no event."""
     newest = None
     for condition in group.conditions:
         if newest is None or condition.at > newest.at:

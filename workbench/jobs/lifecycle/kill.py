@@ -15,7 +15,7 @@ __all__ = ["kill_job", "kill_target"]
 
 
 def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStatus, tuple[Action, ...]]:
-    """Kill the whole Job: its pods, but for finished ones where they are kept, and its PodGroup.
+    """Kill the whole Job: its pods, except finished pods if `keep_finished`, and its PodGroup.
 
     Pods that are kept are not counted: after the kill of a Job whose pods all finished, every counter is 0.
 
@@ -23,7 +23,7 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
     ----------
     job : Job
     observed : Observed
-        What is there of the Job.
+        Observed state of the Job.
     keep_finished : bool
         Spare pods that succeeded or failed.
     """
@@ -35,20 +35,20 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
 
 
 def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) -> tuple[JobStatus, tuple[Action, ...]]:
-    """Kill the pods that a restart of a task, a pod or a partition concerns, be they finished or not.
+    """Kill the pods, finished or not, that a restart of a task, a pod or a partition concerns.
 
     The PodGroup stays, and so does status.version. Only pods of the target are counted. The hooks for a kill run here
-    too, so that what plugins made for the whole Job is made anew (docs/reference/volcano-jobs.md, section 7).
+    too, so that objects that plugins made for the whole Job are made again (docs/reference/volcano-jobs.md, section 7).
 
     Parameters
     ----------
     job : Job
     observed : Observed
-        What is there of the Job.
+        Observed state of the Job.
     action : str
         RestartTask, RestartPod or RestartPartition.
     request : JobRequest
-        Names the task, pod or partition.
+        Request that names the task, pod or partition.
     """
     targets = [pod for pod in observed.pods if _concerns(action, request, pod)]
     victims = [pod for pod in targets if not pod.terminating]

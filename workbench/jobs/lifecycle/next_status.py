@@ -1,4 +1,4 @@
-"""One step in the life of a Job: from what there is and what happened to the new status and what is to be done."""
+"""One step in the life of a Job: from the observed state and an event to the new status and the actions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["NextStep", "next_status"]
 
 @dataclass(frozen=True)
 class NextStep:
-    """What follows a request.
+    """Result of a request: the new status and the actions to carry out.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class NextStep:
 
     @property
     def status_manifest(self) -> dict[str, Any]:
-        """The status as Kubernetes takes it."""
+        """The new status as written in a Job's manifest."""
         return job_status_manifest(self.status)
 
 
@@ -52,15 +52,15 @@ def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequ
     job : Job or mapping
         The Job as stored, that is after the defaults of admission, or its parsed manifest.
     observed : Observed
-        Its status, pods, PodGroup and volume claims; nothing is looked up anywhere else.
+        Status, pods, PodGroup and volume claims of the Job; nothing else is looked up.
     event : JobRequest or str
         What happened, such as ``PodFailed`` of a pod of a task, or a command; a text is the name of an event.
 
     Returns
     -------
     NextStep
-        The new status, what is to be done, and which actions wait. A pure function: the same arguments give the same
-        answer, and nothing is carried out.
+        The new status, the actions to carry out, and the actions that wait. A pure function: the same arguments give
+        the same answer, and nothing is carried out.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the controller sees of one Job: its status, pods, PodGroup and claims, as values."""
+"""The state of one Job as its controller observes it: status, pods, PodGroup and claims, as values."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ JOB_VERSION_ANNOTATION = "volcano.sh/job-version"
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """What the rules read of a pod of the Job.
+    """The fields of a Job's pod that the lifecycle rules read.
 
     Attributes
     ----------
     name, uid : str
     task, partition : str
-        Of its annotation or label; empty: none.
+        Names in the pod's annotation or label; empty: none.
     phase : str
     terminating : bool
-        Its deletion was requested.
+        Whether the pod's deletion was requested.
     out_of_sync : bool
-        The controller marked it before it asked for the deletion.
+        Whether the controller marked the pod as out of sync, which it does before it deletes a pod.
     ready : bool
-        Every container status says so; a pod without statuses counts as ready.
+        Whether every container status is ready; a pod without statuses counts as ready.
     restarts : int
-        Of its init containers and containers together.
+        Restarts of the pod's init containers and containers together.
     exit_code : int
-        Of the first container status; 0 where there is none.
+        Exit code in the first container status; 0 if there is none.
     job_uid : str
-        Of the Job that controls it; empty: not known.
+        uid of the Job that controls the pod; empty: unknown.
     job_version : int, optional
-        status.version of the Job when it was made; None: not known.
+        status.version of the Job when the pod was created; None: unknown.
     """
 
     name: str
@@ -62,7 +62,7 @@ class PodState:
 
 @dataclass(frozen=True)
 class GroupCondition:
-    """A condition of the PodGroup that is true; `at` is the time of its change as Kubernetes writes it."""
+    """A condition of the PodGroup that is true; `at` is the time of its last change as Kubernetes writes it."""
 
     type: str
     message: str = ""
@@ -71,7 +71,7 @@ class GroupCondition:
 
 @dataclass(frozen=True)
 class GroupState:
-    """Phase of the Job's PodGroup (empty: none yet) and those of its conditions that are true."""
+    """State of the Job's PodGroup: its phase (empty: none yet) and the conditions that are true."""
 
     phase: str = ""
     conditions: tuple[GroupCondition, ...] = ()
@@ -95,18 +95,18 @@ class GroupState:
 
     @property
     def lets_pods_be_created(self) -> bool:
-        """Whether the scheduler admitted the group: a phase, and another one than Pending."""
+        """Whether the scheduler admitted the group: its phase is neither empty nor Pending."""
         return self.phase not in ("", "Pending")
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The state of the world around one Job.
+    """The observed state of one Job: its status, pods, PodGroup, claims and waiting actions.
 
     Attributes
     ----------
     status : JobStatus
-        As last stored.
+        Status as last stored.
     pods : tuple of PodState
         All pods of the Job.
     pod_group : GroupState, optional
@@ -116,7 +116,7 @@ class Observed:
     delayed : tuple of Delayed
         Actions that wait for their time.
     now : str
-        Time that is written into conditions; empty: none is.
+        Time to write into conditions; empty: no time is written.
     """
 
     status: JobStatus = field(default_factory=JobStatus)
@@ -155,7 +155,7 @@ class Observed:
 
 
 def read_pod_state(data: Mapping[str, Any]) -> PodState:
-    """What the rules read of a pod's manifest; InputError for a field of the wrong type."""
+    """The fields of a pod's manifest that the lifecycle rules read; InputError for a field of the wrong type."""
     metadata, status = get_map(data, "metadata", ""), get_map(data, "status", "")
     annotations = get_texts(metadata, "annotations", "metadata")
     labels = get_texts(metadata, "labels", "metadata")

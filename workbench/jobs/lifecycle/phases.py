@@ -1,4 +1,4 @@
-"""The states of a Job: what is done with its pods on an action, and the phase that follows.
+"""The phases of a Job: the work on its pods that an action means in each phase, and the next phase.
 
 Source: docs/reference/volcano-jobs.md, section 7.
 """
@@ -28,7 +28,7 @@ _FINISHED = (*_ENDED.values(), "Failed")
 
 
 def work_of(phase: str, action: str) -> Work:
-    """What is done with the pods of a Job in a phase on an action."""
+    """The work on a Job's pods that an action means in a phase: synchronise or kill them."""
     if phase in _ENDED or phase in _FINISHED:
         return "kill"
     if action in TARGETED:
@@ -40,14 +40,14 @@ def work_of(phase: str, action: str) -> Work:
 def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
     """Whether a kill of the whole Job spares pods that succeeded or failed.
 
-    RestartJob spares none, but on the last try that maxRetry allows every kill does. In the phases that end a Job, no
-    action restarts it.
+    RestartJob spares no pod, but on the last try that maxRetry allows every kill spares finished pods. In the phases
+    that end a Job, no action restarts it.
 
     Parameters
     ----------
     job : Job
     status : JobStatus
-        Before the kill.
+        Status before the kill.
     action : str
         The action that kills.
     """
@@ -116,7 +116,7 @@ def _running(job: Job, phase: str, status: JobStatus) -> str:
 
 
 def _task_missed(job: Job, status: JobStatus) -> bool:
-    """Whether a task with a minimum of its own has fewer successes; not looked at where the Job asks for less."""
+    """Whether a task has fewer succeeded pods than its minimum; False if minAvailable is below the minimums' sum."""
     minimums = [task.replicas if task.min_available is None else task.min_available for task in job.tasks]
     if job.min_available < sum(minimums):
         return False

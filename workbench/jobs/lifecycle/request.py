@@ -1,4 +1,4 @@
-"""Requests to the controller, the action that a Job's policies answer with, and actions that wait for their time."""
+"""Requests to the Job controller, the action that the Job's policies choose, and delayed actions."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _OF_TARGET = ("RestartTask", "RestartPod", "RestartPartition")
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What happened, or what a user commands.
+    """A request to the Job controller: an event that happened, or a user's command.
 
     Attributes
     ----------
     event : str
-        Such as ``PodFailed``; empty with an action.
+        Name of the event, such as ``PodFailed``; empty if `action` is given.
     action : str
-        A command; it goes before every policy.
+        Action that a user commands; it takes precedence over every policy.
     task, pod, pod_uid, partition : str
-        What it happened to; empty: the Job as a whole.
+        Task, pod or partition that the request concerns; empty: the Job as a whole.
     exit_code : int
-        Of the pod's first container; 0: none.
+        Exit code of the pod's first container; 0: none.
     job_uid : str
-        The Job that the pod belonged to; empty: not known.
+        uid of the Job that the pod belonged to; empty: unknown.
     job_version : int, optional
         status.version of the Job when the pod was made; None: the present one.
     """
@@ -57,7 +57,7 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class Answer:
-    """The action that follows a request, after so many seconds."""
+    """The action that follows a request, and the seconds by which it is delayed."""
 
     action: str
     delay: float = 0.0
@@ -65,7 +65,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Delayed:
-    """An action that waits: what to do, for which request, in how many seconds after it was decided."""
+    """A delayed action: the action, its request, and the seconds between the decision and the action."""
 
     action: str
     request: JobRequest
@@ -73,7 +73,7 @@ class Delayed:
 
 
 def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
-    """The action for a request.
+    """Choose the action for a request by the policies of the task and the Job.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
 
     Notes
     -----
-    A command wins; what concerns another or an older Job, and events that say nothing else, synchronise. Then the first
-    policy that matches: those of the task in their order, then those of the Job.
+    A command wins. Requests about another Job or an older version of the Job, and events that need nothing else,
+    synchronise. Otherwise the first matching policy decides: those of the task in their order, then those of the Job.
     """
     if request.action:
         return Answer(request.action)
@@ -109,9 +109,9 @@ def _matches(policy: LifecyclePolicy, request: JobRequest) -> bool:
 
 
 def with_delayed(waiting: Iterable[Delayed], new: Delayed) -> tuple[Delayed, ...]:
-    """The waiting actions with one more, unless the same action waits for the same pod already.
+    """The waiting actions with a new one added, unless an equal action waits for the same pod already.
 
-    An older action of the pod, if it is another one, keeps waiting: its timer is not stopped.
+    A different action that waits for the pod keeps waiting: its timer is not stopped.
     """
     waiting = tuple(waiting)
     known = any(one.action == new.action and one.request.pod == new.request.pod for one in waiting)
@@ -119,7 +119,7 @@ def with_delayed(waiting: Iterable[Delayed], new: Delayed) -> tuple[Delayed, ...
 
 
 def after_event(waiting: Iterable[Delayed], request: JobRequest) -> tuple[Delayed, ...]:
-    """The actions that still wait after an event: what a pod's waiting asked for is taken back when it runs or ends."""
+    """The actions that still wait after an event; those of a pending pod are cancelled when the pod runs or ends."""
     return tuple(one for one in waiting if not _takes_back(request, one))
 
 
@@ -132,8 +132,9 @@ def _takes_back(request: JobRequest, waiting: Delayed) -> bool:
 
 
 def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -> tuple[Delayed, ...]:
-    """The actions that still wait after one was carried out: one of the whole Job ends every other, one of a task, pod
-    or partition those of the same target.
+    """The actions that still wait after one was carried out.
+
+    An action on the whole Job cancels all others, an action on a task, pod or partition those with the same target.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -
     action : str
         The action that was carried out.
     request : JobRequest
-        Names its target.
+        Request that names the target of the action.
     """
     if action in _OF_JOB:
         return ()

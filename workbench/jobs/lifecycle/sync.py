@@ -1,4 +1,4 @@
-"""Synchronisation: which pods of a Job are created and deleted, and how the others are counted."""
+"""Synchronisation of a Job: which pods are created and deleted, and how existing pods are counted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sync_job(job: Job, observed: Observed) -> Synced:
 
 
 def missing_claim(job: Job, claims: Collection[str]) -> str:
-    """Why a Job waits for a volume claim that its user names and that nobody made; empty: all are there."""
+    """Why a Job waits for a missing volume claim that its user named; empty if all claims exist."""
     name = next((name for name in job.claims if name not in claims), "")
     waits = "the job will be in the Pending state until the PVC is created"
     return f"pvc {name} is not found, {waits}" if name else ""
@@ -79,7 +79,7 @@ def _pods(job: Job, status: JobStatus, observed: Observed) -> tuple[JobStatus, l
 
 
 def _in_order(job: Job) -> tuple[Task, ...]:
-    """The tasks, each after those that it depends on."""
+    """The tasks of a Job, each after the tasks that it depends on."""
     order = launch_order([(task.name, task.depends_on.names if task.depends_on else ()) for task in job.tasks])
     by_name = {task.name: task for task in job.tasks}
     return tuple(by_name[name] for name in order or by_name)

@@ -1,4 +1,4 @@
-"""One thing that admission does not accept, with its place."""
+"""`Fault`: one violation that admission finds in an object, with the path of the field."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["Fault", "refusal_text"]
 
 @dataclass(frozen=True)
 class Fault:
-    """A finding of admission.
+    """One violation that admission finds in an object.
 
     Attributes
     ----------
     path : str
-        Empty: the object as a whole.
+        Path of the field; empty: the object as a whole.
     text : str
-        In the words of the cluster, with the separators that a webhook puts between findings.
+        The error text as the cluster words it, with the separators that a webhook puts between findings.
     by_schema : bool
-        The API server says it, before it asks a webhook.
+        Whether the API server's schema refuses the field, which happens before any webhook is called.
     """
 
     path: str
@@ -28,7 +28,7 @@ class Fault:
 
 
 def refusal_text(findings: Iterable[Fault]) -> str:
-    """The findings as one text, those of the API server first; empty: there are none."""
+    """Join findings into one text, those of the API server first; empty if there are no findings."""
     findings = list(findings)
     webhook = "".join(one.text for one in findings if not one.by_schema).strip()
     return "; ".join([*(one.text for one in findings if one.by_schema), *([webhook] if webhook else [])])

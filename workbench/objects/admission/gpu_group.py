@@ -1,7 +1,7 @@
 """GPU groups: labels and gang annotations of a pod that must agree.
 
-Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Works with the Gang plugin": there the user must
-see to it; here admission does (docs/reference/gpu-topology.md, section A6).
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Works with the Gang plugin": upstream the user
+must keep them consistent; here admission checks them (docs/reference/gpu-topology.md, section A6).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""HyperNode: the schema of its definition, the newest releases' admission policy, Volcano's webhook.
+"""Admission of a HyperNode: the schema of its CRD, the newest releases' admission policy, Volcano's webhook.
 
-Creation and update are judged alike. Nobody checks tier order, cycles or two parents: see `workbench.topology`.
+Creation and update are judged alike. None of the three checks tier order, cycles or two parents: see
+`workbench.topology`.
 
 Source: docs/reference/volcano-topology.md, section 1.
 """
@@ -45,7 +46,7 @@ def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_findings(data: Mapping[str, Any], release: Release) -> list[Fault]:
-    """What the first layer that refuses a HyperNode says, error by error."""
+    """Errors of the first layer that refuses a HyperNode: the schema, the admission policy or the webhook."""
     layers: list[Callable[[Mapping[str, Any], Release], Iterator[str]]] = [
         _schema_errors,
         _policy_texts,
@@ -77,7 +78,7 @@ def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_webhook(data: Mapping[str, Any], release: Release) -> str:
-    """Return the text of Volcano's webhook; empty: accepted. The newest releases only check patterns."""
+    """Return the text of Volcano's webhook, which in the newest releases only checks patterns; empty: accepted."""
     errors = list(_webhook_errors(data, release))
     return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)
 
@@ -191,7 +192,7 @@ def _webhook_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
 
 
 def _why_not(pattern: str) -> str:
-    """Why a pattern does not compile; empty: it does."""
+    """Error of a pattern that does not compile; empty if the pattern compiles."""
     why = why_no_pattern(pattern)
     return f"error parsing regexp: {why}: `{pattern}`" if why else ""
 

@@ -1,4 +1,4 @@
-"""Job (batch.volcano.sh): what the schema and Volcano's webhook refuse of a new one.
+"""Admission of a new Job (batch.volcano.sh): errors that the schema and Volcano's webhook find.
 
 Source: docs/reference/volcano-jobs.md, section 3.2.
 """
@@ -28,7 +28,7 @@ __all__ = ["job_findings", "partition_findings", "refuse_job"]
 def refuse_job(data: Mapping[str, Any], release: Release = Release.NEWEST) -> str:
     """Return the text with which admission refuses a new Job for what concerns its placement; empty: accepted.
 
-    Everything that `job_findings` finds but for the templates of its pods.
+    The text joins all findings of `job_findings` except those about pod templates.
     """
     return refusal_text(job_findings(data, release, templates=False))
 
@@ -51,7 +51,7 @@ def job_findings(
     release : Release
         1.13 knows neither highestTierName nor partitions.
     queues : mapping of str to KnownQueue, optional
-        All queues there are; None: queues are not known, and the Job's is not looked at.
+        All existing queues; None: queues are unknown, and the Job's queue is not checked.
     templates : bool
         Also judge the templates of the pods.
     pod_level_resources : bool
@@ -112,14 +112,14 @@ def _minimum_finding(task: Task, job: Job, path: str) -> Iterator[Fault]:
 
 
 def _name_findings(name: str, kind: str, path: str) -> Iterator[Fault]:
-    """The last number of a pod's name is here the position of its task, not the index of the pod, as in the cluster."""
+    """Check the names of the pods of a Job, whose last number is the task's position here, as in the webhook."""
     errors = qualified_name_errors(name)
     if errors:
         yield Fault(path, f"create {kind} with name {name} validate failed [{' '.join(errors)}];")
 
 
 def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_level: bool) -> list[Fault]:
-    """The validation of Kubernetes calls the task ``spec.task[k]``; only a valid template is asked for its CPUs."""
+    """Check a task's pod template, and the CPUs of a valid one; Kubernetes' texts call the task ``spec.task[k]``."""
     errors = template_findings(item, pod_level)
     if errors:
         prefix = f"spec.task[{position}]."
@@ -137,7 +137,7 @@ def partition_findings(task: Task, job: str, path: str) -> Iterator[Fault]:
     job : str
         Name of its Job.
     path : str
-        Of the task.
+        Path of the task.
     """
     where = child(path, "partitionPolicy")
     if text := partition_error(task, job):
@@ -155,7 +155,7 @@ def _dependency_finding(job: Job) -> Iterator[Fault]:
 
 
 def _negative_counts(job: Job) -> Iterator[Fault]:
-    """Text of the API server for counts below 0, for which the schema gives the minimum 0."""
+    """Texts of the API server for counts below 0, where the schema demands at least 0."""
     counts: list[tuple[str, int]] = []
     # A sum of negative replicas is not what the user wrote.
     if all(task.replicas >= 0 for task in job.tasks):

@@ -1,4 +1,4 @@
-"""What the mutating webhook fills into a new Job.
+"""Defaults that Volcano's mutating webhook fills into a new Job.
 
 Source: docs/reference/volcano-jobs.md, section 3.1.
 """
@@ -16,16 +16,16 @@ __all__ = ["job_defaults", "task_defaults"]
 
 
 def job_defaults(data: Mapping[str, Any], job: Job, scheduler: str = "volcano") -> dict[str, Any]:
-    """Every value that is filled in, by path, in the order of the webhook.
+    """Every default that the webhook fills in, by path, in the webhook's order.
 
     Parameters
     ----------
     data : mapping
         The parsed manifest.
     job : Job
-        What it was read as.
+        The manifest as `read_job` reads it.
     scheduler : str
-        The first name by which Volcano is called.
+        Name of the scheduler Volcano; the first one if it has several.
     """
     spec = get_map(data, "spec", "")
     defaults: dict[str, Any] = {}
@@ -40,7 +40,7 @@ def job_defaults(data: Mapping[str, Any], job: Job, scheduler: str = "volcano") 
 
 
 def task_defaults(spec: Mapping[str, Any], job: Job) -> dict[str, Any]:
-    """What is filled into the tasks."""
+    """Defaults that the webhook fills into the tasks of a Job, by path."""
     defaults: dict[str, Any] = {}
     for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
         if not item.get("name"):

@@ -13,7 +13,7 @@ _PATH = "spec.queue"
 
 
 def job_queue_findings(name: str, queues: Mapping[str, KnownQueue]) -> list[Fault]:
-    """What is wrong with the queue of a new Job, where `queues` are all that there are.
+    """Errors about the queue that a new Job names; `queues` lists all existing queues.
 
     Source: docs/reference/volcano-jobs.md, section 3.2.
     """

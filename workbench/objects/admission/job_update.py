@@ -1,4 +1,4 @@
-"""Job (batch.volcano.sh): what Volcano's webhook refuses of a change.
+"""Admission of a changed Job (batch.volcano.sh): changes that Volcano's webhook refuses.
 
 Source: docs/reference/volcano-jobs.md, section 3.3.
 """
@@ -37,7 +37,7 @@ def refuse_job_update(
         The new state.
     release : Release
     before : mapping, optional
-        The old state; None: it is not known, and only the new one is looked at.
+        The old state; None: the old state is unknown, and only the new one is checked.
     """
     found = _state_findings(data, release)
     return refusal_text([*found, *(_change_findings(before, data) if before is not None else ())])
@@ -76,7 +76,7 @@ def _change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
 
 
 def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a spec that no update may change; the controller itself names the claims that it makes."""
+    """The parts of a Job's spec that no update may change, without the names of claims that the controller creates."""
     tasks = [_without(task, "replicas", "minAvailable") for _, task in get_maps(spec, "tasks", "spec")]
     volumes = [
         _without(volume, "volumeClaimName") if volume.get("volumeClaim") is not None else volume
@@ -92,7 +92,7 @@ def _without(data: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _pruned(value: Any) -> Any:
-    """The value without fields that are empty, which is the same as absent; entries of mappings by name stay."""
+    """The value without empty fields, which count as absent; entries of mappings by name stay."""
     if isinstance(value, dict):
         whole = {key: item if key in _BY_NAME else _pruned(item) for key, item in value.items()}
         return {key: item for key, item in whole.items() if item not in (None, "", [], {})}

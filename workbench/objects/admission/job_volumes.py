@@ -1,4 +1,4 @@
-"""Volumes of a Job: what Volcano's webhook refuses.
+"""Admission of a Job's volumes: entries that Volcano's webhook refuses.
 
 Source: docs/reference/volcano-jobs.md, section 3.2.
 """

@@ -1,4 +1,4 @@
-"""What admission looks up in the cluster about an object's surroundings."""
+"""State of the cluster that admission looks up to judge an object: queues, tier names, namespaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class KnownQueue:
 
 @dataclass(frozen=True)
 class Known:
-    """What admission looks up in the cluster, as far as the input has it.
+    """State of the cluster that admission looks up, as far as the input contains it.
 
     Attributes
     ----------

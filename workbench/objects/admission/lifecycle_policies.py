@@ -1,4 +1,4 @@
-"""Lifecycle policies of a Job or a task: what Volcano's webhook refuses.
+"""Admission of the lifecycle policies of a Job or a task: entries that Volcano's webhook refuses.
 
 Source: docs/reference/volcano-jobs.md, section 3.2, "Policies (per list)".
 """
@@ -15,7 +15,7 @@ __all__ = ["policy_findings"]
 
 
 def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Release) -> list[Fault]:
-    """What is wrong with a list of policies: its first error, and an event ``*`` beside others.
+    """Errors in a list of policies: the first error of an entry, and an event ``*`` beside other events.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Re
 
 
 def _error(policy: LifecyclePolicy, actions: Sequence[str], events: set[str], exit_codes: set[int]) -> str:
-    """The error of one entry; its events and its exit code are added to those of the entries before it."""
+    """The error of one entry, empty if it has none; its events and exit code are added to `events` and `exit_codes`."""
     if policy.events and policy.exit_code is not None:
         return "must not specify event and exitCode simultaneously"
     if policy.exit_code is not None:

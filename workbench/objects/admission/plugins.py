@@ -1,4 +1,4 @@
-"""Plugins of a Job under admission: unknown ones, ones that admission adds, and advice on the tasks that need them.
+"""Admission of a Job's plugins: unknown plugins, plugins that admission adds, and advice on tasks that need a plugin.
 
 Source: docs/reference/volcano-jobs.md, sections 2.9, 3.1 and 3.2; the warnings: design document "Distributed framework
 plugins", motivation.
@@ -6,12 +6,14 @@ plugins", motivation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.notice import Notice
 from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.flags import parse_arguments
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 from workbench.objects.job import Job
 
 __all__ = [
@@ -32,14 +34,8 @@ OWN_PLUGINS = frozenset({"mxnet"})
 _NEED_SERVICE = ("tensorflow", "mpi", "pytorch", "ray", *OWN_PLUGINS)
 _NEED_KEYS = ("mpi",)
 
-#: The task that leads a framework: plugin -> flag that names it, and its default.
-_MASTERS = {
-    "mpi": ("master", "master"),
-    "pytorch": ("master", "master"),
-    "tensorflow": ("chief", "chief"),
-    "ray": ("head", "head"),
-    "mxnet": ("scheduler", "scheduler"),
-}
+#: Plugin -> flag that names the task that leads the framework.
+_MASTERS = {"mpi": "master", "pytorch": "master", "tensorflow": "chief", "ray": "head", "mxnet": "scheduler"}
 
 
 def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
@@ -54,15 +50,15 @@ def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
 
 
 def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]:
-    """Plugins that there are not.
+    """Errors for plugins that do not exist.
 
     Parameters
     ----------
     spec : mapping
     job : Job
-        What it was read as.
+        The manifest as `read_job` reads it.
     own : bool
-        Those of this project are accepted, too.
+        Whether plugins that only this project has are accepted too.
 
     Raises
     ------
@@ -81,7 +77,7 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
 
 
 def plugin_warnings(job: Job) -> list[Notice]:
-    """Plugins that this project accepts and no release of Volcano has."""
+    """Warnings for plugins that this project accepts but no release of Volcano has."""
     return [
         Notice(
             "own-plugin", f"spec.plugins.{name} is this project's own: Volcano refuses the Job", f"spec.plugins.{name}"
@@ -92,7 +88,7 @@ def plugin_warnings(job: Job) -> list[Notice]:
 
 
 def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Fault]:
-    """The plugin mpi wants its master task; that there are workers nobody checks."""
+    """The error of a Job with the plugin mpi but without its master task; worker tasks are not checked, as upstream."""
     plugins = get_map(spec, "plugins", "spec")
     if "mpi" not in plugins or any(task.name == _master(plugins, "mpi") for task in job.tasks):
         return []
@@ -100,9 +96,10 @@ def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Fault]:
 
 
 def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
-    """What the leading task of a framework should say and does not, because no plugin fills it in.
+    """Warnings about the leading task of a framework: settings that the task lacks and no plugin fills in.
 
-    It starts before its workers answer, so it should be restarted where it fails; and the Job is done when it is.
+    The leading task starts before its workers answer, so it should be restarted when it fails; and the Job should
+    complete when this task completes.
     """
     plugins = get_map(spec, "plugins", "spec")
     found = []
@@ -123,8 +120,8 @@ def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
 
 
 def _master(plugins: Mapping[str, Any], plugin: str) -> str:
-    flag, default = _MASTERS[plugin]
-    return _flag(_arguments(plugins, plugin), flag, default)
+    values = parse_arguments(FRAMEWORK_FLAGS[plugin], _arguments(plugins, plugin)).values
+    return str(values[_MASTERS[plugin]])
 
 
 def _arguments(plugins: Mapping[str, Any], plugin: str) -> list[str]:
@@ -132,17 +129,3 @@ def _arguments(plugins: Mapping[str, Any], plugin: str) -> list[str]:
     if any(type(argument) is not str for argument in arguments):
         raise wrong(f"spec.plugins.{plugin}", arguments, "a list of text")
     return arguments
-
-
-def _flag(arguments: Sequence[str], flag: str, default: str) -> str:
-    """The last value of a flag, as Go reads flags: ``-name=value``, ``--name=value`` or ``--name value``."""
-    value, left = default, list(arguments)
-    while left and left[0] not in ("-", "--") and left[0].startswith("-"):
-        name, equals, given = left.pop(0).removeprefix("-").removeprefix("-").partition("=")
-        if not equals:
-            if not left:
-                break
-            given = left.pop(0)
-        if name == flag:
-            value = given
-    return value

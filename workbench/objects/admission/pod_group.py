@@ -1,4 +1,4 @@
-"""PodGroup: what Volcano's webhook refuses. Only creation is judged.
+"""Admission of a new PodGroup: errors that Volcano's webhook finds.
 
 Source: docs/reference/volcano-topology.md, section 3.
 """
@@ -43,7 +43,7 @@ def refuse_pod_group(
 def pod_group_findings(
     group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
 ) -> list[Fault]:
-    """What is wrong with a new PodGroup.
+    """Errors that admission finds in a new PodGroup.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def pod_group_findings(
     queue : str
     queue_state : str, optional
     release : Release
-        All as of `refuse_pod_group`.
+        As in `refuse_pod_group`.
     """
     found = []
     if queue and queue_state is None:
@@ -71,8 +71,8 @@ def pod_group_findings(
 
 
 def queue_of_namespace(queue: str, annotations: Mapping[str, str]) -> str:
-    """The queue that the mutating webhook takes instead of ``default``: the one that the namespace's annotation names.
+    """The queue, named by the namespace's annotation, with which the mutating webhook replaces ``default``.
 
-    Empty: none, the queue stays as it is.
+    Empty if the queue stays as it is.
     """
     return annotations.get(QUEUE_ANNOTATION, "") if queue in ("", "default") else ""

@@ -1,4 +1,4 @@
-"""Requests and limits of containers and of pods as a whole: what the validation of Kubernetes refuses."""
+"""Validation of the requests and limits of containers and of whole pods, as Kubernetes does it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["container_resource_findings", "pod_resource_findings"]
 
 
 def container_resource_findings(container: Mapping[str, Any], where: str) -> list[Fault]:
-    """Amounts that are negative, requests above the limit, and devices without a limit or with another one."""
+    """Errors of a container: negative amounts, requests above the limit, devices without an equal limit."""
     return list(_against_limits(get_map(container, "resources", where), child(where, "resources")))
 
 
 def pod_resource_findings(spec: Mapping[str, Any], where: str) -> list[Fault]:
-    """The same of a pod's own resources, and own requests that are less than those of its containers together."""
+    """Errors of the resources of a pod as a whole: as of a container, and requests below those of its containers."""
     resources, path = get_map(spec, "resources", where), child(where, "resources")
     found = list(_against_limits(resources, path))
     for key in ("requests", "limits"):
@@ -65,7 +65,7 @@ def _against_limits(resources: Mapping[str, Any], where: str) -> Iterator[Fault]
 
 
 def _amounts(resources: Mapping[str, Any], key: str, where: str) -> dict[str, tuple[str, Fraction]]:
-    """Quantities as written, with their values."""
+    """Quantities of one resource list, each as written and as a number."""
     found = {}
     for name, value in get_map(resources, key, where).items():
         if type(value) not in (str, int, float):

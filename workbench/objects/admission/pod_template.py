@@ -39,7 +39,7 @@ def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> lis
     ----------
     task : mapping
     pod_level_resources : bool
-        The feature gate PodLevelResources; without it the field is not looked at.
+        The feature gate PodLevelResources; if off, resources of the pod as a whole are not checked.
     """
     spec = get_map(get_map(task, "template", ""), "spec", "template")
     return list(_spec_findings(spec, "template.spec", pod_level_resources))
@@ -52,7 +52,7 @@ def topology_policy_findings(task: Mapping[str, Any], position: int) -> list[Fau
     ----------
     task : mapping
     position : int
-        Of the task in the Job; init containers are counted after the others.
+        Position of the task in the Job. In the path, init containers are counted after the other containers.
     """
     if get_text(task, "topologyPolicy", "") in ("", "none"):
         return []
@@ -130,7 +130,7 @@ def _port_findings(container: Mapping[str, Any], where: str) -> Iterator[Fault]:
 
 
 def _names(found: Sequence[tuple[str, str]], required: bool) -> Iterator[Fault]:
-    """Names that are missing, are no DNS label, or stand twice."""
+    """Errors about names that are missing (if `required`), are no DNS labels, or occur twice."""
     seen: set[str] = set()
     for path, name in found:
         if not name:

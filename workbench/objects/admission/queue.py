@@ -1,4 +1,4 @@
-"""Queue (scheduling.volcano.sh): what Volcano's webhook fills in and refuses of a new one.
+"""Admission of a new Queue (scheduling.volcano.sh): defaults and errors of Volcano's webhook.
 
 Source: texts and rules of Volcano's queue webhook as its own tests state them; hierarchies by annotation are not
 modelled.
@@ -31,7 +31,7 @@ def queue_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def queue_findings(data: Mapping[str, Any]) -> list[Fault]:
-    """What is wrong with a Queue; of its three amounts of resources only the first contradiction."""
+    """Errors of a Queue; of contradictions among capability, deserved and guarantee only the first."""
     queue, spec = read_queue(data), get_map(data, "spec", "")
     found = []
     state = get_text(get_map(data, "status", ""), "state", "status")
@@ -44,7 +44,7 @@ def queue_findings(data: Mapping[str, Any]) -> list[Fault]:
 
 
 def _amounts(queue: Queue) -> list[Fault]:
-    """Capability is at least what is deserved, and that at least what is guaranteed; not named counts as 0."""
+    """The first contradiction in capability >= deserved >= guarantee; a resource that is not named counts as 0."""
     deserved, guarantee = queue.deserved or {}, queue.guarantee or {}
     if queue.capability and _exceeds(deserved, queue.capability):
         return [_invalid("spec.deserved", _shown(deserved), "deserved should less equal than capability")]

@@ -1,4 +1,4 @@
-"""One object before admission: accepted, filled in, or refused."""
+"""Review of one object: whether a cluster accepts it, and the defaults that admission fills in."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Verdict:
     Attributes
     ----------
     refusal : str
-        Why it is refused, in the words of the cluster; empty: it is accepted.
+        Why the object is refused, in the words of the cluster; empty: accepted.
     defaults : mapping of str to object
-        What is filled in, by path; empty where it is refused.
+        Defaults that admission fills in, by path; empty if the object is refused.
     warnings : tuple of Notice
-        Fields that are accepted and do nothing, or that make trouble later.
+        Fields that are accepted but have no effect, or cause trouble later.
     findings : tuple of Fault
         The refusal in parts, each with its path.
     """
@@ -102,7 +102,7 @@ def review(
 
 
 def notes_of(data: Mapping[str, Any]) -> list[Notice]:
-    """What a user should know about an object of an input that is used as far as it can be read.
+    """Notices about an input object that is used although parts of it have no effect.
 
     Notes concern fields and keys that the kind does not have, defaults that the schema of every release fills into the
     networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
@@ -132,9 +132,9 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     A HyperNode is refused only if both releases refuse it, because the input may come from a cluster of either; the
     text is that of the newest release. A tier written as text counts as a number, as in the design document, and an
     absent tier as 0, because a cluster shows tier 0 as absent. Jobs and PodGroups are checked by the newest release;
-    their queue counts as open, because it may have been open when they were created. What a template of a Job's pods
-    lacks does not matter for its placement, and neither does what a Queue says beyond the types of its fields. A Pod
-    with a node was accepted before.
+    their queue counts as open, because it may have been open when they were created. Pod templates of a Job are not
+    checked, because their errors do not affect the placement; of a Queue only the types of its fields are checked. A
+    Pod with a node was accepted before.
 
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
 
@@ -191,7 +191,7 @@ def _refuse_pod(data: Mapping[str, Any]) -> str:
 
 
 def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
-    """Which annotations are invalid, and what is taken instead, or have no effect on this kind of object."""
+    """Notices about annotations that are invalid (with the value used instead) or have no effect on this kind."""
     metadata = get_map(data, "metadata", "")
     spec = get_map(data, "spec", "")
     if data["kind"] == "Deployment":
@@ -218,7 +218,7 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
 
 
 def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
-    """Return the text for a HyperJob, the only kind newer than 1.13; empty: the release has the kind."""
+    """Text that refuses a HyperJob, the only kind newer than 1.13, in that release; empty for every other kind."""
     if release is Release.V1_13 and data.get("kind") == "HyperJob":
         return f'no matches for kind "HyperJob" in version "{data.get("apiVersion")}"'
     return ""

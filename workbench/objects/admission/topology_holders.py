@@ -1,4 +1,4 @@
-"""Where an object may have a networkTopology, and what is wrong with each of them."""
+"""The places where an object may have a networkTopology, and the errors in each networkTopology."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def topology_holders(data: Mapping[str, Any], release: Release) -> list[tuple[Ma
 
 
 def topology_errors(data: Mapping[str, Any], release: Release) -> list[str]:
-    """What the API server's schema refuses of every networkTopology of an object, each text with its path."""
+    """Errors that the API server's schema finds in every networkTopology of an object, each text with its path."""
     return [
         error for holder, path in topology_holders(data, release) for error in constraint_errors(holder, path, release)
     ]
 
 
 def unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[Notice]:
-    """Constraints by a tier name that no HyperNode has.
+    """Notices about topology constraints that name a tier which no HyperNode has.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -
 
 
 def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -> list[Notice]:
-    """Warn where a constraint is accepted and does not do what it says (docs/decisions.md, decision 10).
+    """Warn of constraints that are accepted but do not take effect as written (docs/decisions.md, decision 10).
 
     Parameters
     ----------

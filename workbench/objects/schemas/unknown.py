@@ -98,7 +98,7 @@ def strict_text(found: Iterable[Unknown]) -> str:
 
 
 def unknown_notes(found: Iterable[Unknown]) -> list[Notice]:
-    """What becomes of unknown fields where the object is used all the same: one notice per field of all list items."""
+    """Notices about unknown fields of an object that is used nevertheless; one notice for all items of a list."""
     alike: dict[tuple[str, str], list[Unknown]] = {}
     for one in found:
         alike.setdefault((_POSITION.sub("", one.where), one.name), []).append(one)
@@ -120,7 +120,7 @@ _Way = tuple["_Way", str | int] | None
 
 @cache
 def _looked_into(release: Release) -> Mapping[str, Mapping[str, Field | None]]:
-    """Fields of each type in a release; None: the type has no fields to check."""
+    """Types of the fields of each type in a release; None for a field whose content is not checked."""
 
     def inside(field: Field) -> Field | None:
         return None if field.base in SCALARS and field.base != "keys" else field

@@ -21,9 +21,9 @@ RING_ORDER: Mapping[int, tuple[int, ...]] = {1: (1, 3, 2, 4), 2: (2, 4, 3), 4: (
 
 
 class GpuAscend910(PerPodGpuPolicy):
-    """1, 2 or 4 NPUs inside one ring, or all 8; anything else is refused.
+    """GPU policy that gives a pod 1, 2 or 4 NPUs inside one ring, or all 8, and refuses any other number.
 
-    Lowest numbers inside the ring; of two rings with as many free ones the left.
+    The lowest numbers inside a ring are taken; of two rings with equally many free NPUs, the left one.
 
     Notes
     -----
@@ -69,7 +69,7 @@ def node_priority(request: int, left: int, right: int) -> int | None:
     Returns
     -------
     int or None
-        0 is best; None: it does not fit.
+        0 is best; None: the pod does not fit.
     """
     if request == WHOLE_NODE:
         return 0 if left + right == WHOLE_NODE else None

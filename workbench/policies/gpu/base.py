@@ -1,6 +1,6 @@
-"""What a GPU policy is, and dealing the GPUs of every node of a placement.
+"""The contract of GPU policies, and the assignment of GPUs on every node of a placement.
 
-A GPU policy looks at one node at a time and keeps nothing; equal questions are asked once per call.
+A GPU policy chooses on one node at a time and keeps no state; equal questions are asked once per call.
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ class GpuPolicy(ABC):
         As in the registry.
     parameters : mapping
     counts_only : bool
-        A request fits exactly when enough GPUs are free; then `fits` is not asked and counting is enough.
+        Whether a request fits exactly when enough GPUs are free; if so, `fits` is not called.
     lowest_unknown : bool
-        Without a matrix each pod in turn gets the lowest free indices; then `choose` is not asked where none is known.
+        Whether pods get the lowest free indices on a node without a matrix; if so, `choose` is not called for such
+        nodes.
     """
 
     name: str
@@ -73,14 +74,14 @@ class GpuPolicy(ABC):
 
     @abstractmethod
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """Score from 0 to 100 of a node for pods that fit on it; asked only if the node policy weighs it."""
+        """Score from 0 to 100 of a node for pods that fit on it; called only if the node policy gives it a weight."""
 
     @abstractmethod
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
-        """Choose a mask of free GPUs for each pod of the gang on this node; masks are disjoint. Asked once per node.
+        """Choose a mask of free GPUs for each pod of the gang on this node; masks are disjoint.
 
-        None where the pods cannot be served together although each alone could (never with `counts_only`): the gang is
-        then refused.
+        Called once per node. None if the pods cannot be served together although each alone could (never with
+        `counts_only`); the gang is then refused.
         """
 
     def choose_singles(self, matrix: BandwidthMatrix, free: Words, n_gpus: Ints) -> Words | None:
@@ -97,7 +98,7 @@ class GpuPolicy(ABC):
         Returns
         -------
         ndarray of shape (m, w), uint64, or None
-            Bits of the chosen GPUs; None: the policy wants to be asked node by node.
+            Bits of the chosen GPUs; None: call `choose` for each node instead.
         """
         return None
 
@@ -139,7 +140,7 @@ class GpuAssignment:
 
 @dataclass(eq=False)
 class GpuQuestions:
-    """Asks one GPU policy about the nodes of a ledger, each distinct question once; lives for one call of `place`."""
+    """Calls one GPU policy for the nodes of a ledger, once for equal questions; used for one call of `place`."""
 
     policy: GpuPolicy
     ledger: Ledger
@@ -208,8 +209,8 @@ class GpuQuestions:
 
         Notes
         -----
-        Nodes in the same state with the same pods are asked about once. Pods of a node are handed over in order of
-        position. The only pod of a node that takes everything free is not asked about at all.
+        Nodes in equal states with equal pods are decided together. Pods of a node are passed in order of position. The
+        policy is not called for a node whose only pod takes all free GPUs.
         """
         dealt = self._deal_lowest(gang, node) or self._deal_wholes(gang, node)
         if dealt is not None:
@@ -261,10 +262,11 @@ class GpuQuestions:
         """GPUs of all pods if the policy takes the lowest indices on every node; else None."""
         if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
             return None
-        if not any(role.n_gpus for role in gang.roles):
+        n_gpus = [role.n_gpus for role in gang.roles]
+        if not any(n_gpus):
             return GpuAssignment(None)
-        n_gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)
-        words, n_nodes = lowest_gpus(node, gang.role_of_pod, n_gpus, self.ledger.gpu_free)
+        of_role = np.array(n_gpus, dtype=np.int64)
+        words, n_nodes = lowest_gpus(node, gang.role_of_pod, of_role, self.ledger.gpu_free)
         if n_nodes < 0:
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
         if n_nodes == 0:
@@ -284,7 +286,7 @@ class GpuQuestions:
         return GpuAssignment(words, tuple(self.policy.warnings(asked)))
 
     def _of_matrices(self, matrix: Ints) -> list[tuple[NodeGpus, Sequence[int], int]]:
-        """The question of a node whose only pod takes all its GPUs, with the number of nodes of each matrix."""
+        """For each matrix the question of a node whose only pod takes all its GPUs, with the number of such nodes."""
         counts = np.bincount(matrix + 1)
         return [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
 

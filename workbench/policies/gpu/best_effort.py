@@ -92,7 +92,7 @@ class GpuBestEffort(PerPodGpuPolicy):
 
 
 def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: int, size: int) -> Masks:
-    """Answers of the best-effort policy in many states of one machine.
+    """Choose GPUs by NVIDIA's best-effort rule in many states of one machine.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
 
 
 def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: int, size: int) -> Masks:
-    """First set of the best split of every mask that is asked about or left over by such a split, by mask."""
+    """First set of the best split of each mask in `asked` and of each remainder of such a split, indexed by mask."""
     most = np.full(len(points), _NO_SPLIT)
     most[0] = 0
     first = np.zeros(len(points), dtype=np.int64)
@@ -157,9 +157,9 @@ def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: 
 
 
 def _remainders(asked: Masks, size: int, n_masks: int) -> list[tuple[Masks, Masks]]:
-    """Masks that can remain while the given masks are split, (m,), and candidates for the first set of each, (m, s).
+    """Masks that can remain while the given masks are split, (m,), and candidates for the first set of each (m, s).
 
-    Remainders with equally many GPUs stand together, so that numpy looks at all of them at once.
+    Remainders with equally many GPUs form one group, so that numpy handles them at once.
     """
     reached: dict[int, npt.NDArray[np.bool_]] = {}
 

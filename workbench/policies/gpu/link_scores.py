@@ -1,6 +1,6 @@
 """Points that NVIDIA's allocator gives for the links between two GPUs, derived from a bandwidth matrix.
 
-Owns the points and how a matrix tells the links; who adds them up is in `best_effort`.
+Owns the points and the reading of links from a matrix; `best_effort` adds the points up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`gpu-mapa`: MAPA's preserve policy: bandwidth for the jobs that need it, NVLinks kept for later jobs."""
+"""`gpu-mapa`: MAPA's policy "preserve", which gives bandwidth to jobs that need it and keeps NVLinks for later jobs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class GpuMapa(PerPodGpuPolicy):
     """GPU policy by predicted bandwidth; a job that does not need bandwidth gets the set that leaves most NVLinks.
 
     A job that needs bandwidth gets the set, and the order of its GPUs in a ring, with the highest
-    `predicted_bandwidth_gb_s`. Another one, and a pod of one GPU, gets the set outside of which the NVLinks between
+    `predicted_bandwidth_gb_s`. Any other job, and a pod of one GPU, gets the set outside of which the NVLinks between
     free GPUs have the largest sum; ties: the largest sum of bandwidth along its own pattern. Last tie: lowest indices
     (upstream: the order of its graph miner).
 
@@ -171,7 +171,7 @@ def _sets(free: int, count: int) -> Ints:
 def _predicted_of_orders(sets: Ints, edges: Ints, nvlinks: npt.NDArray[np.int64]) -> Floats:
     """`predicted_bandwidth_gb_s` of each set (s) in each order (r), float64 (s, r); `nvlinks` of each pair are 0 to 2.
 
-    The model knows nothing but the counts, and few different counts occur: it is asked once for each.
+    The model depends only on the numbers of links, and few different numbers occur, so it is evaluated once for each.
     """
     n_edges = edges.shape[1]
     double, single = np.indices((n_edges + 1, n_edges + 1))

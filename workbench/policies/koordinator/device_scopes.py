@@ -18,7 +18,7 @@ SCOPE_LEVEL: Mapping[str, int] = {"": 0, "Node": 1, "NUMANode": 2, "PCIe": 3, "D
 
 @dataclass(frozen=True)
 class Scope:
-    """A part of the machine: its level, the minors of its GPUs ascending, and its parts."""
+    """A part of a machine (node, NUMA node, PCIe root): its level, its GPUs' minor numbers ascending, its parts."""
 
     level: int
     minors: tuple[int, ...]
@@ -67,7 +67,7 @@ def choose_in_scope(
     used : int
         Mask of GPUs of which a pod has any part.
     required_level : int
-        Wider scopes than this level are not enough.
+        Smallest level of a scope that may be chosen; a wider scope has a smaller level.
     score : callable, optional
         For a part of a GPU: how good a GPU is; then one is chosen, the highest score, then the lowest number.
 

@@ -77,7 +77,7 @@ class Nic:
 
 @dataclass(frozen=True)
 class DeviceUse:
-    """Devices of a node that other pods hold."""
+    """Devices of a node that running pods hold."""
 
     gpus: tuple[GpuShare, ...] = ()
     nics: tuple[Nic, ...] = ()
@@ -85,7 +85,7 @@ class DeviceUse:
 
 @dataclass(frozen=True)
 class DeviceScore:
-    """How devices are compared: LeastAllocated or MostAllocated over weighted resources."""
+    """Rule by which devices are compared: LeastAllocated or MostAllocated over weighted resources."""
 
     strategy: Literal["LeastAllocated", "MostAllocated"]
     weights: Mapping[str, int]
@@ -102,7 +102,7 @@ class DeviceRequest:
     core, memory_ratio : int
         Percent of each GPU.
     shared : bool
-        Part of a GPU.
+        Whether the pod asks for a part of a GPU.
     nic_quantity : int
         Percent of each NIC; 0: no NIC.
     nic_labels : mapping of str to str
@@ -110,11 +110,11 @@ class DeviceRequest:
     vf_types : tuple of str
         Allowed values of the label ``type`` of a virtual function; empty: no virtual function is wanted.
     joint : tuple of str
-        Kinds that are chosen for each other, the first one first; empty: each by itself.
+        Kinds of devices that are chosen jointly, in this order; empty: each kind by itself.
     same_pcie : bool
         The NICs must be on exactly the PCIe roots of the GPUs; otherwise those are only preferred.
     scope : {"", "Node", "NUMANode", "PCIe", "Device"}
-        Within which all GPUs must be.
+        Scope inside which all GPUs must be; empty: anywhere on the node.
     ring_bandwidth_gb_s : float, optional
         Least ring bus bandwidth of a partition.
     restricted : bool

@@ -67,7 +67,7 @@ class KoordinatorGpuParameters:
 
 
 class _GroupGpus(GpuQuestions):
-    """GPUs chosen in a gang's turn, and the GPUs that plans of other groups leave free."""
+    """GPU part of `koordinator-gpu`: GPUs chosen for a gang, and the GPUs that plans of other groups leave free."""
 
     def __init__(self, whole: KoordinatorGpu, ledger: Ledger, cache: PlanCache, gang: Gang) -> None:
         super().__init__(whole.gpu, ledger)
@@ -158,10 +158,10 @@ class _GroupNodes(NodePolicy):
 class KoordinatorGpu(Composed):
     """Groups of pods planned together: fewest nodes, least left over, largest bottleneck bandwidth.
 
-    Pods that agree on the two labels (in one namespace) are a group. A live plan of the group is followed; one that
-    does not hold any more is made anew for the group, or, once a pod is bound, for each pod by itself. GPUs in plans
-    of other groups are not free. Best effort, as in the document: where no set of nodes holds all pods, each is placed
-    by itself, and only `min_available` can refuse.
+    Pods that agree on the two labels (in one namespace) are a group. A live plan of the group is followed; a plan that
+    is no longer possible is replaced by a new plan for the group or, once a pod is bound, by placing each pod by
+    itself. GPUs in plans of other groups are not free. Best effort, as in the document: where no set of nodes holds all
+    pods, each is placed by itself, and only `min_available` can refuse.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class KoordinatorGpu(Composed):
         ledger : Ledger
             Holds the placement afterwards; unchanged if the answer is a refusal.
         recorder : Recorder, optional
-            Hears of every candidate; must not change the answer.
+            Receives every candidate that is considered; must not change the answer.
         """
         return self._decide(gang, ledger, recorder, PlanCache.of(ledger.snapshot, self._ttl_s)).result
 

@@ -47,7 +47,7 @@ class GpuChoice:
         Parameters
         ----------
         matrix : BandwidthMatrix or None
-            Of the node; None: not known.
+            Matrix of the node; None: unknown.
         free : int
             Mask of the free GPUs.
         count : int
@@ -75,7 +75,7 @@ class GpuChoice:
         Parameters
         ----------
         matrix : BandwidthMatrix or None
-            Of the node; None: not known, the lowest indices are taken.
+            Matrix of the node; None: unknown, the lowest indices are taken.
         free : int
             Mask of the free GPUs; at least sum(sizes).
         sizes : sequence of int

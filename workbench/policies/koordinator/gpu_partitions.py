@@ -53,7 +53,7 @@ def choose_partition(
     ring_bandwidth_gb_s: float | None = None,
     restricted: bool = False,
 ) -> int | None:
-    """The partition of `count` GPUs that leaves most for others.
+    """Choose the partition of `count` GPUs that leaves most whole partitions for other pods.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def choose_partition(
     ring_bandwidth_gb_s : float, optional
         Least ring bus bandwidth; None: any.
     restricted : bool
-        Look at the first allocation score only.
+        Consider only partitions of the first allocation score.
 
     Returns
     -------

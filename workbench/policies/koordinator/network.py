@@ -59,8 +59,8 @@ class KoordinatorNetwork(NodePolicy):
 
     Nodes offer slots: how many of the gang's pods, in their order, they hold. The lowest layer with a domain that
     offers enough wins; there more running pods of the same selector, then fewer slots (best fit), then the name. It is
-    filled greedily, children with most slots first; pods go to the nodes in the order of their names. PreferGather is
-    what happens anyway. All pending pods count, not only `min_available`.
+    filled greedily, children with most slots first; pods go to the nodes in the order of their names. PreferGather has
+    no further effect, because pods are gathered in any case. All pending pods count, not only `min_available`.
 
     Notes
     -----
@@ -109,8 +109,8 @@ class KoordinatorNetwork(NodePolicy):
         if crowded >= 0:
             held = Notice(
                 "slots-differ",
-                f"the pods differ: those that come to {topology.node_names[crowded]} by name are not those that its "
-                "slots were counted for",
+                f"the pods differ in size: those that go to {topology.node_names[crowded]} by name do not fit, because "
+                "its slots were counted for others; give all pods of the gang equal requests",
             )
             return Declined((held,), warnings=warnings)
         if not (gang.koordinator.gather or gang.constraint):

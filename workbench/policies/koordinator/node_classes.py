@@ -1,4 +1,4 @@
-"""Classes of nodes that do not differ in anything that a group asks for."""
+"""Classes of nodes that are interchangeable for a group of pods: equal in everything that the group requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def node_classes(
     choice: GpuChoice,
     members: Mapping[int, int],
 ) -> list[NodeClass]:
-    """Classes of nodes that hold at least one pod of the given roles, in byte order of their first names.
+    """Classes of interchangeable nodes that hold at least one pod of the given roles, ordered by first name.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _values(
     mask: int,
     held: int,
 ) -> tuple[float, ...]:
-    """Bottleneck by number of GPUs taken.
+    """Best bottleneck of each number of GPUs that pods can take on a node.
 
     A number that no mixture of pods takes gets the next lower number's bottleneck.
     """

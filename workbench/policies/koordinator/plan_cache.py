@@ -67,9 +67,9 @@ class PlanCache:
     def of(cls, snapshot: ClusterSnapshot, time_to_live_s: float) -> PlanCache:
         """The live plans of a snapshot.
 
-        Gone are entries of pods that are bound (their real use has taken over), plans older than `time_to_live_s` at
-        the time of the snapshot (0: never; nor where one of the two times is unknown), and plans without entries.
-        After a restart there are no plans: the GPUs of bound pods are known from their annotations.
+        Dropped are entries of pods that are bound, plans older than `time_to_live_s` at the time of the snapshot
+        (unless it is 0 or one of the two times is unknown), and plans without entries. After a restart there are no
+        plans: the GPUs of bound pods are known from their annotations.
         """
         bound = {(pod.namespace, pod.name) for pod in snapshot.running}
         plans = (

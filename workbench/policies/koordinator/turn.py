@@ -30,7 +30,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class GangTurn:
-    """The placement of one gang's pods, tried on copies of the free resources.
+    """Places one gang's pods, on copies of the free resources, by the rules of Koordinator's GPU groups.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class GangTurn:
         GPUs that are free for this gang; changed.
     choice : GpuChoice
     members : mapping of int to int
-        Per node the GPUs that bound pods of the group hold; changed.
+        GPUs that bound pods of the group hold on each node; changed.
     bound : int
         Number of the group's pods that are bound.
 
@@ -50,7 +50,7 @@ class GangTurn:
     masks : dict of int to int
         GPUs of each placed pod that asks for some.
     members : dict of int to int
-        Per node the GPUs of the whole group.
+        GPUs of the whole group on each node.
     planned : set of int
         Pods that a plan of the group covers.
     warnings : list of Notice
@@ -75,13 +75,13 @@ class GangTurn:
         return [pod for role in self._request.demand.order for pod in range(int(start[role]), int(start[role + 1]))]
 
     def by_plan(self, plan: GpuPlan | None) -> list[int]:
-        """Place the pods as a live plan says.
+        """Place the pods as a live plan assigns them.
 
         Returns
         -------
         list of int
-            Pods for which the group is to be planned now: all of them where there is no plan, or it is invalid and
-            nobody is bound; none where the pods that the plan fails were placed by themselves.
+            Pods that need a new plan: all pods if there is no plan, or if the plan is invalid and no pod is bound;
+            otherwise none, because pods that cannot follow the plan were placed by themselves.
         """
         pods = self.pods()
         if plan is None:
@@ -201,7 +201,7 @@ class GangTurn:
         return matrix_for(self._request, node)
 
     def gpu_warnings(self) -> list[Notice]:
-        """What the user should know about the GPUs that were chosen."""
+        """Warnings about the GPUs that were chosen."""
         found = []
         nodes = {int(self.node[pod]) for pod in self.masks}
         several = {node for node in nodes if self.members[node].bit_count() > 1}

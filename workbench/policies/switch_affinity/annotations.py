@@ -30,7 +30,7 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
     ----------
     plan : Plan
     marked : bool
-        The job crossed switches, or had one for itself, already before it got these.
+        Whether the job already crossed switches, or had a switch to itself, before this plan.
     """
     if len(plan.switch) == 1 and not (marked or plan.whole):
         return np.zeros_like(plan.says)
@@ -38,7 +38,7 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
 
 
 def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:
-    """State and health of the switches once a job runs there, whatever placed it.
+    """State and health of the switches once a job runs under them, whichever policy placed it.
 
     By the document's definitions: a job under one switch changes nothing; a switch with one cross-switch job is
     exclusive, with several shared; unhealthy where the job uses more shared switches than allowed.
@@ -46,7 +46,7 @@ def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shar
     Parameters
     ----------
     before : SwitchStates
-        Without the job.
+        States without the job.
     switches : sequence of int
         Switches under which the job has pods.
     max_shared : int

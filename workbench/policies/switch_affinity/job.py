@@ -12,8 +12,9 @@ import numpy.typing as npt
 from workbench.model.gang import Gang
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
-from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, JobKind, SwitchTable, job_kind
+from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, SwitchTable
 from workbench.policies.base import Request
+from workbench.policies.switch_affinity.job_kind import JobKind, job_kind
 from workbench.policies.switch_affinity.rescheduling import Damage
 
 __all__ = ["SwitchJob"]
@@ -31,22 +32,23 @@ class SwitchJob:
     Attributes
     ----------
     label : str
-        tor-affinity, its own or the default.
+        Value of the label tor-affinity, the job's own or the default.
     kind : JobKind
     pending : ndarray of shape (p,), int64
-        Positions of its pending pods that ask for something.
+        Positions of the job's pending pods that request resources.
     rank : ndarray of shape (p,), int32
-        Rank of each of them, of the numbers that no running pod has: what a pod of its name had, else ascending.
+        Rank of each pending pod, unused by running pods: the rank that a pod of its name had before, else the next free
+        one.
     running : ndarray of shape (r,), int32
         Nodes of its running pods, -1: not in the snapshot.
     former : ndarray of shape (p,), int32
         Node that each pending pod had before a fault, -1: none, or not in the snapshot.
     returns : ndarray of shape (p,), bool
-        That node is in order: the pod goes back.
+        Whether the pod returns to that node, because the node is healthy.
     marked : bool
-        Some pod of it says that its switch is not idle.
+        Whether some pod of the job votes for a state of its switch other than idle.
     started : bool
-        Some of its pods run, or ran before a fault on nodes that are in the snapshot.
+        Whether some of the job's pods run, or ran before a fault on nodes that are in the snapshot.
     """
 
     label: str
@@ -101,7 +103,7 @@ class SwitchJob:
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
-        """The `Damage` of the job: its pods to be placed anew, given which pending pods return to their nodes."""
+        """The job's losses after a fault: the pending pods but those in `back`, which return to their former nodes."""
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)
         used = survivors + _under(table, self.former) > 0

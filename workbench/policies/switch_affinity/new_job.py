@@ -1,7 +1,7 @@
 """New jobs of version 2.0: padding jobs, foundation-model jobs, common jobs.
 
-A padding job is under one switch or pending, however small a switch is (ambiguity B10). Other jobs of fewer pods than
-a switch has nodes are under one where one holds them, and change no state then. A foundation-model job takes idle
+A padding job is placed under one switch or stays pending (ambiguity B10). Other jobs with fewer pods than a switch has
+nodes are placed under one switch if one holds them, and then change no state. A foundation-model job takes idle
 switches whole, which become exclusive, and the rest by the shared-switch rule. A common job does so where that is
 enough; else it falls back to every idle switch, then unhealthy shared ones, then healthy ones that no foundation-model
 job crosses, and the shared switches that it uses become unhealthy. No job that crosses switches enters exclusive ones.
@@ -18,8 +18,9 @@ import numpy as np
 from workbench.kernels.switch_rules import COMMON, FALL_BACK, FOUNDATION, ONE, PADDING, WHOLE, place_new
 from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.counted import counted
-from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
+from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
 from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
+from workbench.policies.switch_affinity.job_kind import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
 __all__ = ["place_new_job"]
@@ -44,7 +45,7 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
     kind : {"padding", "foundation", "common"}
     n_pods : int
     max_shared : int
-        Most shared switches that the job may use, 1 or 2; the fall-back apart.
+        Most shared switches that the job may use, 1 or 2; the fall-back is not limited.
     """
     switch, taken, rule, missing = place_new(
         switches.sums,

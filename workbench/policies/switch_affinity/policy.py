@@ -21,7 +21,7 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.model.switch_book import JobPods, SwitchBook
-from workbench.model.switches import IDLE, LABELS, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
+from workbench.model.switches import IDLE, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.demand import node_reasons
@@ -29,6 +29,7 @@ from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.switch_affinity.annotations import annotations_of, marks_of
 from workbench.policies.switch_affinity.explaining import tell
 from workbench.policies.switch_affinity.job import SwitchJob
+from workbench.policies.switch_affinity.job_kind import LABELS
 from workbench.policies.switch_affinity.new_job import place_new_job
 from workbench.policies.switch_affinity.ranks import nodes_by_rank
 from workbench.policies.switch_affinity.rescheduling import reschedule
@@ -80,7 +81,7 @@ class _NodesOfJob:
     ----------
     node : ndarray of shape (p,), int32
     group : ndarray of shape (p,), int32
-        Which of `marks` each pod gets; -1: none, it is under no switch.
+        Index in `marks` of each pod's mark; -1: none, because the pod is under no switch.
     marks : tuple of (state, unhealthy, address)
     """
 
@@ -90,7 +91,7 @@ class _NodesOfJob:
 
 
 class _Affinity(NodePolicy):
-    """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed ones."""
+    """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed pods."""
 
     reads_topology = True
     monotone = True

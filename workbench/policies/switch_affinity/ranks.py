@@ -35,7 +35,7 @@ def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, I
     -------
     node : ndarray of shape (pods,), int32
     group : ndarray of shape (pods,), int32
-        Pods that are marked alike: those of one shared switch, those of all others of one state.
+        Group of pods with equal marks: the pods under one shared switch, or under all other switches of one state.
     head : ndarray of shape (groups,), int64
         Place in the plan of the first switch of each group.
     """

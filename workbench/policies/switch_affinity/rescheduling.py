@@ -16,8 +16,9 @@ import numpy.typing as npt
 from workbench.kernels.switch_rules import place_closest
 from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.counted import counted
-from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
+from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
 from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
+from workbench.policies.switch_affinity.job_kind import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
 __all__ = ["Damage", "reschedule"]
@@ -38,7 +39,7 @@ class Damage:
     n_pods : int
         Pods that need another node.
     survivors : ndarray of shape (s,), int64
-        Pods that stay, per switch.
+        Number of pods that stay under each switch.
     used : ndarray of shape (s,), bool
         Whether the job had a pod under the switch before the fault.
     crossing : bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from workbench.model.notice import Notice
-from workbench.model.switches import job_kind
+from workbench.policies.switch_affinity.job_kind import job_kind
 
 __all__ = ["DEFAULT_MAX_SHARED", "Version", "handler_of", "invalid_label", "max_shared_of", "version_of"]
 

@@ -29,11 +29,11 @@ class Plan(NamedTuple):
     ----------
     switch : ndarray of shape (c,), int64
     n_pods : ndarray of shape (c,), int64
-        Under each of them.
+        Number of pods under each switch.
     says : ndarray of shape (c,), int8
-        State of each while the job runs; `SAYS_UNHEALTHY` is added for an unhealthy shared one.
+        State of each switch while the job runs; plus `SAYS_UNHEALTHY` for an unhealthy shared switch.
     whole : bool
-        The first was taken whole by the exclusive rule: marked even when the job is under this switch only.
+        Whether the first switch was taken whole by the exclusive rule: its pods are marked even if it is the only one.
     """
 
     switch: Longs
@@ -66,19 +66,19 @@ class NoPlan:
 
 @dataclass(eq=False)
 class Switches:
-    """The switches in the state in which one placement finds them; no rule changes them.
+    """The switches at the beginning of one placement; no rule changes them.
 
     Attributes
     ----------
     table : SwitchTable
     free_node : ndarray of shape (n,), bool
-        Nodes that every pod of the job could have.
+        Whether each node is free, that is, every pod of the job fits on it.
     sums : ndarray of shape (7, s), int64
         Votes of running pods and jobs for each switch (`SwitchBook.sums`).
     free : ndarray of shape (s,), int64
         Free nodes of each switch.
     steps : list of str, optional
-        Receives what the rules did, in words; None: nobody wants to know.
+        Receives a text for each step of the rules; None: no explanation is wanted.
     """
 
     table: SwitchTable
@@ -119,7 +119,7 @@ class Switches:
         return self.table.names[switch]
 
     def describe(self, switch: int) -> str:
-        """``S1 (idle, 8 free)``."""
+        """A switch as text with its state and free nodes: ``S1 (idle, 8 free)``."""
         state = state_name(int(self.state[switch]), bool(self.unhealthy[switch]))
         return f"{self.name(switch)} ({state}, {int(self.free[switch])} free)"
 

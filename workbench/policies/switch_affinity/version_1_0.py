@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.counted import counted
-from workbench.model.switches import JobKind
+from workbench.policies.switch_affinity.job_kind import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Switches
 
 __all__ = ["OpenSwitches", "place_1_0", "replace_1_0"]
@@ -38,7 +38,7 @@ class OpenSwitches:
 
 
 def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitches) -> Ints | NoPlan:
-    """Choose nodes of a new job, by rank.
+    """Choose the nodes of a new job in the order of the ranks.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _first(switches: Switches, switch: int, count: int) -> Ints:
 
 
 def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints | None:
-    """Logical switches: number i has the i-th free node of every position, over the switches in their order."""
+    """Nodes of logical switches: logical switch i has the i-th free node of each position, counted over `order`."""
     per_switch = switches.table.nodes_per_switch
     columns: list[list[int]] = [[] for _ in range(per_switch)]
     for switch in order:

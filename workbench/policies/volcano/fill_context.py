@@ -34,7 +34,7 @@ class FillContext:
     assumed : ndarray of shape (n, 2), int64, optional
         CPU and memory that scores assume beyond requests; None: there are none.
     leaf : ndarray of shape (n,), int32, optional
-        Group of each node in a fill; None: one group.
+        Leaf HyperNode of each node, by which a fill groups nodes; None: all nodes are one group.
     """
 
     request: Request
@@ -68,7 +68,7 @@ class FillContext:
         accepting = demand.restriction(role)
         return held if accepting is None else np.where(accepting, held, 0)
 
-    def put(self, roles: Longs, nodes: Ints) -> None:
+    def put(self, roles: Ints, nodes: Ints) -> None:
         """More pods: the role and node of each; the arrays are copies from then on."""
         demand = self.request.demand
         if self.idle is demand.idle:

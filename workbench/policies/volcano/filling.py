@@ -29,13 +29,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FillPass:
-    """What one pass over a job's pods did; every array is in the order of placement.
+    """Result of one pass over a job's pods; every array is in the order of placement.
 
     Attributes
     ----------
     progress : JobProgress
         Counts after the pass.
-    roles : ndarray of shape (p,), int64
+    roles : ndarray of shape (p,), int32
         Role of each pod placed.
     pods : ndarray of shape (p,), int64
         Position of each pod in the gang.
@@ -43,13 +43,13 @@ class FillPass:
     scores : ndarray of shape (p,), float64
         Score of each pod's node at that moment.
     failed : int, optional
-        Role of which first a pod fitted nowhere in the last turn; None: every pod tried was placed.
+        Role of the first pod that fitted on no node in the last turn; None: every pod tried was placed.
     record : int
-        The record that the pods leave, where they widen it.
+        Record (domain in which the job is allocated) after the pass.
     """
 
     progress: JobProgress
-    roles: Longs
+    roles: Ints
     pods: Longs
     nodes: Ints
     scores: Floats
@@ -66,7 +66,7 @@ class FillPass:
         node[self.pods] = self.nodes
 
     def idle_after(self, request: Request) -> Longs:
-        """What is idle with the pods of the pass, of shape (n, r); `request` as it was before the pass."""
+        """Idle resources with the pods of the pass placed, int64 (n, r); `request` is the one before the pass."""
         left = request.demand.idle.copy()
         np.subtract.at(left, self.nodes, request.demand.rows[self.roles])
         return left
@@ -98,17 +98,13 @@ class Filling:
         self.context = context
         self.fades = scores is None and fading is not None
         demand, seen = context.request.demand, context.scored
-        # Roles in the order of their pods; those without a request have no pods left and count for the minimums alone.
-        self.roles: Longs = np.array((*demand.order, *demand.best_effort), dtype=np.int64)
-        self._role_list: list[int] = self.roles.tolist()
-        self._shapes = np.arange(len(self.roles), dtype=np.int32)
-        # Roles of one name fail together.
-        cached = cache_names(context.request.gang)
-        numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
-        self._names: Ints = np.array([numbers[cached[role]] for role in self._role_list], dtype=np.int32)
-        # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
+        # Shapes and entries are numbered like the roles; those without a request have no pods left and count for the
+        # minimums alone.
+        n_roles = len(seen.rows)
+        self._shapes = np.arange(n_roles, dtype=np.int32)
+        self._names = _numbers_of(cache_names(context.request.gang))
+        # Of each run of pods: its role, and the pods of that role up to its end.
         self.run_role, self._run_upto = runs_of_gang(context.request.gang)
-        self._run_place: Ints = demand.place[self.run_role]
         self._runs = seen.dry_runs(
             context.request,
             context.weights,
@@ -117,7 +113,7 @@ class Filling:
             fading=fading if self.fades else None,
             totals=self._totals() if self.fades else None,
         )
-        for role in self._role_list:
+        for role in range(n_roles):
             extra = context.extra(role, even=even)
             self._runs.add_shape(seen.rows[role], feasible=demand.restriction(role), extra=extra)
 
@@ -129,6 +125,8 @@ class Filling:
 
     def left_in_runs(self, progress: JobProgress) -> Longs:
         """Pods of each run's role from the next one to the run's end; none are left where that is below 1."""
+        if not any(progress.given):
+            return self._run_upto
         left: Longs = self._run_upto - np.array(progress.given, dtype=np.int64)[self.run_role]
         return left
 
@@ -142,14 +140,14 @@ class Filling:
         total_tasks: int = 1,
         every: bool = False,
     ) -> None:
-        """Say what the next passes place.
+        """Set the pods and the record for the passes that follow.
 
         Parameters
         ----------
         progress : JobProgress
             Counts before the pass.
         record : int
-            By which the first pod is scored; `NO_RECORD`: by none.
+            Domain in which the job is allocated, by which the first pod is scored; `NO_RECORD`: none.
         update_record : bool
             Whether each pod widens the record for the pods after it.
         tasks_on_leaf : ndarray of shape (d,), int64, optional
@@ -157,18 +155,18 @@ class Filling:
         total_tasks : int
             All tasks of the job.
         every : bool
-            All turns that follow one another; False: one turn, which ends with the pod that makes the gang ready.
+            Take all following turns; False: one turn, which ends with the pod that makes the gang ready.
         """
         counts = Counts(
             shapes=self._shapes,
-            left=np.array(progress.left, dtype=np.int64)[self.roles],
-            present=np.array(progress.present, dtype=np.int64)[self.roles],
-            minimums=np.array(progress.minimums, dtype=np.int64)[self.roles],
+            left=np.array(progress.left, dtype=np.int64),
+            present=np.array(progress.present, dtype=np.int64),
+            minimums=np.array(progress.minimums, dtype=np.int64),
             names=self._names,
             min_available=progress.min_available,
             counted=progress.counted,
             after_failure="stop" if progress.min_available == progress.total else "by-minimums",
-            runs=(self._run_place, self.left_in_runs(progress)),
+            runs=(self.run_role, self.left_in_runs(progress)),
             every=every,
         )
         self._runs.ask(
@@ -184,21 +182,21 @@ class Filling:
         return self._runs.try_each(domains, sums)
 
     def settle(self, domain: int, progress: JobProgress) -> FillPass:
-        """Make the pass in one HyperNode; `progress` as it was given to `ask`."""
+        """Place the pods in one HyperNode for good; `progress` is the one given to `ask`."""
         settled = self._runs.settle(domain)
-        roles = self.roles[settled.entries]
-        first = self.context.request.gang.role_start[roles] + np.array(progress.given, dtype=np.int64)[roles]
+        roles = settled.entries
+        first = self.context.request.gang.role_start[:-1] + progress.given
         after = progress.copy()
-        placed = np.bincount(settled.entries, minlength=len(self.roles)).tolist()
-        for role, count, left in zip(self._role_list, placed, settled.left.tolist(), strict=True):
-            after.place(role, count)
+        for role, (placed, left) in enumerate(zip(settled.placed.tolist(), settled.left.tolist(), strict=True)):
+            after.place(role, placed)
             after.skip(role, after.left[role] - left)
-        failed = None if settled.failed < 0 else self._role_list[settled.failed]
-        return FillPass(after, roles, first + settled.pods, settled.nodes, settled.scores, failed, settled.record)
+        failed = None if settled.failed < 0 else settled.failed
+        pods = first.take(roles) + settled.pods
+        return FillPass(after, roles, pods, settled.nodes, settled.scores, failed, settled.record)
 
     def place_alike(self, role: int, count: int) -> Ints:
         """Place pods of one role and answer their nodes; fewer where no node holds one more."""
-        shape = np.array([self._role_list.index(role)], dtype=np.int32)
+        shape = np.array([role], dtype=np.int32)
         self._runs.ask(Counts(shapes=shape, left=np.array([count], dtype=np.int64), min_available=count))
         return self._runs.settle(-1).nodes
 
@@ -211,7 +209,7 @@ class Filling:
         tasks_on_leaf: Longs | None = None,
         total_tasks: int = 1,
     ) -> tuple[Floats, Floats]:
-        """How the nodes of a HyperNode look to the first pod of a role; the next pass must be asked for anew.
+        """Scores of the nodes of a HyperNode for the first pod of a role; call `ask` again before the next pass.
 
         Parameters
         ----------
@@ -228,4 +226,10 @@ class Filling:
         """
         nothing = Counts(shapes=self._shapes, left=np.zeros(len(self._shapes), dtype=np.int64), min_available=0)
         self._runs.ask(nothing, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks)
-        return self._runs.node_scores(domain, self._role_list.index(role))
+        return self._runs.node_scores(domain, role)
+
+
+def _numbers_of(names: list[str]) -> Ints | None:
+    """A number for each name, equal for equal names; None if all differ."""
+    numbers = {name: i for i, name in enumerate(names)}
+    return None if len(numbers) == len(names) else np.array([numbers[name] for name in names], dtype=np.int32)

@@ -2,16 +2,17 @@
 
 ::
 
-    gpu       what the GPU policy says about the free GPUs of a node
-    taints    fewer PreferNoSchedule taints that a pod does not tolerate are better
     least, most, balanced
               of the plugin nodeorder as the session found the nodes, where nobody tells it of the pods placed since
+    gpu, taints, …
+              those of `workbench.policies.volcano.node_scores.table`
 
-Source: Volcano, plugin nodeorder; Kubernetes, plugin TaintToleration, which nodeorder asks.
+Source: Volcano, plugin nodeorder.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,13 +21,12 @@ import numpy.typing as npt
 from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_runs import Counts
 from workbench.policies.base import Request
+from workbench.policies.volcano.node_scores.base import NodeScore
 from workbench.policies.volcano.scored_nodes import ScoredNodes, assumed_of
 
-__all__ = ["FixedScores", "NodeOrderAtOpen", "nodeorder_at_open", "taint_scores", "without_nodeorder"]
+__all__ = ["FixedScores", "NodeOrderAtOpen", "nodeorder_at_open", "without_nodeorder"]
 
 Floats = npt.NDArray[np.float64]
-
-_MOST = 100
 
 #: Parts of nodeorder that look at what is used: the name shown, and the field of `ScoreWeights`.
 _NODEORDER = {"least": "least_requested", "most": "most_requested", "balanced": "balanced"}
@@ -80,52 +80,29 @@ class FixedScores:
     Attributes
     ----------
     request : Request
-    gpu_weight, taint_weight : float
+    given : sequence of NodeScore
+        In the order in which they are added up.
     at_open : NodeOrderAtOpen, optional
         None: nodeorder sees the nodes as they are now, which the kernels score.
     """
 
     request: Request
-    gpu_weight: float = 0.0
-    taint_weight: float = 0.0
+    given: Sequence[NodeScore] = ()
     at_open: NodeOrderAtOpen | None = None
 
     def parts(self, role: int, *, even: bool = False) -> dict[str, Floats]:
-        """Every part that distinguishes nodes, by the name shown; with `even`, taints even if they distinguish none."""
+        """Every part that distinguishes nodes, by the name shown; with `even`, also what every node gets alike."""
         found: dict[str, Floats] = {} if self.at_open is None else self.at_open.scores(self.request, role)
-        if self.gpu_weight:
-            gpu = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
-            if gpu is not None:
-                found["gpu"] = gpu * self.gpu_weight
-        if self.taint_weight:
-            taints = taint_scores(self.request, role)
-            if taints is None and even:
-                taints = np.full(self.request.snapshot.n_nodes, float(_MOST))
-            if taints is not None:
-                found["taints"] = taints * self.taint_weight
+        for part in self.given:
+            scores = part.scores(self.request, role, even=even)
+            if scores is not None:
+                found[part.name] = scores
         return found
 
     def extra(self, role: int, *, even: bool = False) -> Floats | None:
-        """Sum of the fixed parts for each node of the cluster, float64 (n,); None if it is zero everywhere."""
+        """Sum of the fixed parts for each node of the cluster, float64 (n,); None if the sum is zero everywhere."""
         parts = list(self.parts(role, even=even).values())
         if len(parts) < 2:
             return parts[0] if parts else None
         total: Floats = np.sum(parts, axis=0)
         return total
-
-
-def taint_scores(request: Request, role: int) -> Floats | None:
-    """0 to 100 for each node, 100 for the fewest untolerated PreferNoSchedule taints; None: 100 for every node.
-
-    The number of taints that scores 0 is the largest among the nodes on which a pod of the role fits now.
-    """
-    snapshot, demand = request.snapshot, request.demand
-    counts = snapshot.filters.avoided(request.gang.roles[role].filter.tolerations)
-    if counts is None:
-        return None
-    fits = demand.capacity(role, demand.idle, 1) > 0
-    most = int(counts[fits].max(initial=0))
-    if most == 0:
-        return None
-    scores: Floats = np.maximum(_MOST - _MOST * counts // most, 0).astype(np.float64)
-    return scores

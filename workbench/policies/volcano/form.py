@@ -1,7 +1,7 @@
 """Key of the fields of a gang that a search reads: gangs with equal keys get equal answers on the same nodes.
 
 The key holds every field of the gang, its extras, its roles and its sub-groups but those listed here as unread, so a
-field that is added to one of these classes is part of the key until somebody shows that no search reads it.
+new field of one of these classes is part of the key until it is listed as unread.
 
 The key is not the columns that the kernel gets, because those must be made first: for four pods that takes ten times as
 long as the key, half of a placement. Equal keys mean equal columns; the reverse is not promised and costs a search.

@@ -24,7 +24,7 @@ class JobProgress(Progress):
     ----------
     names : list of str
     given : list of int
-        Per role the pods taken from the queue here: placed, or skipped.
+        Number of pods of each role taken from the list of pods to try: placed or skipped.
     """
 
     names: list[str]

@@ -13,6 +13,8 @@ from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
+from workbench.policies.volcano.node_scores.base import NodeScore
+from workbench.policies.volcano.node_scores.table import NODE_SCORES
 from workbench.policies.volcano.topology_arguments import TopologyArguments
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "TOPOLOGY",
     "config_warnings",
     "hypernode_weight",
+    "node_scores",
     "score_parameters",
     "sub_job_order",
 ]
@@ -62,8 +65,8 @@ _TOPOLOGY_NEWEST = _TOPOLOGY_1_13 | {
     "hypernode.binpack.normal-pod.fading",
 }
 
-#: Plugins that are modelled, with their arguments; an entry that ends in a point stands for all that begin with it.
-#: conformance protects pods from eviction, which is not part of a session here.
+#: Plugins that are modelled beside those of `NODE_SCORES`, with their arguments; an entry that ends in a point stands
+#: for all that begin with it. conformance protects pods from eviction, which is not part of a session here.
 _ARGUMENTS: Mapping[str, frozenset[str]] = {
     "priority": frozenset(),
     "gang": frozenset(),
@@ -112,9 +115,38 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
     }
 
 
+def node_scores(config: SchedulerConfig, parameters: Mapping[str, Any]) -> tuple[NodeScore, ...]:
+    """The parts of node scores of `NODE_SCORES` that a configuration and the parameters of a policy turn on.
+
+    Raises
+    ------
+    InputError
+        An argument that its plugin cannot mean; names the configuration, the plugin and the argument.
+    """
+    found = []
+    for part in NODE_SCORES:
+        if not part.plugin:
+            found.append(part.of(parameters))
+            continue
+        option = _ordering(config, part.plugin)
+        if option is not None:
+            numbers = {key: max(option.integer(key, default), 0) for key, default in part.weights.items()}
+            texts = {key: option.text(key, default) for key, default in part.texts.items()}
+            try:
+                found.append(part.of({**numbers, **texts}))
+            except InputError as error:
+                raise error.at(source=f"{config.source or 'config'}: plugin {part.plugin}") from None
+    return tuple(part for part in found if part is not None)
+
+
+def _scoring(plugin: str) -> list[type[NodeScore]]:
+    """The parts of node scores that a plugin gives."""
+    return [part for part in NODE_SCORES if part.plugin == plugin]
+
+
 def _check_weights(config: SchedulerConfig, release: Release) -> None:
     for option in config.plugins:
-        if option.name not in ("nodeorder", "binpack", TOPOLOGY):
+        if option.name not in ("nodeorder", "binpack", TOPOLOGY) and not _scoring(option.name):
             continue
         for key, value in option.arguments.items():
             if type(value) in (int, float) and _is_known(option, key, release) and not value <= MAX_WEIGHT:
@@ -178,12 +210,16 @@ def _about_actions(config: SchedulerConfig) -> Iterator[Notice]:
             yield Notice("not-modelled", f"argument {key} of action {action} is not modelled", f"action {action}")
 
 
-def _negative(key: str, value: object) -> bool:
-    return type(value) is int and value < 0 and key in ("weight", "binpack.weight", *_NODE_ORDER)
+def _negative(option: PluginOption, key: str, value: object) -> bool:
+    of_scores = (key for part in _scoring(option.name) for key in part.weights)
+    weights = ("weight", "binpack.weight", *_NODE_ORDER, *of_scores)
+    return type(value) is int and value < 0 and key in weights
 
 
 def _known_arguments(option: PluginOption, release: Release) -> frozenset[str] | None:
     """Arguments of a plugin that are modelled; None if the plugin is not."""
+    if scoring := _scoring(option.name):
+        return frozenset(key for part in scoring for key in (*part.weights, *part.texts))
     if option.name != TOPOLOGY:
         return _ARGUMENTS.get(option.name)
     return _TOPOLOGY_1_13 if release is Release.V1_13 else _TOPOLOGY_NEWEST | {"hypernode.binpack.resources."}
@@ -208,13 +244,20 @@ def _about(option: PluginOption, release: Release) -> Iterator[Notice]:
                 f"argument {key} of plugin {option.name} is not {'read' if reads else 'modelled'}{reads}",
                 f"plugin {option.name}",
             )
+        elif any(key in part.texts for part in _scoring(option.name)):
+            if type(value) is not str:
+                yield Notice(
+                    "invalid-argument",
+                    f"argument {key} of plugin {option.name} is no text: its default applies",
+                    f"plugin {option.name}",
+                )
         elif type(value) not in (int, float, bool) and not key.endswith((".resources", ".enable")):
             yield Notice(
                 "invalid-argument",
                 f"argument {key} of plugin {option.name} is no number: its default applies, as in Volcano",
                 f"plugin {option.name}",
             )
-        elif _negative(key, value) and (option.name != TOPOLOGY or release is Release.V1_13):
+        elif _negative(option, key, value) and (option.name != TOPOLOGY or release is Release.V1_13):
             yield Notice(
                 "invalid-argument",
                 f"argument {key} of plugin {option.name} is negative: it counts as 0 here",

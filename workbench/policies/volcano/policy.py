@@ -32,7 +32,14 @@ from workbench.policies.volcano.fixed_scores import (
     nodeorder_at_open,
     without_nodeorder,
 )
-from workbench.policies.volcano.plugins import DEFAULT_CONFIG, TOPOLOGY, config_warnings, score_parameters
+from workbench.policies.volcano.node_scores.base import NodeScore
+from workbench.policies.volcano.plugins import (
+    DEFAULT_CONFIG,
+    TOPOLOGY,
+    config_warnings,
+    node_scores,
+    score_parameters,
+)
 from workbench.policies.volcano.scored_nodes import assumed_of, scored_columns
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 from workbench.policies.volcano.session.job_order import with_plugins
@@ -75,13 +82,14 @@ class VolcanoPolicy(NodePolicy):
         self._weights: dict[tuple[str, ...], ScoreWeights] = {}
         self._at_open: dict[tuple[str, ...], NodeOrderAtOpen] = {}
         self._parameters = parameters if given is None else _configured(self.name, parameters, given, self.release)
+        self._node_scores: tuple[NodeScore, ...] = node_scores(self.config, self.parameters)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         return asdict(self._parameters)
 
     def context(self, request: Request) -> FillContext:
-        """The state of the cluster that the request shows, with the weights of a placement without topology."""
+        """State of the cluster and score weights for placing a request without regard to topology."""
         return FillContext(
             request,
             self._score_weights(scored_columns(request)),
@@ -101,13 +109,13 @@ class VolcanoPolicy(NodePolicy):
 
     def fixed_scores(self, request: Request) -> FixedScores:
         """Parts of the node scores that no pod of the session changes."""
-        p, at_open = self._parameters, None
+        at_open = None
         if self.scores_at_open:
             columns = scored_columns(request)
             if columns not in self._at_open:
-                self._at_open[columns] = nodeorder_at_open(score_weights(p, columns))
+                self._at_open[columns] = nodeorder_at_open(score_weights(self._parameters, columns))
             at_open = self._at_open[columns]
-        return FixedScores(request, p.gpu_weight, p.taint_weight, at_open)
+        return FixedScores(request, self._node_scores, at_open)
 
     def _score_weights(self, columns: tuple[str, ...]) -> ScoreWeights:
         """Weights of the score parts that read the present state of the nodes.
@@ -138,7 +146,7 @@ class VolcanoPolicy(NodePolicy):
         return self._best_effort_filling(request, pods).place_alike(role, len(pods))
 
     def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
-        """What scores nodes for pods without a request; no record is known to backfill."""
+        """A `Filling` that scores nodes for pods without a request; it uses no record, because backfill has none."""
         return Filling(self.context(request))
 
     @abstractmethod
@@ -168,7 +176,7 @@ class VolcanoPolicy(NodePolicy):
         gpus : GpuQuestions
             Asks the GPU policy about nodes.
         recorder : Recorder or None
-            Hears of every candidate.
+            Receives every candidate that is considered.
         """
         seen = with_plugins(self.config, gang)
         option = self.config.plugin("predicates")

@@ -82,33 +82,28 @@ class ScoredNodes:
         fading: Fading | None = None,
         totals: DomainTotals | None = None,
     ) -> DryRuns:
-        """What fills these nodes pod by pod.
+        """The kernel that fills these nodes pod by pod, with the given weights.
 
         Parameters
         ----------
         request : Request
-            For the HyperNodes.
+            Request whose snapshot has the HyperNodes.
         weights : ScoreWeights
-            Over the columns.
+            Weights over the columns.
         states : NodeStates, optional
-            Which nodes are alike; None: not known.
+            Groups of nodes with equal amounts; None: unknown.
         scores, fading, totals : optional
             As for `workbench.kernels.dry_runs.DryRuns`.
         """
-        topology = request.snapshot.topology
         return DryRuns(
             self.idle,
             self.used,
             self.allocatable,
-            topology.node_rank,
-            topology.leaf_of_node,
-            topology.member_start,
-            topology.member_nodes,
+            request.snapshot.topology.domain_nodes,
             weights=weights,
             scores=scores,
             fading=fading,
             totals=totals,
-            leaves=topology.leaves_of_node,
             states=states,
         )
 
@@ -135,7 +130,7 @@ def scored_columns(request: Request) -> tuple[str, ...]:
 
 
 def domain_used(request: Request) -> Longs:
-    """What is used in each HyperNode, of shape (d + 1, r): the sums of the snapshot with what the session changed."""
+    """Used resources of each HyperNode with the session's changes, int64 (d + 1, r), the virtual top last."""
     snapshot, used = request.snapshot, request.ledger.used
     changed = request.ledger.changed
     if len(changed) == 0:

@@ -43,7 +43,7 @@ _FEWEST, _MOST = 4, 256
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A two-level search before its first turn, with further fields that the answer needs."""
+    """A two-level search before its first turn, with the further data that make its answer."""
 
     search: TwoLevel
     subs: SubJobs
@@ -58,11 +58,11 @@ class _Form:
     Attributes
     ----------
     prepared : Prepared
-        Its search shows the records of sub-jobs after the last run.
+        The prepared search; its sub-jobs have the records of the last run.
     rows : ndarray of shape (n_pods, r), int64
         Request of each pod.
     seen : int
-        Changes of the nodes that the search knows.
+        Number of node changes that have been applied to the search.
     """
 
     run: Repeated
@@ -80,7 +80,7 @@ class SearchStream(Stream):
     ----------
     whole : Composed
     prepare : callable
-        The search of a gang; None where `place` does more than run it.
+        Returns the prepared search of a gang; None if `place` does more than run a search.
     snapshot : ClusterSnapshot
     """
 
@@ -93,7 +93,7 @@ class SearchStream(Stream):
         self._start()
 
     def _start(self) -> None:
-        """Forget all searches, with the ledger up to date."""
+        """Drop all kept searches and the log of changes; the ledger must be up to date."""
         snapshot = self._ledger.snapshot
         self._forms: dict[Hashable, _Form | None] = {}
         size = max(snapshot.n_nodes + snapshot.topology.n_domains, 1)
@@ -179,9 +179,9 @@ class SearchStream(Stream):
         )
 
     def _by_search(self, gang: Gang, form: _Form) -> Placement | None:
-        """The placement by a kept search if it places every pod of the gang.
+        """Place a gang by a kept search.
 
-        None if the policy must be asked instead.
+        None if the search does not place every pod, so that the policy must be asked instead.
         """
         if form.seen < self._n:
             form.run.change(self._nodes[form.seen : self._n], self._rows[form.seen : self._n])

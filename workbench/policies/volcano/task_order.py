@@ -24,7 +24,7 @@ _RANK_OF_GANG: WeakKeyDictionary[Gang, Longs] = WeakKeyDictionary()
 
 
 def task_rank(gang: Gang) -> Longs:
-    """Place of each pod in the order in which they are tried, of shape (n_pods,): read only.
+    """Rank of each pod in the order in which pods are tried, int64 (n_pods,); read-only.
 
     Higher priority first where that counts, then as the gang's `order` says, else by the numbers in the names.
     """
@@ -48,7 +48,7 @@ def _rank(gang: Gang) -> Longs:
 
 
 def _indices(role: Role) -> Longs:
-    """The number that each pod of a role has in it; of pods with names of their own what these end in."""
+    """Index of each pod of a role; for pods with names of their own the number at the end of the name."""
     indices = [pod_index(name) for name in role.pod_names or ()]
     found = [index for index in indices if index is not None]
     if found and len(found) == len(indices):
@@ -76,6 +76,14 @@ def runs_of_gang(gang: Gang) -> tuple[Ints, Longs]:
     """Role of each run of the gang's pods with a request, and the number of that role's pods up to the run's end."""
     known = _OF_GANG.get(gang)
     if known is None:
-        asking = np.array([not role.best_effort for role in gang.roles], dtype=np.bool_)[gang.role_of_pod].nonzero()[0]
-        known = _OF_GANG[gang] = runs_of(gang, np.array([0, len(asking)]), asking)[1:]
+        known = _OF_GANG[gang] = _runs_of_asking(gang)
     return known
+
+
+def _runs_of_asking(gang: Gang) -> tuple[Ints, Longs]:
+    asking = gang.tried_roles
+    if len(asking) == 1:
+        # Nothing to sort: most jobs.
+        return np.array(asking, dtype=np.int32), np.array([gang.roles[asking[0]].count], dtype=np.int64)
+    pods = np.array([not role.best_effort for role in gang.roles], dtype=np.bool_)[gang.role_of_pod].nonzero()[0]
+    return runs_of(gang, np.array([0, len(pods)]), pods)[1:]

@@ -13,7 +13,7 @@ __all__ = ["TopologyArguments"]
 
 @dataclass(frozen=True)
 class TopologyArguments:
-    """Arguments of the plugin network-topology-aware, defaults and rules for invalid values applied.
+    """Effective arguments of the plugin network-topology-aware: with defaults, and invalid values replaced.
 
     Attributes
     ----------
@@ -25,12 +25,12 @@ class TopologyArguments:
     normal_pod_enable : bool
         Whether pods without a topology are scored, too.
     normal_pod_fading : float
-        How much less each wider tier weighs for them; 0: only tier 1 counts.
+        Factor by which each wider tier weighs less for such pods; 0: only tier 1 counts.
     max_hypernodes_for_eviction : int
 
     Notes
     -----
-    1.13 knows only the weight and takes a negative one as it is; what it does not know keeps its default here.
+    1.13 knows only the weight, and takes a negative one as it is; the other arguments keep their defaults.
     Source: docs/reference/volcano-topology.md, section 8.
     """
 

@@ -1,4 +1,4 @@
-"""Node labels -> HyperNodes, as the label source of Volcano's controller makes them."""
+"""HyperNodes from node labels, as the label source of Volcano's controller makes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TRIES = 20
 
 @dataclass
 class _Domain:
-    """A pair (label key, value) that becomes a HyperNode."""
+    """A pair of label key and value that becomes a HyperNode, with its tier and members."""
 
     tier: int
     key: str
@@ -34,7 +34,7 @@ def discover_label(
     nodes: Mapping[str, Mapping[str, str]],
     existing: Iterable[HyperNode] = (),
 ) -> DiscoveryResult:
-    """HyperNodes of a cluster's node labels.
+    """Make HyperNodes from the labels of a cluster's nodes.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def discover_label(
     nodes : mapping of str to mapping
         Labels of each node by its name.
     existing : iterable of HyperNode
-        HyperNodes that exist, of any source. The name of one of this source with the same label pair, tier and type is
-        used again; a new name never equals an existing one.
+        HyperNodes that exist, of any source. If one was made by this source with the same label pair, tier and type,
+        its name is used again; a new name never equals an existing one.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def discover_label(
 
 
 def _usable(types: Mapping[str, Sequence[str]], notes: list[Notice]) -> dict[str, list[str]]:
-    """Keys of each type that is used, tier 1 first."""
+    """Label keys of each type that is used, tier 1 first; types that Volcano drops are added to `notes`."""
     usable = {}
     for name, keys in types.items():
         if len(name.encode()) > _LONGEST_TYPE:
@@ -113,7 +113,7 @@ def _usable(types: Mapping[str, Sequence[str]], notes: list[Notice]) -> dict[str
 
 
 def _climb(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
-    """Values of the keys from tier 1 up to the first that is missing."""
+    """Values of a node's labels for the keys from tier 1 up to the first key that the node lacks."""
     values = []
     for key in keys:
         if key not in labels:
@@ -136,7 +136,7 @@ class _Existing:
                     self.by_pair.setdefault(pair, []).append(hypernode.name)
 
     def name(self, type_name: str, tier: int, key: str, value: str, taken: Collection[str]) -> str:
-        """Return the smallest existing name for a label pair, else a new name."""
+        """The smallest existing name for a label pair, else a new name that is not in `taken`."""
         # As upstream, names are matched by their beginning alone: the prefix of tier 1 also matches tier 10.
         stem = f"hypernode-{type_name}-tier{tier}"
         old = [name for name in self.by_pair.get((key, value), ()) if name.startswith(stem)]

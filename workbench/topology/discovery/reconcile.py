@@ -17,7 +17,7 @@ __all__ = ["Conflict", "ReconcilePlan", "reconcile"]
 
 @dataclass(frozen=True)
 class Conflict:
-    """A discovered name of a HyperNode with another owner; `owner` is that source, empty if it was made by hand."""
+    """A discovered name that a HyperNode of another owner has; `owner` is its source, empty if it was made by hand."""
 
     name: str
     owner: str
@@ -38,7 +38,7 @@ class ReconcilePlan:
     delete : tuple of str
         Names of owned HyperNodes that are not discovered.
     conflicts : tuple of Conflict
-        Discovered names that are left alone; upstream's create fails and is logged.
+        Discovered names of HyperNodes of another owner, which stay unchanged; upstream's create fails and is logged.
     empties : bool
         The source found nothing at all, so every HyperNode that it owns would be deleted: ask before doing that.
     """

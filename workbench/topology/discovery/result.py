@@ -26,8 +26,8 @@ class DiscoveryResult:
     source : str
         ``label``, ``ufm`` or ``roce``.
     hypernodes : tuple of HyperNode, optional
-        By tier, then in the order that the source documents. Empty: there is nothing, which deletes what the source
-        owned. None: the round found nothing out and changes nothing.
+        By tier, then in the order that the source documents. Empty: the fabric has none, and the HyperNodes that the
+        source owns are deleted. None: the round failed to find out, and nothing changes.
     notes : tuple of Notice
         Notices about input that was left out or is doubtful.
     """

@@ -1,7 +1,7 @@
-"""Links of an Ethernet fabric -> HyperNodes.
+"""HyperNodes from the links of an Ethernet fabric.
 
-Volcano names a source ``roce`` in its examples and never wrote it. The format and the rule here are this project's own;
-docs/discovery.md describes both for people.
+Volcano names a source ``roce`` in its examples but has not implemented it. The format and the rule here are this
+project's own; docs/discovery.md describes both for people.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LONGEST_SWITCH = 200
 
 @dataclass(frozen=True)
 class RoceLink:
-    """One cable: from a leaf down to a node, or up to a spine; exactly one of `node` and `spine` is there."""
+    """One cable: from a leaf down to a node, or up to a spine; exactly one of `node` and `spine` is set."""
 
     leaf: str
     node: str = ""
@@ -83,15 +83,15 @@ def _link(item: Mapping[str, Any], path: str) -> RoceLink:
 
 
 def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
-    """HyperNodes of a fabric's links.
+    """Make the HyperNodes of a fabric from its links.
 
     Returns
     -------
     DiscoveryResult
         Tier 1 (`tier_name` ``leaf``): leaves that share a node, directly or through others, are one HyperNode over
         their nodes, ``roce-leaf-`` and the smallest of the leaves. Tier 2 (``spine``): spines that reach one tier-1
-        HyperNode together, directly or through others, are one HyperNode over those, ``roce-spine-`` and the smallest
-        of the spines. Both by that smallest switch.
+        HyperNode together, directly or through others, are one HyperNode over those tier-1 HyperNodes, ``roce-spine-``
+        and the smallest of the spines. Within a tier sorted by the smallest switch.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Ports of an InfiniBand fabric, as NVIDIA's UFM lists them -> HyperNodes, as Volcano's controller makes them."""
+"""HyperNodes from the ports of an InfiniBand fabric that NVIDIA's UFM lists, as Volcano's controller makes them."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def read_ufm_ports(data: Any) -> list[UfmPort]:
 
 
 def discover_ufm(ports: Iterable[UfmPort]) -> DiscoveryResult:
-    """HyperNodes of a fabric's ports.
+    """Make the HyperNodes of a fabric from its ports.
 
     Returns
     -------
     DiscoveryResult
-        ``leaf-hn-0``, ``leaf-hn-1``, … of tier 1, then ``spine-hn`` of tier 2 over all of them; nothing where no row
-        is a node's port.
+        ``leaf-hn-0``, ``leaf-hn-1``, … of tier 1, then ``spine-hn`` of tier 2 over all of them; empty if no row is a
+        node's port.
 
     Notes
     -----

@@ -1,12 +1,12 @@
-"""The linter: rules on what is wrong, or looks wrong, with a topology.
+"""The topology linter: rules that find mistakes and likely mistakes.
 
-`lint` runs them, `edits_by_hypernode` lists what has only one remedy. Reading files, lines and SARIF are in
-`workbench.formats`; docs/lint-rules.md lists the rules.
+`lint` runs the rules, `edits_by_hypernode` lists the corrections of findings that have only one. Reading files, lines
+and SARIF are in `workbench.formats`; docs/lint-rules.md lists the rules.
 """
 
 from __future__ import annotations
 
-from workbench.topology.lint.base import Edit, Finding, Fix, Place, Rule, Severity
+from workbench.topology.lint.base import FieldEdit, Finding, Fix, Place, Rule, Severity
 from workbench.topology.lint.fix import apply_edits, edits_by_hypernode
 from workbench.topology.lint.registry import RULES, choose_rules
 from workbench.topology.lint.report import LintReport, lint
@@ -14,7 +14,7 @@ from workbench.topology.lint.subject import Subject
 
 __all__ = [
     "RULES",
-    "Edit",
+    "FieldEdit",
     "Finding",
     "Fix",
     "LintReport",

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.topology.lint.subject import Subject
 
-__all__ = ["Edit", "Finding", "Fix", "Found", "Path", "Place", "Rule", "Severity", "field_text"]
+__all__ = ["FieldEdit", "Finding", "Fix", "Found", "Path", "Place", "Rule", "Severity", "field_text"]
 
 #: Keys and list positions from an object's root to one of its fields.
 Path = tuple[str | int, ...]
 
 
 class Severity(StrEnum):
-    """How bad a finding is.
+    """Severity of a finding: error, warning or note.
 
-    An error makes placements wrong, or the tree unusable. A warning makes them worse than they need be, or will.
-    A note is worth knowing.
+    An error makes placements wrong, or the tree unusable. A warning makes placements worse than necessary, now or
+    later. A note is worth knowing.
     """
 
     error = "error"
@@ -29,7 +29,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the worst."""
+        """Position in order of severity; 0 is the worst."""
         return list(Severity).index(self)
 
 
@@ -58,7 +58,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Edit:
+class FieldEdit:
     """One change to a manifest: a field gets a value, or (`remove`) a list entry is deleted."""
 
     path: Path
@@ -68,15 +68,15 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fix:
-    """The only possible correction of a finding: its meaning, and its edits."""
+    """The only possible correction of a finding: a description, and the edits that make it."""
 
     meaning: str
-    edits: tuple[Edit, ...]
+    edits: tuple[FieldEdit, ...]
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a rule reports about one place.
+    """A finding as a rule reports it, for one place.
 
     Attributes
     ----------
@@ -87,9 +87,9 @@ class Found:
     path : tuple
         Field of the HyperNode's manifest; empty: the object as a whole.
     others : tuple of str
-        Further HyperNodes or nodes that it concerns, all of them, where the message lists only some.
+        All further HyperNodes or nodes that the finding concerns; the message may list only some of them.
     fix : Fix, optional
-        The correction, where only one is possible.
+        The correction, if only one is possible; else None.
     """
 
     message: str
@@ -121,12 +121,11 @@ class Rule:
     check : callable
         Function from a `Subject` to the findings, in a documented order.
     needs_nodes : bool
-        The rule compares with the nodes of the cluster, and is not judged if the input names no nodes.
+        The rule needs the nodes of the cluster, and is not run if the input has none.
     judges_none : bool
-        With `needs_nodes`: the rule is judged nevertheless if there is no node at all, not even one that a member
-        names.
+        With `needs_nodes`: the rule is run nevertheless if there is no node at all, not even as the name of a member.
     needs_manifests : bool
-        The rule looks at the manifests as written, and is not judged on a topology without manifests.
+        The rule needs the manifests as written, and is not run on a topology without manifests.
     fixable : bool
         Some of its findings have exactly one remedy, which `--fix` applies.
     """

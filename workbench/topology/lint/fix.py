@@ -1,4 +1,4 @@
-"""Applying fixes to parsed manifests."""
+"""Apply the linter's fixes to parsed manifests."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workbench.topology.lint.base import Edit, Path
+from workbench.topology.lint.base import FieldEdit, Path
 from workbench.topology.lint.report import LintReport
 
 __all__ = ["apply_edits", "edits_by_hypernode"]
 
 
-def edits_by_hypernode(report: LintReport) -> dict[str, tuple[Edit, ...]]:
+def edits_by_hypernode(report: LintReport) -> dict[str, tuple[FieldEdit, ...]]:
     """Edits of all fixable findings by HyperNode, highest list position first so that no edit shifts another.
 
     If two edits concern one place, the removal wins: a removed entry needs no correction.
     """
-    found: dict[str, dict[Path, Edit]] = {}
+    found: dict[str, dict[Path, FieldEdit]] = {}
     for finding in report.fixable:
         assert finding.fix is not None
         mine = found.setdefault(finding.hypernode, {})
@@ -32,7 +32,7 @@ def edits_by_hypernode(report: LintReport) -> dict[str, tuple[Edit, ...]]:
     return result
 
 
-def apply_edits(manifest: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, Any]:
+def apply_edits(manifest: Mapping[str, Any], edits: Iterable[FieldEdit]) -> dict[str, Any]:
     """Return a copy of a manifest with edits applied, in the order of `edits_by_hypernode`."""
     result = copy.deepcopy(dict(manifest))
     for edit in edits:

@@ -1,4 +1,4 @@
-"""Rules on single members: whether they exist, and whether they are listed once."""
+"""Lint rules on single members: whether they exist, and whether they are listed only once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.model.release import Release
 from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import Selector, pattern_error
-from workbench.topology.lint.base import Edit, Fix, Found, Path, Rule, Severity
+from workbench.topology.lint.base import FieldEdit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
 from workbench.topology.wording import some
 
@@ -42,7 +42,7 @@ def _dangling(subject: Subject) -> Iterator[Found]:
                 continue
             meant = (nodes if member.type == "Node" else hypernodes).get(_folded(wanted))
             path = member_path(i, *_EXACT)
-            fix = Fix(f"write {meant}", (Edit(path, meant),)) if meant else None
+            fix = Fix(f"write {meant}", (FieldEdit(path, meant),)) if meant else None
             hint = f", {meant} is" if meant else ""
             yield Found(f"{name} lists {member.type} {wanted!r}, which is not there{hint}", name, path=path, fix=fix)
 
@@ -93,7 +93,7 @@ def _duplicate(subject: Subject) -> Iterator[Found]:
                 continue  # the member selects nothing, and there may be several corrections
             first = seen.setdefault(member, i)
             if first != i:
-                fix = Fix(f"remove member {i}", (Edit(member_path(i), remove=True),))
+                fix = Fix(f"remove member {i}", (FieldEdit(member_path(i), remove=True),))
                 text = f"{name} lists {_member_text(member)} twice, as members {first} and {i}"
                 yield Found(text, name, path=member_path(i), fix=fix)
 
@@ -122,7 +122,7 @@ def _covered(subject: Subject) -> Iterator[Found]:
             if member.type != "Node" or exact is None or at not in holder or exact in seen:
                 continue
             seen.add(exact)
-            fix = Fix(f"remove member {i}", (Edit(member_path(i), remove=True),))
+            fix = Fix(f"remove member {i}", (FieldEdit(member_path(i), remove=True),))
             text = f"{name} lists node {exact}, which it has through {holder[at]} already"
             yield Found(text, name, exact, member_path(i), (holder[at],), fix)
 
@@ -218,7 +218,7 @@ def _stale_count(subject: Subject) -> Iterator[Found]:
                 names.update(subject.names[i] for i in subject.selected(member))
         if told != len(names):
             path: Path = ("status", "nodeCount")
-            fix = Fix(f"write {len(names)}", (Edit(path, len(names)),))
+            fix = Fix(f"write {len(names)}", (FieldEdit(path, len(names)),))
             yield Found(
                 f"{name} says {counted(told, 'member')} in its status, it has {len(names)}", name, path=path, fix=fix
             )

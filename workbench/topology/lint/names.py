@@ -1,4 +1,4 @@
-"""Rules on names: of HyperNodes, of tiers, and of what discovery generates."""
+"""Lint rules on names: of HyperNodes, of tiers, and of what discovery generates."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _node_named_like_domain(subject: Subject) -> Iterator[Found]:
 
 
 def _identity(subject: Subject, name: str) -> list[tuple[str, str]]:
-    """Labels of a HyperNode besides its source: for discovery by labels the pair that it stands for."""
+    """Labels that identify a discovered HyperNode besides its source: for the label source its label pair."""
     labels = subject.hypernodes[name].metadata.labels
     return sorted((key, value) for key, value in labels.items() if key != SOURCE_LABEL)
 

@@ -1,4 +1,4 @@
-"""Rules on nodes: their place in the tree, their labels, their resources."""
+"""Lint rules on nodes: their place in the tree, their labels, their resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules on patterns that match more nodes than intended."""
+"""Lint rules on patterns that match more nodes than intended."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _other_rack(subject: Subject) -> Iterator[Found]:
 
 
 def _reaches(subject: Subject, name: str, leaf: str, shared: int) -> bool:
-    """Whether, of two leaves that share nodes, the pattern of `name` matches too much, rather than that of `leaf`.
+    """Of two leaves that share nodes: whether the pattern of `name`, rather than that of `leaf`, matches too much.
 
     The leaf at fault is the one that also matches nodes that are not shared; both, where that does not decide. (A leaf
     that lists its nodes by name is never at fault.)

@@ -32,10 +32,10 @@ class LintReport(Displayed):
     rules : tuple of Rule
         Rules that were run.
     not_judged : tuple of (Rule, str)
-        Rules that could not be judged, with the reason: no finding of such a rule does not mean no mistake.
+        Rules that could not be run, with the reason: such a rule may be broken although it has no finding.
     n_hypernodes, n_nodes : int
     ready : bool
-        Whether Volcano would schedule by this topology (docs/decisions.md, decision 14).
+        Whether Volcano would schedule with this topology (docs/decisions.md, decision 14).
     subject : Subject
         The input of the rules.
     """
@@ -94,7 +94,7 @@ def lint(
     ----------
     what : Subject, ClusterObjects, ClusterSnapshot, Scenario or Topology
         Objects as read allow most rules: they have members as written, with places. A snapshot or a topology has only
-        the resulting tree, so rules on patterns, discovery names and admission cannot be judged.
+        the resulting tree, so rules on patterns, discovery names and admission cannot be run.
     only, ignore : iterable of str
         Ids or codes of rules; by default all of them.
 

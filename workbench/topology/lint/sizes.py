@@ -1,4 +1,4 @@
-"""Rules on how many nodes a leaf has, next to the other leaves of its tier."""
+"""Lint rules on the number of nodes of a leaf, compared with the other leaves of its tier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules on containment of HyperNodes, and on tiers."""
+"""Lint rules on the containment of HyperNodes, and on tiers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TIER: Path = ("spec", "tier")
 
 
 def from_problems(subject: Subject, code: str) -> Iterator[Found]:
-    """Turn the tree builder's problems of one code into findings, in their order."""
+    """Turn problems of one code, which building the tree found, into findings, in their order."""
     for problem in subject.problems:
         if problem.code == code:
             yield Found(problem.message, problem.domain)
 
 
 def listing(subject: Subject, parent: str, child: str) -> Path:
-    """Find the first member of `parent` that lists the HyperNode `child`.
+    """Path of the first member of `parent` that lists the HyperNode `child`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The input of the rules: HyperNodes and nodes by name, and facts that several rules share."""
+"""The input of the lint rules: HyperNodes and nodes by name, and derived facts that several rules use."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Subject(Value):
     places : mapping of str to Place
         Where each HyperNode was read.
     manifests : mapping of str to mapping
-        HyperNodes as written; empty for a topology that came without.
+        HyperNodes as written; empty if the topology came without manifests.
     given_problems : tuple of Problem
-        What the builder of a ready-made topology found; empty where the HyperNodes themselves are here.
+        Problems found when a ready-made topology was built; empty if the HyperNodes themselves are given.
     """
 
     hypernodes: Mapping[str, HyperNode]
@@ -118,17 +118,17 @@ class Subject(Value):
 
     @cached_property
     def names(self) -> list[str]:
-        """Nodes by position; positions everywhere in this class are those."""
+        """Names of the nodes by position; all positions in this class refer to this list."""
         return list(self.nodes)
 
     @cached_property
     def labels(self) -> list[Mapping[str, str]]:
-        """Labels of each node."""
+        """Labels of each node, by position in `names`."""
         return [node.metadata.labels for node in self.nodes.values()]
 
     @cached_property
     def gpus(self) -> list[int]:
-        """GPUs and NPUs of each node."""
+        """Number of GPUs and NPUs of each node, by position in `names`."""
         return [node.n_gpus for node in self.nodes.values()]
 
     @cached_property
@@ -163,7 +163,7 @@ class Subject(Value):
 
     @cached_property
     def own(self) -> dict[str, list[int]]:
-        """Nodes that each HyperNode lists itself, ascending, each once."""
+        """Positions of the nodes that each HyperNode lists itself, ascending, each once."""
         return {
             name: sorted({i for m in h.members if m.type == "Node" for i in self.selected(m)})
             for name, h in self.hypernodes.items()
@@ -240,7 +240,7 @@ class Subject(Value):
         return found
 
     def topology(self) -> Topology:
-        """The topology that remains after dropping what is no tree, for drawing."""
+        """The topology after links that prevent a tree are dropped, for drawing."""
         return build_topology(self.hypernodes.values(), self.names, self.labels)
 
     def tier(self, name: str) -> int:

@@ -1,1 +1,1 @@
-"""What a decision of Volcano considered, in words: nodes, HyperNodes and near misses."""
+"""Explanations of Volcano's decisions: nodes, HyperNodes and nearest misses."""

@@ -28,17 +28,17 @@ def nearest_misses(
     request : Request
         The request before a pod of the job is placed.
     known : mapping of int to NearestMiss
-        Misses that a search found, by tier; used unchanged.
+        Misses that a search found, by tier; returned unchanged.
     allowed : ndarray of shape (d + 1,), bool, optional
-        HyperNodes that its highest tier and its record leave to it, the virtual top last; None: all.
+        Whether the job's highest tier and record allow each HyperNode, the virtual top last; None: all are allowed.
     room : callable, optional
         Pods of the job that each of some HyperNodes (-1: the virtual top) holds, from a search that counted them.
 
     Returns
     -------
     tuple of NearestMiss
-        Of a tier that is not known the HyperNode with room for most of the pods needed, ties: the smallest name. Room
-        is exact for identical pods, an upper bound for several roles.
+        For a tier that is not in `known`, the HyperNode with room for most of the needed pods; ties: the smallest name.
+        Room is exact for identical pods, an upper bound for several roles.
     """
     topology = request.snapshot.topology
     tier_of = np.append(topology.tier, topology.top_tier)

@@ -112,18 +112,18 @@ def record_nodes(
     tasks_on_leaf: Longs | None = None,
     total_tasks: int = 0,
 ) -> None:
-    """Tell the recorder how every node looks to the first pod: the parts of its score, or what excludes it.
+    """Record for every node the parts of its score for the first pod, or the cause that excludes it.
 
     Parameters
     ----------
     filling : Filling
         Before the first pod.
     role : int
-        Of that pod.
+        Role of that pod.
     domain : int
         The HyperNode whose nodes are told; -1: every node.
     record : int
-        By which the pod is scored.
+        Domain in which the job is allocated so far, by whose closeness nodes are scored; `NO_RECORD`: none.
     tasks_on_leaf : ndarray of shape (d,), int64, optional
         Pods of the job that each leaf holds already; None: none.
     total_tasks : int
@@ -131,7 +131,7 @@ def record_nodes(
 
     Notes
     -----
-    Parts: binpack, least, most, balanced and gpu as far as they have a weight, taints where they tell nodes apart;
+    Parts: binpack, least, most, balanced and gpu if they have a weight, taints if they differ between nodes;
     ``tier`` for the LCA with the record and ``tasks`` for the tasks on the same leaf, or ``hypernodes`` for a pod
     without a topology that is drawn to full HyperNodes. Their sum is the score up to rounding.
     """

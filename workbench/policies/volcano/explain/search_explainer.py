@@ -1,6 +1,6 @@
 """Explanation of the newest Volcano's search: every HyperNode for the job, and those inside the chosen one.
 
-The numbers come from the kernel, which repeats and traces the attempts of the first turn; the texts are made here.
+The numbers come from the search itself, which traces its attempts before it takes the turn; the texts are made here.
 Later turns ask the same HyperNodes for one pod more, so that a single note describes each of them.
 """
 
@@ -24,7 +24,7 @@ _TOO_SMALL, _TOO_FEW, _NO_FIT, _SOLVES = range(len(VERDICTS))
 
 
 class SearchExplainer:
-    """Writes the turns of one job's search to a recorder.
+    """Takes the turns of one job's search and writes them to a recorder.
 
     Parameters
     ----------
@@ -32,87 +32,82 @@ class SearchExplainer:
     asked : SearchQuery
     board : ClusterFill
         The nodes before the turn.
-    before : TwoLevel, optional
-        A search of the same job that has not taken its first turn; None: that turn was told already.
+    first : bool
+        Whether the next turn is the job's first; only that one is told HyperNode by HyperNode.
     scale : float
         Weight of a HyperNode's score.
     """
 
-    def __init__(
-        self, recorder: Recorder, asked: SearchQuery, board: ClusterFill, before: TwoLevel | None, scale: float
-    ) -> None:
+    def __init__(self, recorder: Recorder, asked: SearchQuery, board: ClusterFill, first: bool, scale: float) -> None:
         self._recorder = recorder
         self._asked = asked
         self._board = board
-        self._before = before
+        self._first = first
         self._factor = 100.0 * scale
         self._topology = asked.topology
         self._candidates: dict[int, Candidate] = {}
 
-    def tell(self, search: TwoLevel, mark: int, found: bool) -> None:
-        """Tell the recorder of a turn after it was taken.
-
-        Parameters
-        ----------
-        search : TwoLevel
-        mark : int
-            Pods that had been placed before the turn.
-        found : bool
-            Whether the turn placed pods.
-        """
-        before, self._before = self._before, None
-        if before is not None:
-            self._tell_domains(before, search.tried(), found)
+    def take_turn(self, search: TwoLevel) -> bool:
+        """Take one turn of the search and tell the recorder of it; False if no HyperNode has a solution."""
+        first, self._first = self._first, False
+        found = search.look()
+        if first:
+            self._tell_domains(search, search.tried(), found)
         if not found:
             self._recorder.note("no HyperNode chosen")
-            if before is not None:
-                self._tell_nearest(before, search.tried())
-            return
-        self._tell_places(search, mark, before)
+            if first:
+                self._tell_nearest(search)
+            return False
+        mark, records = search.n_placed, search.records()
+        search.take()
+        owner = self._tell_places(search, mark)
+        if first:
+            self._tell_nodes(int(search.records()[owner]), owner, int(records[owner]))
+        return True
 
     # ---- where the sub-jobs went ----
 
-    def _tell_places(self, search: TwoLevel, mark: int, before: TwoLevel | None) -> None:
+    def _tell_places(self, search: TwoLevel, mark: int) -> int:
+        """Note where the pods beyond the mark went; return the sub-job of the first one."""
         subs, records = self._asked.subs, search.records()
         owners = search.placed(mark)[0]
         for number in dict.fromkeys(owners.tolist()):
             name = subs[number].name or self._asked.request.gang.name
             pods = pods_text(int((owners == number).sum()))
             self._recorder.note(f"{name}: {pods} inside {self._topology.domain_name(int(records[number]))}")
-        if before is not None:
-            first = int(owners[0])
-            self._tell_nodes(int(records[first]), first, before)
+        return int(owners[0])
 
-    def _tell_nearest(self, before: TwoLevel, tried: TriedDomains) -> None:
+    def _tell_nearest(self, search: TwoLevel) -> None:
         """Record the nodes of the HyperNode that came closest."""
-        misses = missed(self._asked, tried).misses
+        misses = missed(self._asked, search.tried()).misses
         if not misses:
             return
         best = best_of(misses.values())
         domain = self._topology.domain(best.domain) if self._topology.has_domain(best.domain) else -1
-        owners, _, left = before.left()
-        self._tell_nodes(domain, int(owners[np.argmax(left > 0)]), before)
+        owners, _, left = search.left()
+        owner = int(owners[np.argmax(left > 0)])
+        self._tell_nodes(domain, owner, int(search.records()[owner]))
 
-    def _tell_nodes(self, domain: int, number: int, before: TwoLevel) -> None:
+    def _tell_nodes(self, domain: int, number: int, record: int) -> None:
         self._recorder.note(f"nodes of {self._topology.domain_name(domain)} as the first pod sees them")
-        self._board.record_nodes(domain, self._asked.subs[number], int(before.records()[number]))
+        self._board.record_nodes(domain, self._asked.subs[number], record)
 
     # ---- HyperNodes for the job ----
 
-    def _tell_domains(self, before: TwoLevel, tried: TriedDomains, found: bool) -> None:
+    def _tell_domains(self, search: TwoLevel, tried: TriedDomains, found: bool) -> None:
         """Record every HyperNode by tier and name, the virtual top last."""
         self._candidates = {}
-        self._dropped(before)
+        self._dropped(search)
         kept: list[tuple[float, int, AttemptSteps]] = []
         for domain, holds, keeps, score, stuck in zip(*(column.tolist() for column in tried), strict=True):
             if keeps:
-                told = before.explain_in(domain)
+                told = search.explain_in(domain)
                 kept.append((score, -domain, told))
                 pods = int(told.pods.sum())
                 why = f"holds {pods} of {pods_text(self._asked.needs)}"
                 self._add(domain, True, why, score, self._parts(told))
             else:
-                self._add(domain, False, self._lacks(before, domain, holds, stuck))
+                self._add(domain, False, self._lacks(search, domain, holds, stuck))
         if self._asked.limits.job is not None and found:
             for domain in range(-1, self._topology.n_domains):
                 if domain not in self._candidates:
@@ -122,7 +117,7 @@ class SearchExplainer:
         self._recorder.candidates.extend(self._candidates[domain] for domain in order)
         if kept and self._asked.request.gang.sub_grouped:
             chosen = -max(kept, key=lambda one: one[:2])[1]
-            self._tell_inner(before.explain_in(chosen, inner=True))
+            self._tell_inner(search.explain_in(chosen, inner=True))
 
     def _add(
         self, domain: int, kept: bool, why: str, score: float | None = None, parts: Mapping[str, float] | None = None
@@ -142,28 +137,28 @@ class SearchExplainer:
         found["tasks"] = float(shares[placed].sum()) * self._factor
         return found
 
-    def _lacks(self, before: TwoLevel, domain: int, holds: int, stuck: int) -> str:
+    def _lacks(self, search: TwoLevel, domain: int, holds: int, stuck: int) -> str:
         needs, asked = self._asked.needs, self._asked
         why = f"holds {min(holds, needs)} of {pods_text(needs)}"
         if holds < needs:
-            return f"{why}; {self._room(before, domain)}"
+            return f"{why}; {self._room(search, domain)}"
         why += asked.obstacle(stuck, domain)
         if stuck >= 0 and asked.records[stuck] == NO_RECORD:
             short = asked.short_of(asked.subs[stuck].pending, domain)
             why += f" ({short})" if short else ""
         return why
 
-    def _room(self, before: TwoLevel, domain: int) -> str:
+    def _room(self, search: TwoLevel, domain: int) -> str:
         demand = self._asked.request.demand
         per_role = [0] * len(self._asked.request.gang.roles)
-        _, shapes, left = before.left()
+        _, shapes, left = search.left()
         for shape, count in zip(shapes.tolist(), left.tolist(), strict=True):
             if count:
                 per_role[demand.order[shape]] += count
         nodes = self._topology.nodes_of(domain)
         return room_text(demand, nodes, demand.idle, per_role, self._asked.needs)
 
-    def _dropped(self, before: TwoLevel) -> None:
+    def _dropped(self, search: TwoLevel) -> None:
         """HyperNodes that are in no gradient, each with the reason."""
         asked, topology = self._asked, self._topology
         limit = asked.limits.job
@@ -178,7 +173,7 @@ class SearchExplainer:
             if domain in kept:
                 continue
             if tier > limit:
-                most = int(before.room(np.array([domain], dtype=np.int32))[0])
+                most = int(search.room(np.array([domain], dtype=np.int32))[0])
                 self._add(domain, False, f"{above_text(tier, limit)}; {up_to_text(most, asked.needs)}")
             elif domain not in below:
                 name = topology.domain_name(asked.record)

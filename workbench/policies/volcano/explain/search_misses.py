@@ -17,8 +17,8 @@ from workbench.kernels.two_level import TriedDomains
 from workbench.model.placement import NearestMiss
 from workbench.policies.base import Request
 from workbench.policies.volcano.explain.nodes import lacking
+from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.newest.constraints import Limits
-from workbench.policies.volcano.newest.gradients import Gradients, large_enough
 from workbench.policies.volcano.newest.splitting import SubJobs
 from workbench.policies.volcano.session.enqueue import min_resources
 
@@ -105,11 +105,11 @@ class Missed:
     Attributes
     ----------
     misses : dict of int to NearestMiss
-        Per tier of the job's gradients the HyperNode that holds most of the pods needed; ties: the smallest name.
+        For each tier that was tried, the HyperNode that holds most of the needed pods; ties: the smallest name.
     obstacles : dict of int to str
-        Per tier why that HyperNode will not do although it holds enough pods; empty where it does not hold enough.
+        For each tier, why that HyperNode is refused although it holds enough pods; empty if it does not hold enough.
     last_tried : int, optional
-        The HyperNode of the job's gradients that comes last; None: there was none.
+        The HyperNode that was tried last; None: none was tried.
     """
 
     misses: dict[int, NearestMiss]
@@ -118,7 +118,7 @@ class Missed:
 
 
 def missed(asked: SearchQuery, tried: TriedDomains) -> Missed:
-    """Return the nearest miss and the obstacle on each tier, after a first turn that found no HyperNode."""
+    """The nearest miss and the obstacle on each tier, after a first turn that found no HyperNode."""
     misses: dict[int, NearestMiss] = {}
     obstacles: dict[int, str] = {}
     if len(tried.domains) == 0:

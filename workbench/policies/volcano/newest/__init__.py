@@ -1,1 +1,1 @@
-"""The newest releases of Volcano: jobs and sub-jobs searched for in two levels."""
+"""The newest releases of Volcano: a two-level search of HyperNodes, for jobs and for their sub-jobs."""

@@ -1,4 +1,4 @@
-"""The nodes as the newest Volcano scores them, and telling how they look to a sub-job's first pod."""
+"""Fills of the whole cluster with the scores of the newest Volcano, and node scores for explanations."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Ints = npt.NDArray[np.int32]
 
 
 class ClusterFill:
-    """The nodes as a request shows them, for jobs that no HyperNode restricts and for explanations.
+    """Fills all nodes of the cluster, for jobs that no HyperNode restricts and for explanations.
 
     Parameters
     ----------
     context : FillContext
     scores : TopologyScores
-        Of pods whose sub-job has a topology.
+        Scores for pods whose sub-job has a topology constraint.
     fading : Fading, optional
-        Of the others; None: they gain nothing.
+        Score by which other pods prefer full HyperNodes; None: it is off.
     """
 
     def __init__(self, context: FillContext, scores: TopologyScores, fading: Fading | None) -> None:
@@ -39,7 +39,7 @@ class ClusterFill:
         self._fading = fading
 
     def filling(self, *, topology: bool) -> Filling:
-        """What places pods with a topology, which are scored by a record, or pods without."""
+        """A `Filling` for pods with a topology constraint, which are scored by a record, or for pods without one."""
         if topology:
             return Filling(self._context, scores=self._scores)
         return Filling(self._context, fading=self._fading)
@@ -52,17 +52,17 @@ class ClusterFill:
         Parameters
         ----------
         sub : SubJob
-            Its only one.
+            The job's only sub-job.
         record : int
-            With which the first turn begins; it widens with every pod, but only until the turn is over.
+            Record at the beginning of the first turn; it widens with every pod until the turn is over.
         after : int
-            With which every later turn begins.
+            Record at the beginning of every later turn.
         on_nodes : ndarray of int32
-            Nodes of its pods that are placed or running.
+            Nodes of the sub-job's pods that are placed or running.
         progress : JobProgress
             Counts before the turn.
         every : bool
-            All turns that follow one another.
+            Take all following turns; False: only the next one.
 
         Yields
         ------

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import ScoreWeights, TopologyScores
+from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
+from workbench.model.gang import Gang
 from workbench.policies.base import Request
 from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.job_parts import cache_names
@@ -72,15 +73,13 @@ def compiled_search(
     topology = snapshot.topology
     roles = demand.in_order
     progress, minimum = request.start, min_resources(gang, snapshot.resources)
-    numbers: dict[str, int] = {}
-    names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
     policies = list(gang.min_subgroups)
     all_needed = progress.min_available == progress.total
     job = JobColumns(
         left=np.array(progress.left, dtype=np.int64)[roles],
-        present=np.array(progress.present, dtype=np.int64)[roles],
-        minimums=np.array(progress.minimums, dtype=np.int64)[roles],
-        names=np.array(names, dtype=np.int32)[roles],
+        present=np.array(progress.present, dtype=np.int64)[roles] if any(progress.present) else None,
+        minimums=np.array(progress.minimums, dtype=np.int64)[roles] if any(progress.minimums) else None,
+        names=_names(gang, roles),
         min_available=progress.min_available,
         counted=progress.counted,
         after_failure="stop" if all_needed else "by-minimums",
@@ -106,11 +105,11 @@ def compiled_search(
         scored=subs.topology,
         policy=np.array([numbers_of_policies.get(name, -1) for name in subs.policies], dtype=np.int32),
         rank=rank,
-        record=np.array(records, dtype=np.int32),
+        record=np.array(records, dtype=np.int32) if any(record != NO_RECORD for record in records) else None,
         request=seen.pad(subs.request),
         pending=seen.pad(subs.pending),
-        running_start=_starts(subs.running_nodes) if gang.ready else np.zeros(len(subs) + 1, dtype=np.int64),
-        running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
+        running_start=_starts(subs.running_nodes) if gang.ready else None,
+        running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else None,
         grade=before_ready(subs, rank, order),
         runs=None if subs.runs is None else (subs.runs[0], demand.place[subs.runs[1]], subs.runs[2]),
     )
@@ -219,10 +218,17 @@ def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None
     return np.unique(-subs.priority, return_inverse=True)[1].astype(np.int32)
 
 
-def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]]:
-    """The highest tier of each sub-job, -1 for none, and whether the sub-job has a limit."""
+def _names(gang: Gang, roles: Longs) -> Ints | None:
+    """A number for the name of each role, in the order of `roles`; None if no two roles have one name."""
+    numbers: dict[str, int] = {}
+    names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
+    return None if len(numbers) == len(names) else np.array(names, dtype=np.int32)[roles]
+
+
+def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_] | None]:
+    """The highest tier of each sub-job, -1 for none, and whether the sub-job has a limit; None if every one has."""
     if None not in highest:
-        return np.array(highest, dtype=np.int64), np.ones(len(highest), dtype=np.bool_)
+        return np.array(highest, dtype=np.int64), None
     tiers = [-1 if tier is None else tier for tier in highest]
     return np.array(tiers, dtype=np.int64), np.array([tier is not None for tier in highest], dtype=np.bool_)
 
@@ -242,6 +248,8 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
     ndarray of shape (s,), int32
     """
     rank = np.arange(len(subs), dtype=np.int32)
+    if len(subs) == 1:
+        return rank
     index, priority = subs.match_index, subs.priority
     if (index[1:] > index[:-1]).all() and not (by_priority and (priority[1:] != priority[:-1]).any()):
         return rank
@@ -254,9 +262,6 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
         order = by_id[np.lexsort([column[by_id] for column in keys])]
     rank[order] = rank.copy()
     return rank
-
-
-_NONE = np.zeros(0, dtype=np.int32)
 
 
 def _starts(arrays: Sequence[Ints]) -> Longs:

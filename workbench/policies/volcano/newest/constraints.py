@@ -55,24 +55,23 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         and no tier restricts anything (docs/reference/volcano-topology.md, section 5.6).
     """
     # Sub-groups of one policy share their wish, which is looked at once.
-    wishes = [group.constraint for group in gang.sub_groups]
-    constraints = list(dict.fromkeys(wishes))
+    numbers: dict[TopologyConstraint | None, int] = {}
+    number_of_group = [numbers.setdefault(group.constraint, len(numbers)) for group in gang.sub_groups]
+    constraints = list(numbers)
     tiers = tiers_by_name(topology) if _name_a_tier([gang.constraint, *constraints]) else {}
     job, adjusted = adjust_constraints(gang.constraint, constraints, tiers, topology.top_tier)
     highest = [hard_tier(wish) for wish in adjusted]
     warnings = {_no_limit(job, "the job"): None}
     if None in highest:
-        taken_as = dict(zip(constraints, adjusted, strict=True))
-        for group in gang.sub_groups:
-            warnings[_no_limit(taken_as[group.constraint], f"sub-group policy {group.policy or group.name}")] = None
+        for group, number in zip(gang.sub_groups, number_of_group, strict=True):
+            warnings[_no_limit(adjusted[number], f"sub-group policy {group.policy or group.name}")] = None
     top_only = not gradients and any(limit is not None for limit in (hard_tier(job), *highest))
     if top_only:
         job, highest = None, [None] * len(highest)
         text = "the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"
         warnings[text] = None
-    limits = dict(zip(constraints, highest, strict=True))
-    notices = tuple(Notice("constraint-without-effect", text) for text in warnings if text)
-    return Limits(hard_tier(job), tuple([limits[wish] for wish in wishes]), notices, top_only)
+    notices = [Notice("constraint-without-effect", text) for text in warnings if text]
+    return Limits(hard_tier(job), tuple([highest[number] for number in number_of_group]), tuple(notices), top_only)
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:

@@ -123,7 +123,7 @@ class Volcano115(VolcanoPolicy):
         return self.board(request).filling(topology=constraint is not None)
 
     def board(self, request: Request) -> ClusterFill:
-        """The nodes that the request shows, with the scores of this policy."""
+        """The nodes of the request with the scores of this policy, ready to be filled."""
         p, topology = self._parameters, request.snapshot.topology
         scores = topology_scores_newest(topology, p.weight)
         return ClusterFill(self.context(request), scores, fading_of(p, topology, scored_columns(request)))
@@ -131,10 +131,10 @@ class Volcano115(VolcanoPolicy):
     def _by_search(self, request: Request, asked: SearchQuery, *, later: bool) -> Assignment | Declined:
         subs, limits = asked.subs, asked.limits
         search = self.search(request, asked)
-        story = self.story(request, asked, None if request.recorder is None else self.search(request, asked))
+        story = self.story(request, asked, first=True)
         score = 0.0
         while search.pods_left:
-            if not _turn(search, story):
+            if not (search.turn() if story is None else story.take_turn(search)):
                 break
             score += search.score
         if not search.ready:
@@ -169,7 +169,7 @@ class Volcano115(VolcanoPolicy):
         rank = ranks(request.gang.key, subs, "priority" in order)
         return QueueCaps(request.gang, request.demand, subs, rank, before_ready(subs, rank, order))
 
-    def story(self, request: Request, asked: SearchQuery, before: TwoLevel | None) -> SearchExplainer | None:
+    def story(self, request: Request, asked: SearchQuery, *, first: bool) -> SearchExplainer | None:
         """The writer of the explanation, or None without a recorder.
 
         Parameters
@@ -177,12 +177,12 @@ class Volcano115(VolcanoPolicy):
         request : Request
         asked : SearchQuery
             The question of the search before its first turn.
-        before : TwoLevel or None
-            A search of the same job that has not taken its first turn; None: that turn was explained already.
+        first : bool
+            Whether the search has taken no turn yet.
         """
         if request.recorder is None:
             return None
-        return SearchExplainer(request.recorder, asked, self.board(request), before, self._hypernode_weight)
+        return SearchExplainer(request.recorder, asked, self.board(request), first, self._hypernode_weight)
 
     def search(self, request: Request, asked: SearchQuery) -> TwoLevel:
         """The search of a job, before its first turn."""
@@ -207,7 +207,7 @@ class Volcano115(VolcanoPolicy):
         seen = context.scored
         if seen.columns not in self._packing:
             self._packing[seen.columns] = weights_of_resources(p, seen.columns)
-        faded = not bool(subs.topology.all())
+        faded = np.count_nonzero(subs.topology) < len(subs)
         return compiled_search(
             request,
             subs,
@@ -239,24 +239,11 @@ class Volcano115(VolcanoPolicy):
         if request.ledger.releasing is not None or self.scores_at_open:
             return None
         subs = split(gang, request.snapshot, request.demand, limits)
-        if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):
+        if not all(part.stays(request) for part in self._node_scores):
             return None
         scores = topology_scores_newest(topology, self._parameters.weight)
         search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
         return Prepared(search, subs, limits.warnings, _is_recorded(gang))
-
-
-def _turn(search: TwoLevel, story: SearchExplainer | None) -> bool:
-    """Take one turn of a search and write it to the explanation if there is one.
-
-    False if no HyperNode has a solution.
-    """
-    if story is None:
-        return search.turn()
-    mark = search.n_placed
-    found = search.turn(every=True)
-    story.tell(search, mark, found)
-    return found
 
 
 class _NewestTurns(Turns):
@@ -349,21 +336,18 @@ class _SearchTurns(_NewestTurns):
         if self._not_ready(request) or self._all_at_once(request, room, every):
             return
         asked = SearchQuery(request, self._subs, self._limits, self._records, self._job_record)
-        before = None
+        first = self._search is None
         if self._search is None:
             self._search = self._policy.search(request, asked)
-            if request.recorder is not None:
-                before = self._policy.search(request, asked)
-                self._cap_each(request, before, room)
         else:
             seen = self._policy.context(request).scored
             self._search.update_nodes(seen.idle, seen.used, self._policy.shapes(request, seen))
         search = self._search
         self._cap_each(request, search, room)
-        story = self._policy.story(request, asked, before)
+        story = self._policy.story(request, asked, first=first)
         self.over = True
         while search.pods_left:
-            if not _turn(search, story):
+            if not (search.turn() if story is None else story.take_turn(search)):
                 break
             self.score += search.score
             if not every:

@@ -79,7 +79,7 @@ class SubJob:
         return sum(len(pods) for pods in self.pods.values())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class SubJobs(Sequence[SubJob]):
     """The s sub-jobs of a gang as columns of arrays; a `SubJob` is made when one is looked at.
 
@@ -220,7 +220,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         match_index.append(0)
         if not gang.sub_grouped:
             total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]) if runs else 0) + gang.n_not_tried
-    alternating = bool((dealt.start[1:] > dealt.start[:-1] + 1).any())
+    alternating = len(demand.order) > 1 and bool((dealt.start[1:] > dealt.start[:-1] + 1).any())
     return SubJobs(
         names=(*[group.name for group in groups], *default),
         policies=(*[group.policy for group in groups], *default),

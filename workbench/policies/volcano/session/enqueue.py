@@ -28,8 +28,8 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
 
     None if it has none, so that nothing holds the job back.
 
-    Names that no node has are left out, as in Volcano, which compares what nodes offer; beyond `MAX_SUM` an amount is
-    more than any cluster has, however much.
+    Names that no node has are left out, as in Volcano, which compares what nodes offer; amounts beyond `MAX_SUM` are
+    cut to it, which is more than any cluster has.
     """
     if gang.volcano.min_resources is None:
         return None
@@ -81,7 +81,7 @@ class Admission:
         return ""
 
     def count(self, gang: Gang, minimum: Floats) -> None:
-        """Count a job as admitted, now or in an earlier session."""
+        """Add the resources of an admitted job, whether it was admitted now or in an earlier session."""
         self._inqueue += minimum
         self.queues.admitted(gang.queue, minimum)
 

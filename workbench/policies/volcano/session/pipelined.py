@@ -1,6 +1,7 @@
 """Jobs that can start once terminating pods are gone: Volcano's future idle resources and pipelined pods.
 
-Used only while pods are terminating. A job is tried twice: on the idle resources of now, and on those of then.
+Used only while pods are terminating. A job is tried twice: on the resources that are idle now, and on those that will
+be idle when these pods are gone.
 
 ::
 
@@ -10,10 +11,10 @@ Used only while pods are terminating. A job is tried twice: on the idle resource
     pending     placed       it waits; what it would get is kept for it until the session ends
     pending     pending      pending
 
-Beyond the minimum a pod that would wait stays unplaced, for what its node lacks now. Within a HyperNode the nodes of a
-waiting job are those of the second try: upstream takes nodes with idle room first, pod by pod, which can make another
-choice among nodes for roles of several shapes. Not modelled: that 1.13 leaves what a trial of a HyperNode pipelined in
-the session, and nominated nodes, which only gang preemption writes.
+Beyond the minimum, a pod that would have to wait stays unplaced; its reason is what its node lacks now. Within a
+HyperNode the nodes of a waiting job are those of the second try: upstream takes nodes with idle room first, pod by pod,
+which can make another choice among nodes for roles of several shapes. Not modelled: that in 1.13 pods pipelined by a
+trial of a HyperNode stay pipelined for the session, and nominated nodes, which only gang preemption writes.
 
 Source: docs/reference/volcano-topology.md, section 5.1 (steps 4 to 7, result), 5.5 and 5.6.
 """
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -61,16 +63,16 @@ class Waiting:
 
 
 def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment | Declined:
-    """The answer to one job while pods are terminating."""
+    """Place one job while pods are terminating; decline it if it must wait for their resources."""
     now = policy.assign_idle(_on(policy, request, request.ledger.after_terminations(gone=False)))
     found = _waiting(policy, request, now)
     return now if found is None else found.declined
 
 
 def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
-    """The wait of one job for terminating pods; None if the job can start now, or if waiting alone does not help.
+    """The state of a job that must wait for terminating pods; None if it can start now, or if waiting does not help.
 
-    The recorder is told what was considered only if the job waits: otherwise its turns tell it.
+    The recorder receives the candidates only if the job waits; otherwise the job's turns record them.
     """
     told = request if request.recorder is None else replace(request, recorder=Recorder())
     found = _waiting(policy, told, policy.assign_idle(_on(policy, told, request.ledger.after_terminations(gone=False))))
@@ -99,8 +101,8 @@ def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined
         return None
     nodes = sorted({topology.node_names[node] for node in later.node[late]}, key=str.encode)
     shown = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
-    pods = "1 pod waits" if late.sum() == 1 else f"{int(late.sum())} pods wait"
-    text = f"{pods} for the room that pods which are ending leave on {shown}{instead}"
+    pods = counted(int(late.sum()), "pod waits", "pods wait")
+    text = f"{pods} for resources that terminating pods still hold on {shown}{instead}"
     others = now.reasons if isinstance(now, Declined) else ()
     misses = now.nearest_misses if isinstance(now, Declined) else ()
     reasons = (Notice("pipelined", text, numbers={"count": int(late.sum())}), *others)

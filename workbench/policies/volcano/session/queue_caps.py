@@ -35,7 +35,7 @@ class QueueCaps:
     subs : SubJobs
         The job's sub-jobs when the session opens.
     rank : ndarray of shape (s,), int32
-        Place of each sub-job where nothing else orders them.
+        Position of each sub-job among those that no other key orders.
     grade : ndarray of shape (s,), int32, optional
         Sort key that precedes whether a sub-job is ready; None: no such key.
     """
@@ -59,7 +59,7 @@ class QueueCaps:
         Parameters
         ----------
         search : TwoLevel
-            Told how many of the pods left it may place.
+            Search whose remaining pods are limited.
         node : ndarray of shape (n_pods,), int32
             Node of each pod placed in earlier turns; -1: none.
         room : QueueHeadroom

@@ -1,4 +1,4 @@
-"""One scheduling session: a list of jobs through the configured actions, as Volcano takes them.
+"""One scheduling session of Volcano: the configured actions, applied to a list of jobs.
 
 ::
 
@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
+from workbench.model.counted import counted
 from workbench.model.explanation import Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
@@ -59,7 +60,7 @@ class _Job:
     allocated : ndarray of shape (r,), float64
         Resources of the job's pods, including those placed in this session.
     recorder : Recorder, optional
-        Hears what the job's turns consider; None: no explanation is wanted.
+        Receives the candidates that the job's turns consider; None: no explanation is wanted.
     turns : Turns, optional
         The job's turns; None before the first.
     declined : Declined, optional
@@ -171,7 +172,7 @@ class Session:
         return sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode()))
 
     def _verdict(self, job: _Job) -> None:
-        """Note that the verdict on a job is now known: it may start, or it is declined."""
+        """Record that the verdict on a job is now known: it may start, or it is declined."""
         job.decided = self._n_verdicts
         self._n_verdicts += 1
 
@@ -446,9 +447,9 @@ class Session:
             else:
                 # Volcano binds the others, because pending pods without a request count as ready.
                 pods = sum(job.gang.roles[i].count for i in roles)
-                text = (
-                    f"{pods} pods ask for nothing and stay pending: they count for the gang, which starts without them"
-                )
+                start = "the gang, which starts without"
+                one = f"pod asks for nothing and stays pending: it counts for {start} it"
+                text = counted(pods, one, f"pods ask for nothing and stay pending: they count for {start} them")
                 job.answer.warnings = (
                     *job.answer.warnings,
                     Notice("best-effort-pending", text, numbers={"count": pods}),

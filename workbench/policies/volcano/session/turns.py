@@ -49,7 +49,7 @@ class Turns(ABC):
     node : ndarray of shape (n_pods,), int32
         Node of each pod placed so far, -1 elsewhere.
     progress : JobProgress
-        Counts, with those pods.
+        Counts of the job's pods, including those placed so far.
     declined : Declined, optional
         Set by a turn that leaves the gang incomplete: the job gets nothing in this session.
     over : bool
@@ -73,7 +73,7 @@ class Turns(ABC):
         Parameters
         ----------
         request : Request
-            On a ledger that holds what earlier turns placed.
+            The request on a ledger that holds the pods of earlier turns.
         room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool
@@ -93,8 +93,8 @@ class Turns(ABC):
     def cap(self, request: Request, room: QueueHeadroom | None) -> None:
         """Skip the pods for which the queue has no headroom, in the order in which pods are tried.
 
-        Volcano asks for each pod when its turn comes; here every pod that may come is taken to find a node. Where pods
-        of an earlier role find none, later roles get less than they could.
+        Volcano checks the queue for each pod when its turn comes; here every pod is assumed to find a node, so that
+        later roles may get less than in Volcano if pods of an earlier role find none.
         """
         if room is None:
             return
@@ -128,11 +128,11 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
     Parameters
     ----------
     request : Request
-        On a ledger without the pods.
+        The request on a ledger without the job's pods.
     node : ndarray of shape (n_pods,), int32
         Node of each pod, -1 for none.
     idle : ndarray of shape (n, r), int64, optional
-        The answer if it is known already.
+        The result, if it is already known; None: computed.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
     idle : ndarray of shape (n, r), int64, optional
         Idle resources with the pods placed; None: computed here.
     """
-    if len(node) == 0 or node.min() >= 0:
+    if np.count_nonzero(node < 0) == 0:
         return {}
     demand, role_of = request.demand, request.gang.role_of_pod
     without = set(np.unique(role_of[node < 0]).tolist())
@@ -205,7 +205,7 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
     Parameters
     ----------
     request : Request
-        Its recorder is told, if it has one.
+        Request whose recorder, if any, receives the result.
     done : FillPass
     start : Progress
         Counts before the pass.
@@ -231,7 +231,7 @@ class FlatTurns(Turns):
         self._told = False
 
     def filling(self, context: FillContext) -> Filling:
-        """What fills the nodes in the next turns."""
+        """A `Filling` of all nodes for the next turns."""
         return Filling(context)
 
     def tell(self, filling: Filling) -> None:
@@ -268,7 +268,7 @@ class FlatTurns(Turns):
         if request.recorder is not None and not self._told:
             self._told = True
             self.tell(filling)
-        first = not (self.node >= 0).any()
+        first = request.recorder is not None and not (self.node >= 0).any()
         for done in self.passes(filling, every=every):
             if first:
                 tell_whole_cluster(request, done, self.progress)

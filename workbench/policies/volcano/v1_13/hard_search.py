@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores
 from workbench.kernels.dry_runs import Trials
+from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_text, up_to_text
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass
+from workbench.policies.volcano.gradients import V1_13, Gradients
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.scores import best
 from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD
@@ -32,7 +34,7 @@ _MANY = 64
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """What one turn of a hard job found: the chosen domain and the pass over the pods there."""
+    """Result of one turn of a hard job: the chosen domain, and the fill of its nodes."""
 
     domain: int
     done: FillPass
@@ -104,7 +106,7 @@ class HardSearch:
         record : int
             The job's record, or `NO_RECORD`.
         recorder : Recorder, optional
-            Hears of every HyperNode.
+            Receives every HyperNode that is considered.
 
         Returns
         -------
@@ -117,7 +119,7 @@ class HardSearch:
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
-        near = self.near_record(record)
+        gradients = dict(self.gradients(record))
         self._same_question(progress, record)
         self._filling.ask(
             progress,
@@ -132,7 +134,7 @@ class HardSearch:
             if tier > self.highest_tier or winner is not None:
                 self._tell_untried(recorder, tier, domains, holds, needs)
                 continue
-            tried = domains[near[domains]]
+            tried = gradients.get(tier, domains[:0])
             if len(tried):
                 self.last_tried = int(tried[-1])
             worth = holds[tried] >= needs
@@ -169,7 +171,7 @@ class HardSearch:
         return self.context.request.snapshot.topology.domain(best.domain)
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
-        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
+        """Forget all answers unless this turn, like the last one, asks for one pod of these roles with this record."""
         question = None
         if progress.ready:
             # The roles in the order of their next pods: where one fits nowhere the next is tried.
@@ -195,7 +197,7 @@ class HardSearch:
                     self._known[domains[start[near] : start[near + 1]]] = False
 
     def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
-        """Try some domains: which have a solution, and how many of the needed pods each holds.
+        """Try some domains; return which of them have a solution, and how many of the needed pods each holds.
 
         Scores are added to the sums.
 
@@ -210,7 +212,7 @@ class HardSearch:
         return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
 
     def _try_leaves(self, domains: Ints) -> Trials:
-        """Try each leaf; of leaves whose nodes, by name, are in equal states only the first is tried."""
+        """Try each leaf; of leaves whose nodes, in order of name, have equal amounts, only the first is tried."""
         topology, states, sums = self.context.request.snapshot.topology, self.context.states, self._sums[domains]
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
             return self._filling.try_each(domains, sums)
@@ -233,16 +235,12 @@ class HardSearch:
             total += np.minimum(counts, left)
         return total
 
-    def near_record(self, record: int) -> npt.NDArray[np.bool_]:
-        """Mask of the domains whose LCA with the record is of an allowed tier; all domains without a record."""
-        topology = self.context.request.snapshot.topology
-        if record == NO_RECORD:
-            return np.ones(topology.n_domains, dtype=np.bool_)
+    def gradients(self, record: int) -> list[tuple[int, Ints]]:
+        """The HyperNodes that may be tried, by tier; none where the recorded HyperNode does not exist."""
         if record == UNKNOWN_RECORD:
-            return np.zeros(topology.n_domains, dtype=np.bool_)
-        common = topology.forest.lca_against(record)
-        near: npt.NDArray[np.bool_] = (common >= 0) & (topology.tier[common] <= self.highest_tier)
-        return near
+            return []
+        topology = self.context.request.snapshot.topology
+        return Gradients(topology, V1_13).of(VIRTUAL_TOP, record, self.highest_tier)
 
     def _too_far(self, domain: int, record: int) -> str:
         topology = self.context.request.snapshot.topology

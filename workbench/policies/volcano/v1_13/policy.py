@@ -37,7 +37,7 @@ DEFAULT_HIGHEST_TIER = 1
 
 
 class Volcano113(VolcanoPolicy):
-    """Volcano 1.13: hard jobs by `HardSearch`, soft jobs by scores and record, plain jobs as `allocate`.
+    """Volcano 1.13: hard jobs by `HardSearch`, soft jobs by closeness scores, jobs without a topology as `allocate`.
 
     Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
     turns of different jobs alternate.
@@ -66,7 +66,7 @@ class Volcano113(VolcanoPolicy):
         gpus : GpuQuestions
             Asks the GPU policy about nodes.
         recorder : Recorder or None
-            Hears of every candidate.
+            Receives every candidate that is considered.
         """
         # What the last session wrote, where nobody put it on the object yet.
         if not gang.volcano.record and gang.key in ledger.snapshot.records:
@@ -101,7 +101,7 @@ class _Unrestricted(FlatTurns):
 
 
 class _SoftTurns(FlatTurns):
-    """Turns of a soft job on the whole cluster, with node scores by the running record."""
+    """Turns of a soft job on the whole cluster; nodes are scored by closeness to the job's record, which pods widen."""
 
     def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
         super().__init__(request, context_of)
@@ -316,8 +316,9 @@ def _declined(
     else:
         text = f"there is no HyperNode of tier <= {highest}"
         reasons.append(Notice("no-domain", text, numbers={"count": 0}))
-    # There is no virtual top.
-    allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
+    allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
+    for _, domains in search.gradients(record):
+        allowed[domains] = True
     if search.last_tried is not None:
         # Upstream's text describes the domain tried last.
         filling = Filling(search.context)

@@ -1,4 +1,4 @@
-"""The record of the allocated HyperNode, as 1.13 keeps it (docs/reference/volcano-topology.md, section 4)."""
+"""A job's record, the HyperNode in which it is allocated, in 1.13 (docs/reference/volcano-topology.md, section 4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_record(name: str, topology: Topology) -> int:
 
 
 def to_score(record: int) -> int:
-    """The record that nodes are scored against: an unknown one is like the virtual top, near to nothing in 1.13."""
+    """The record against which nodes are scored; an unknown one counts as the virtual top, close to no node."""
     return TOP if record == UNKNOWN_RECORD else record
 
 

@@ -116,7 +116,7 @@ def _not_defined(name: str) -> str:
 
 
 def _value(text: str, default: Value) -> tuple[Value, str]:
-    """The value that is stored for a text, and the error."""
+    """The value stored for a flag's text, of the type of `default`, and Go's error text (empty: none)."""
     if isinstance(default, bool):
         return text in _TRUE, "" if text in (*_TRUE, *_FALSE) else "parse error"
     if isinstance(default, int):

@@ -1,0 +1,72 @@
+"""The best bottleneck of a machine for every number of GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.cancel import check
+from workbench.errors import InputError
+from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.best_gpus import BestGpus, best_gpus
+from workbench.model.display import Displayed
+from workbench.model.value import Value
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["BottleneckCurve", "bottleneck_curve"]
+
+
+@dataclass(frozen=True)
+class BottleneckCurve(Value, Displayed):
+    """The best set of k GPUs for every k.
+
+    Attributes
+    ----------
+    best : tuple of BestGpus
+        For 1, 2, … GPUs, up to as many as are free.
+    """
+
+    best: tuple[BestGpus, ...]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One line per k: k, gpus, bottleneck_gb_s (infinity for one GPU), optimal_sets, upper_bound_gb_s."""
+        import pandas
+
+        rows = [(len(b.gpus), b.gpus, b.bottleneck_gb_s, b.optimal_sets, b.upper_bound_gb_s) for b in self.best]
+        return pandas.DataFrame(rows, columns=["k", "gpus", "bottleneck_gb_s", "optimal_sets", "upper_bound_gb_s"])
+
+
+def bottleneck_curve(
+    matrix: BandwidthMatrix, free: Iterable[int] | None = None, symmetric: Symmetric = "min"
+) -> BottleneckCurve:
+    """Choose the best k GPUs for every k.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    free : iterable of int, optional
+        GPUs that may be used; None: all.
+    symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
+
+    Returns
+    -------
+    BottleneckCurve
+
+    Raises
+    ------
+    InputError
+        A free GPU that the machine does not have, or no free GPU.
+    """
+    chosen = None if free is None else sorted(set(free))
+    most = len(matrix) if chosen is None else len(chosen)
+    if not most:
+        raise InputError("no free GPU", source="free", expected="at least one")
+    found = []
+    for k in range(1, most + 1):
+        check()
+        found.append(best_gpus(matrix, k, free=chosen, symmetric=symmetric))
+    return BottleneckCurve(tuple(found))

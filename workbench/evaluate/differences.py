@@ -1,0 +1,141 @@
+"""What several policies decided differently, job by job: outcomes side by side, and the pods that moved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.evaluate.compare import Comparison, ComparisonRow
+from workbench.model.counted import counted
+from workbench.model.placement import Placement
+
+__all__ = ["JobDifference", "Move", "differences"]
+
+#: Pods of one role by node; the empty name stands for no node.
+_Counts = Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Move:
+    """Pods of one role that another policy puts elsewhere.
+
+    Attributes
+    ----------
+    role : str
+    pods : int
+        How many; pods of one role are alike, so that none is named.
+    source, target : str
+        Node by the first policy and by the other; empty: no node.
+    """
+
+    role: str
+    pods: int
+    source: str
+    target: str
+
+    @property
+    def text(self) -> str:
+        """``2 worker: node4 → node0``."""
+        return f"{self.pods} {self.role}: {self.source or 'pending'} → {self.target or 'pending'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; a pod without a node has None there."""
+        return {"role": self.role, "pods": self.pods, "from": self.source or None, "to": self.target or None}
+
+
+@dataclass(frozen=True)
+class JobDifference:
+    """One job that not every policy of a comparison puts on the same nodes.
+
+    Attributes
+    ----------
+    job : str
+        ``namespace/name``.
+    outcomes : tuple of str
+        In a few words, one per policy in the order of the comparison: ``s5, 4 nodes``, ``pending``, ``failed``.
+    moves : tuple of tuple of Move
+        Per policy what moves against the first one; empty for the first one, and where nothing moves.
+    """
+
+    job: str
+    outcomes: tuple[str, ...]
+    moves: tuple[tuple[Move, ...], ...]
+
+    def to_dict(self, policies: tuple[str, ...]) -> dict[str, Any]:
+        """JSON-ready; the rows are named by the policies of the comparison."""
+        return {
+            "job": self.job,
+            "policies": [
+                {"policy": policy, "outcome": outcome, "moves": [move.to_dict() for move in moves]}
+                for policy, outcome, moves in zip(policies, self.outcomes, self.moves, strict=True)
+            ],
+        }
+
+
+def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
+    """Compare the nodes of each job between the policies, in the order of the jobs.
+
+    Jobs that all policies put on the same nodes, role by role, are left out; which GPUs they got is not compared.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Returns
+    -------
+    tuple of JobDifference
+    """
+    found = []
+    for gang in comparison.gangs:
+        counts = [_counts(row, gang.key) for row in comparison.rows]
+        if all(one == counts[0] for one in counts):
+            continue
+        moves = tuple(() if one is None or counts[0] is None else _moves(counts[0], one) for one in counts)
+        outcomes = tuple(_outcome(row, gang.key) for row in comparison.rows)
+        found.append(JobDifference(gang.key, outcomes, moves))
+    return tuple(found)
+
+
+def _counts(row: ComparisonRow, job: str) -> _Counts | None:
+    """Pods of the job by role and node; None where the policy failed."""
+    decision = row.decision(job)
+    if decision is None:
+        return None
+    gang, result = decision.gang, decision.result
+    if not isinstance(result, Placement):
+        return Counter({(role.name, ""): role.count for role in gang.roles})
+    names = result.topology.node_names
+    pairs, counts = np.unique(np.stack([gang.role_of_pod, result.node]), axis=1, return_counts=True)
+    return Counter(
+        {
+            (gang.roles[role].name, names[node] if node >= 0 else ""): n
+            for (role, node), n in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+        }
+    )
+
+
+def _moves(before: _Counts, after: _Counts) -> tuple[Move, ...]:
+    """The fewest moves, role by role: nodes that lose pods and nodes that win some are paired in the order of names."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for role in dict.fromkeys(role for role, _ in (*before, *after)):
+        sources, targets = (
+            sorted(node for (of, node), n in (one - other).items() if of == role for _ in range(n))
+            for one, other in ((before, after), (after, before))
+        )
+        found.update((role, source, target) for source, target in zip(sources, targets, strict=True))
+    return tuple(Move(role, n, source, target) for (role, source, target), n in found.items())
+
+
+def _outcome(row: ComparisonRow, job: str) -> str:
+    decision = row.decision(job)
+    if decision is None:
+        return "failed"
+    result = decision.result
+    if not isinstance(result, Placement):
+        return "pending"
+    nodes = counted(len(np.unique(result.node[result.node >= 0])), "node")
+    pods = f", {counted(len(result.unplaced), 'pod')} pending" if result.unplaced else ""
+    return f"{result.hypernode}, {nodes}{pods}" if result.hypernode else f"{nodes}{pods}"

@@ -1,0 +1,54 @@
+"""State of every leaf switch (ToR) before and after a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workbench.model.placement import Decision, Placement
+from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["SwitchChange", "after_session", "switch_changes"]
+
+
+@dataclass(frozen=True)
+class SwitchChange:
+    """One switch before and after a session.
+
+    Attributes
+    ----------
+    switch : str
+        Name in the switch table.
+    address : str
+        Its tor_ip; empty where unknown.
+    before, after : str
+        ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``.
+    """
+
+    switch: str
+    address: str
+    before: str
+    after: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def after_session(snapshot: ClusterSnapshot, decisions: Sequence[Decision]) -> ClusterSnapshot:
+    """The snapshot after every placed gang of a session has started."""
+    for decision in decisions:
+        if isinstance(decision.result, Placement):
+            snapshot = snapshot.with_placement(decision.result)
+    return snapshot
+
+
+def switch_changes(before: ClusterSnapshot, after: ClusterSnapshot) -> tuple[SwitchChange, ...]:
+    """State of every switch in two snapshots of one cluster, in configuration order; empty without switches."""
+    old, new = before.ledger().switches, after.ledger().switches
+    if old is None or new is None:
+        return ()
+    table = old.table
+    rows = zip(table.names, table.addresses, old.states().names(), new.states().names(), strict=True)
+    return tuple(SwitchChange(*row) for row in rows)

@@ -1,0 +1,117 @@
+"""Gradients: HyperNodes that Volcano tries, tier by tier, closest first (docs/reference/volcano-topology.md, 5.2, 5.6).
+
+HyperNodes are not tried if they are above the highest tier, too far from the record, or if their nodes together were
+too small when the session began. The walk over the tree is the compiled search's own (`DomainTree.compiled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.model.topology import Topology
+
+__all__ = ["NEWEST", "V1_13", "GradientRule", "Gradients", "large_enough", "reverse_and_cap"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class GradientRule:
+    """What releases of Volcano do differently when they look for HyperNodes.
+
+    Attributes
+    ----------
+    virtual_top : bool
+        One HyperNode above all others holds every node, and is tried if its tier is allowed.
+    climbs : bool
+        What is near a record. True: whatever is below the last HyperNode of allowed tier on the way up from the
+        record; the way ends where a tier is too high. False: whatever meets the record in a HyperNode of allowed tier.
+        The two differ only where a HyperNode is inside one of a lower tier or of its own.
+    """
+
+    virtual_top: bool
+    climbs: bool
+
+
+NEWEST = GradientRule(virtual_top=True, climbs=True)
+V1_13 = GradientRule(virtual_top=False, climbs=False)
+
+
+def large_enough(idle: Longs, minimum: Longs) -> Flags:
+    """Whether a request fits the idle resources of each HyperNode, resource by resource; idle of shape (d + 1, r)."""
+    enough = np.ones(len(idle), dtype=np.bool_)
+    # Column by column: numpy is slow along an axis as short as the resources.
+    for column, amount in enumerate(minimum.tolist()):
+        enough &= idle[:, column] >= amount
+    return enough
+
+
+class Gradients:
+    """The gradients of one topology; -1 is the virtual top throughout."""
+
+    def __init__(self, topology: Topology, rule: GradientRule = NEWEST) -> None:
+        self.topology = topology
+        self.rule = rule
+
+    def of(self, given: int, record: int, highest: int | None, large: Flags | None = None) -> list[tuple[int, Ints]]:
+        """Gradients of a job, or of a sub-job inside a HyperNode.
+
+        Parameters
+        ----------
+        given : int
+        record : int
+            `NO_RECORD` where there is none.
+        highest : int, optional
+            Highest tier allowed; None: not hard, the given HyperNode alone is tried.
+        large : ndarray of shape (d + 1,), bool, optional
+            Whether each HyperNode was large enough when the session began; not asked where there is a record.
+
+        Returns
+        -------
+        list of (tier, domains)
+            Each tier in byte order of the names.
+        """
+        tree = self.topology.domain_tree.compiled
+        walked = tree.gradients(given, record if self.rule.climbs else NO_RECORD, highest)
+        found = [np.sort(np.array(domains, dtype=np.int32)) for domains in walked]
+        if not self.rule.virtual_top:
+            found = [domains for domains in found if domains[0] >= 0]
+        if highest is not None:
+            kept = large
+            if record != NO_RECORD:
+                kept = None if self.rule.climbs else self._meets(record, highest)
+            if kept is not None:
+                found = [domains[kept[domains]] for domains in found]
+        return [(self.topology.domain_tier(int(domains[0])), domains) for domains in found if len(domains)]
+
+    def _meets(self, record: int, highest: int) -> Flags:
+        """Whether each domain has a HyperNode of allowed tier in common with the record."""
+        common = self.topology.forest.lca_against(record)
+        meets: Flags = (common >= 0) & (self.topology.tier[common] <= highest)
+        return meets
+
+
+def reverse_and_cap(gradients: Sequence[Sequence[T]], most: int) -> list[list[T]]:
+    """Gradients for eviction: widest first, at most `most` HyperNodes; a gradient that is cut keeps its tail.
+
+    `most` <= 0 leaves them as they are.
+    """
+    if most <= 0:
+        return [list(gradient) for gradient in gradients]
+    found = []
+    for gradient in reversed(gradients):
+        kept = list(gradient)[-most:] if most else []
+        if not kept:
+            break
+        found.append(kept)
+        most -= len(kept)
+    return found

@@ -1,0 +1,83 @@
+"""The contract of a part of node scores that placing pods does not change."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.policies.base import Request
+
+__all__ = ["NodeScore"]
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class NodeScore(ABC):
+    """One number for each node and role, added to the other parts of the node's score.
+
+    Attributes
+    ----------
+    name : str
+        The name that explanations show.
+    plugin : str
+        The plugin of ``volcano-scheduler.conf`` that gives the score. Its switch ``enableNodeOrder`` turns the score
+        off, and so does a configuration without the plugin. Empty: parameters of the policy set the score.
+    weights : mapping of str to int
+        Arguments of the plugin that are whole numbers from 0 to `MAX_WEIGHT`, with their defaults.
+    texts : mapping of str to str
+        Arguments of the plugin that are texts, with their defaults.
+    """
+
+    name: ClassVar[str]
+    plugin: ClassVar[str] = ""
+    weights: ClassVar[Mapping[str, int]] = _NONE
+    texts: ClassVar[Mapping[str, str]] = _NONE
+
+    @classmethod
+    @abstractmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self | None:
+        """Make the score as it is set; asked once, when a policy is made.
+
+        Parameters
+        ----------
+        settings : mapping of str to object
+            Every argument in `weights` and `texts`: as written, 0 for a negative weight, the default for what is not
+            written or not of its type. Without a `plugin`, the parameters of the policy.
+
+        Returns
+        -------
+        NodeScore or None
+            None if every node scores 0.
+
+        Raises
+        ------
+        InputError
+            A value that cannot be meant; it names the argument as its place.
+        """
+
+    @abstractmethod
+    def scores(self, request: Request, role: int, *, even: bool) -> npt.NDArray[np.float64] | None:
+        """Score of every node of the cluster for a pod of a role, weight included.
+
+        Parameters
+        ----------
+        request : Request
+        role : int
+            Index of the role in the gang.
+        even : bool
+            Sums of scores are compared between HyperNodes, so that what every node gets counts, too.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64, or None
+            None if every node scores 0, or without `even` if every node scores the same.
+        """
+
+    def stays(self, request: Request) -> bool:
+        """Whether the scores of a gang stay the same while other pods come and go, so that a stream may keep them."""
+        return True

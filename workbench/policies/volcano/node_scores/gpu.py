@@ -1,0 +1,36 @@
+"""What the GPU policy says about the free GPUs of a node, as a part of the node's score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.policies.base import Request
+from workbench.policies.volcano.node_scores.base import NodeScore
+
+__all__ = ["GpuScore"]
+
+
+@dataclass(frozen=True)
+class GpuScore(NodeScore):
+    """Score from 0 to 100 of the GPU policy, times the parameter ``gpu_weight``."""
+
+    weight: float
+
+    name = "gpu"
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self | None:
+        weight = settings["gpu_weight"]
+        return cls(weight) if weight else None
+
+    def scores(self, request: Request, role: int, *, even: bool) -> npt.NDArray[np.float64] | None:
+        found = request.gpus.scores(request.gang.roles[role].n_gpus)
+        return None if found is None else found * self.weight
+
+    def stays(self, request: Request) -> bool:
+        return not any(role.n_gpus for role in request.gang.roles)

@@ -1,0 +1,97 @@
+"""A chart of lines over a common axis, as one SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import ceil, floor, isfinite, log10
+
+from workbench.report.colours import job_colours
+from workbench.report.number_text import number_text
+
+__all__ = ["draw_lines"]
+
+_WIDTH, _HEIGHT = 520.0, 260.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 16.0, 30.0, 58.0
+_TICKS = 5
+#: Strokes of the lines after the first, so that colour never stands alone.
+_DASHES = ("", "6 4", "2 3", "8 3 2 3")
+
+
+def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """Draw lines from points, from zero upwards.
+
+    Parameters
+    ----------
+    title : str
+    across, upwards : str
+        What the two axes count, with the unit.
+    lines : mapping of str to sequence of (float, float)
+        Points of each line by its name, in the order of the horizontal axis. Points that are not finite are left out.
+
+    Returns
+    -------
+    str
+        One ``<svg>`` element; all text escaped. Same input, same bytes.
+    """
+    drawn = {name: [(x, y) for x, y in points if isfinite(y)] for name, points in lines.items()}
+    xs = sorted({x for points in drawn.values() for x, _ in points})
+    most = max((y for points in drawn.values() for _, y in points), default=0.0)
+    step = _step(most)
+    top = step * ceil(most / step) if most > 0 else 1.0
+    low, high = (xs[0], xs[-1]) if xs else (0.0, 1.0)
+    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        part = (x - low) / (high - low) if high > low else 0.5
+        return _LEFT + part * width, _TOP + height * (1 - y / top)
+
+    parts = [f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>"]
+    for i in range(round(top / step) + 1):
+        _, y = at(low, i * step)
+        parts.append(
+            f"<line x1='{_LEFT:.0f}' x2='{_WIDTH - _RIGHT:.0f}' y1='{y:.1f}' y2='{y:.1f}' stroke='currentColor' "
+            f"stroke-opacity='.2'/><text x='{_LEFT - 6:.0f}' y='{y + 4:.1f}' text-anchor='end'>"
+            f"{escape(number_text(round(i * step, 6)))}</text>"
+        )
+    every = max(1, ceil(len(xs) / 16))
+    for x in xs[::every]:
+        parts.append(
+            f"<text x='{at(x, 0)[0]:.1f}' y='{_TOP + height + 16:.0f}' text-anchor='middle'>"
+            f"{escape(number_text(x))}</text>"
+        )
+    parts.append(
+        f"<text x='{_LEFT + width / 2:.0f}' y='{_TOP + height + 32:.0f}' text-anchor='middle'>{escape(across)}</text>"
+        f"<text x='12' y='{_TOP + height / 2:.0f}' text-anchor='middle' "
+        f"transform='rotate(-90 12 {_TOP + height / 2:.0f})'>{escape(upwards)}</text>"
+    )
+    x = _LEFT
+    for i, ((name, points), look) in enumerate(zip(drawn.items(), job_colours(len(drawn)), strict=True)):
+        stroke = f"stroke='{look.colour}' stroke-width='2' stroke-dasharray='{_DASHES[i % len(_DASHES)]}'"
+        corners = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in points)
+        parts.append(f"<polyline fill='none' {stroke} points='{corners}'/>")
+        for point in points:
+            tip = f"{name}: {number_text(point[1])} at {number_text(point[0])}"
+            parts.append(
+                "<circle cx='{:.1f}' cy='{:.1f}' r='3' ".format(*at(*point))
+                + f"fill='{look.colour}'><title>{escape(tip)}</title></circle>"
+            )
+        parts.append(
+            f"<line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{_HEIGHT - 8:.0f}' y2='{_HEIGHT - 8:.0f}' {stroke}/>"
+            f"<text x='{x + 30:.0f}' y='{_HEIGHT - 4:.0f}'>{escape(name)}</text>"
+        )
+        x += 46.0 + 6.6 * len(name)
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-lines' role='img' width='{_WIDTH:.0f}' "
+        f"height='{_HEIGHT:.0f}' viewBox='0 0 {_WIDTH:.0f} {_HEIGHT:.0f}' font-family='system-ui, sans-serif' "
+        f"font-size='11' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
+    )
+
+
+def _step(most: float) -> float:
+    """A round distance between lines of the grid: 1, 2 or 5 times a power of ten, at most `_TICKS` of them."""
+    if most <= 0:
+        return 1.0
+    rough = most / _TICKS
+    power = 10.0 ** floor(log10(rough))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)

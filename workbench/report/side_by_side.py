@@ -1,0 +1,55 @@
+"""The pictures of a comparison in one SVG drawing, side by side."""
+
+from __future__ import annotations
+
+from html import escape
+from math import ceil
+
+from workbench.evaluate.compare import Comparison
+from workbench.report.occupancy import occupancy
+from workbench.report.topology_svg import DrawingPlan, draw_parts
+
+__all__ = ["columns_of", "comparison_svg"]
+
+_GAP = 16.0
+
+#: Pictures in a row: as many as keep a page of pictures wider than it is high, four at most.
+_MOST_COLUMNS = 4
+
+
+def columns_of(pictures: int) -> int:
+    """Number of pictures in a row: up to four as even rows allow, so that five are three and two."""
+    rows = max(1, ceil(pictures / _MOST_COLUMNS))
+    return max(1, ceil(pictures / rows))
+
+
+def comparison_svg(comparison: Comparison) -> str:
+    """Draw the cluster once for each policy that answered, in equal sizes, two to four in a row.
+
+    Returns
+    -------
+    str
+        One ``<svg>`` element. Same input, same bytes.
+    """
+    jobs = [gang.key for gang in comparison.gangs]
+    topology = comparison.snapshot.topology
+    plan = DrawingPlan(topology)
+    drawings = [
+        draw_parts(topology, occupancy(row.placements, comparison.snapshot, jobs), row.policy, plan)
+        for row in comparison.rows
+        if row.error is None
+    ]
+    width = max((drawing.width for drawing in drawings), default=0.0)
+    height = max((drawing.height for drawing in drawings), default=0.0)
+    columns = columns_of(len(drawings))
+    rows = ceil(len(drawings) / columns)
+    total = (columns * (width + _GAP) + _GAP, rows * (height + _GAP) + _GAP)
+    title = escape("Placements by " + ", ".join(row.policy for row in comparison.rows if row.error is None))
+    parts = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' role='img' width='{total[0]:.0f}' height='{total[1]:.0f}' "
+        f"viewBox='0 0 {total[0]:.0f} {total[1]:.0f}'><title>{title}</title>"
+    ]
+    for i, drawing in enumerate(drawings):
+        x, y = _GAP + (i % columns) * (width + _GAP), _GAP + (i // columns) * (height + _GAP)
+        parts.append(f"<g transform='translate({x:.0f} {y:.0f})'>{drawing}</g>")
+    return "".join([*parts, "</svg>"])
