@@ -13,7 +13,7 @@ import pytest
 
 from tests.notice_codes import PAGE, page
 from workbench.model.notice import Notice, texts_of
-from workbench.model.notice_codes import CODES, GROUPS
+from workbench.model.notice_codes import CODES, GROUPS, REMEDIES
 
 PACKAGE = Path(__file__).parents[2] / "workbench"
 TABLE = PACKAGE / "model" / "notice_codes.py"
@@ -169,3 +169,7 @@ def test_telling_a_sentence_is_no_reading(code: str) -> None:
 
 def test_the_page_says_what_the_table_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_every_reason_why_something_waits_has_a_remedy() -> None:
+    assert REMEDIES.keys() == GROUPS["Why a gang or a pod waits"].keys()
