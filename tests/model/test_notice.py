@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.notice_codes import PAGE, page
+from tests.notice_codes import PAGE, REMEDIES, page
 from workbench.model.notice import Notice, texts_of
-from workbench.model.notice_codes import CODES, GROUPS, REMEDIES
+from workbench.model.notice_codes import CODES, GROUPS
 
 PACKAGE = Path(__file__).parents[2] / "workbench"
 TABLE = PACKAGE / "model" / "notice_codes.py"
