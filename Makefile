@@ -27,7 +27,7 @@ STUBTEST := --mypy-config-file pyproject.toml --allowlist tests/core/stubtest_al
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick lab voila bench widgets lint format sanitize kernels-debug dist-check lock clean FORCE
+.PHONY: help build demo test quick lab voila docs bench widgets lint format sanitize kernels-debug dist-check lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -52,6 +52,11 @@ lab: build ## JupyterLab on notebooks/workbench.ipynb and the others (ARGS=--no-
 
 voila: build ## the workbench as a page without cells (ARGS=--no-browser)
 	$(VENV)/bin/voila notebooks/workbench.ipynb $(ARGS)
+
+# -E: what an earlier build read is of no use, because notebooks and docstrings follow the package.
+docs: build ## the documentation site in build/docs, with executed notebooks; no network, no warning
+	$(PY) -P -m sphinx -W --keep-going -q -E -j auto -b html -c docs . build/docs
+	@echo "site: build/docs/index.html"
 
 bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAME'); also build/bench.json
 	$(PY) benchmarks/run.py $(ARGS)

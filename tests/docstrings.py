@@ -1,7 +1,7 @@
 """Rules about docstrings, as functions from sources to violations; `tests/test_docstrings.py` runs them.
 
 Everything is read by `ast`, never by importing. The rules are numpydoc's ("Parameters" names every parameter), without
-the package numpydoc: it would bring Sphinx into the development environment for these two checks.
+numpydoc itself: its validation imports what it checks.
 """
 
 from __future__ import annotations

@@ -5,11 +5,12 @@ PYTHONPATH=. python -m tests.notice_codes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from workbench.model.notice_codes import GROUPS
 
-__all__ = ["PAGE", "page"]
+__all__ = ["PAGE", "REMEDIES", "page"]
 
 PAGE = Path(__file__).parents[1] / "docs" / "notices.md"
 
@@ -21,16 +22,60 @@ Written by `python -m tests.notice_codes` from `workbench/model/notice_codes.py`
 Reasons, warnings and gaps are all `Notice(code, message, subject, numbers)`; in `-o json` each is an object with these
 four keys. Programs read `code`, `subject` and `numbers`; `message` is for people and may change in any release.
 `numbers.count` is how many nodes, domains or pods the notice concerns. An empty subject means the gang of the answer,
-or the input as a whole. Policies of other packages may have codes of their own.
+or the input as a whole. Policies of other packages may have codes of their own. What would help a certain job is tried
+and said in its headline: [why a job is pending](howto/pending.md).
 """
+
+#: What helps in general against the reasons why a gang or a pod waits. What would help one job is found by trying it
+#: (`workbench.evaluate.whatif`).
+REMEDIES: Mapping[str, str] = {
+    "fractional-gpus": "Ask for whole GPUs: no policy of this package gives parts of one.",
+    "gang-incomplete": "See the reason beside it for what the pods lack; or lower minAvailable.",
+    "gang-unschedulable": "See the reason beside it; this sentence can be found on the PodGroup of a cluster.",
+    "gpu": "Take another GPU policy, or a number of GPUs that the policy gives.",
+    "insufficient": "Ask for less per pod, wait for running pods to end, or add nodes.",
+    "invalid-label": "Set the label tor-affinity to large-model-schema, normal-schema or null.",
+    "larger-than-switch": "Use fewer pods than a switch has nodes, or switch-affinity without single-layer.",
+    "left-out": "Let the function name a node for this pod, too.",
+    "no-candidate": "Gather in a wider layer, prefer instead of demand, or use fewer pods.",
+    "no-domain": "Allow a higher tier, use soft instead of hard, or use fewer or smaller pods.",
+    "no-logical-switch": "Wait for nodes of the same switches, or use fewer pods.",
+    "no-position": "Wait for nodes at the same positions of several switches, or use fewer pods.",
+    "no-single-switch": "Wait for nodes of one switch, or use fewer pods.",
+    "no-switch-table": "Give the ConfigMap basic-tor-node-cm, or HyperNodes of tier 1, with the input.",
+    "node-affinity": "Change the selector or the affinity, or label nodes.",
+    "not-admitted": "Raise the queue's capability, wait for its jobs to end, or lower minResources.",
+    "not-configured": "Add the action (allocate or backfill) to the configuration.",
+    "not-enough-pods": "Raise the replicas, or lower minAvailable.",
+    "not-enough-switches": "Wait for other cross-switch jobs to end, or raise max_shared_switches.",
+    "not-offered": "Check the resource's name and the nodes' device plugin, or ask for less per pod.",
+    "one-switch-job": "Wait for nodes of that switch, or submit the job anew.",
+    "padding-restart": "Wait for nodes of the job's switches, or submit it anew.",
+    "pipelined": "Wait until the terminating pods are gone.",
+    "queue-limit": "Raise the queue's capability, or wait for its jobs to end.",
+    "queue-overused": "Raise the queue's weight or deserved share, or wait for its jobs to end.",
+    "queue-waits": "Give the job ahead what it waits for, or move one of the two to another queue.",
+    "record-too-far": "Allow a higher tier; of 1.13, remove the annotation volcano.sh/job-allocated-hypernode.",
+    "refused": "The message says what the policy, or the function behind it, misses.",
+    "refused-by-admission": "`workbench validate` names the fields to mend.",
+    "slots-differ": "Give all pods of the gang the same size.",
+    "taint": "Add a toleration to the pods, or remove the taint.",
+    "tier-too-small": "Allow a tier that exists; `workbench topology show` tells them.",
+    "topology-not-ready": "`workbench topology lint` says what keeps the HyperNodes from being a tree.",
+    "unschedulable": "Uncordon the nodes.",
+}
 
 
 def page() -> str:
     """The page as it should be."""
     lines = [_HEAD]
     for title, codes in GROUPS.items():
-        lines += [f"## {title}", "", "| code | meaning |", "| --- | --- |"]
-        lines += [f"| `{code}` | {meaning} |" for code, meaning in codes.items()]
+        if codes.keys() <= REMEDIES.keys():
+            lines += [f"## {title}", "", "| code | meaning | what helps |", "| --- | --- | --- |"]
+            lines += [f"| `{code}` | {meaning} | {REMEDIES[code]} |" for code, meaning in codes.items()]
+        else:
+            lines += [f"## {title}", "", "| code | meaning |", "| --- | --- |"]
+            lines += [f"| `{code}` | {meaning} |" for code, meaning in codes.items()]
         lines += [""]
     return "\n".join(lines).rstrip("\n") + "\n"
 

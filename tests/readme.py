@@ -1,6 +1,6 @@
-"""The README's blocks; run as a script it writes what the commands print now into the README.
+"""Blocks of the README and of pages; run as a script it writes what their commands print now into them.
 
-PYTHONPATH=. python -m tests.readme
+PYTHONPATH=. python -m tests.readme [PAGE ...]
 """
 
 from __future__ import annotations
@@ -13,30 +13,34 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["README", "ROOT", "blocks", "commands", "run", "written_anew"]
+__all__ = ["PAGES", "README", "ROOT", "blocks", "commands", "run", "written_anew"]
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+#: Pages whose console blocks show real output and whose Python blocks run, each in one process from the first on.
+PAGES = (README, *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/howto/*.md")))
 
-#: `workbench` is the package of this checkout, whatever else is installed.
-_PRELUDE = f'workbench() {{ {shlex.quote(sys.executable)} -m workbench "$@"; }}\n'
+#: `workbench` is the package of this checkout, whatever else is installed; `kubectl` answers with a data set.
+_PRELUDE = "".join(
+    f'{name}() {{ {shlex.quote(sys.executable)} -m {module} "$@"; }}\n'
+    for name, module in (("workbench", "workbench"), ("kubectl", "tests.kubectl"))
+)
 
 _BLOCK = r"^```{language}\n(.*?)^```$"
 #: One command, over several lines where they end in a backslash.
 _COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*)*)\n", re.MULTILINE)
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language: str, page: Path = README) -> list[str]:
     """The fenced blocks of a language, in order."""
-    return re.findall(
-        _BLOCK.format(language=language), README.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
-    )
+    text = page.read_text(encoding="utf-8")
+    return re.findall(_BLOCK.format(language=language), text, flags=re.DOTALL | re.MULTILINE)
 
 
-def commands() -> list[tuple[str, str]]:
+def commands(page: Path = README) -> list[tuple[str, str]]:
     """Every command of the console blocks, as it stands there, with the output shown below it."""
     found = []
-    for block in blocks("console"):
+    for block in blocks("console", page):
         _, *rest = _COMMAND.split(block)
         found += list(zip(rest[::2], rest[1::2], strict=True))
     return found
@@ -70,7 +74,7 @@ def _read(terminal: int) -> bytes:
 
 
 def written_anew(text: str) -> str:
-    """The README with the output of each command as it is now; padding at the ends of lines and blocks left out."""
+    """A page with the output of each command as it is now; padding at the ends of lines and blocks left out."""
 
     def block(found: re.Match[str]) -> str:
         parts = []
@@ -83,5 +87,14 @@ def written_anew(text: str) -> str:
     return re.sub(_BLOCK.format(language="console"), block, text, flags=re.DOTALL | re.MULTILINE)
 
 
+def main(names: list[str]) -> None:
+    """Write the pages anew, all of them without names; a page that stays as it is is not touched."""
+    for page in [ROOT / name for name in names] or PAGES:
+        before = page.read_text(encoding="utf-8")
+        after = written_anew(before)
+        if after != before:
+            page.write_text(after, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    README.write_text(written_anew(README.read_text(encoding="utf-8")), encoding="utf-8")
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""The README's commands and Python blocks do what the README shows; links lead somewhere."""
+"""The commands and Python blocks of the README and of pages do what the pages show; links lead somewhere."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.readme import ROOT, blocks, commands, run
+from tests.readme import PAGES, ROOT, blocks, commands, run
 
 #: Decision times, the last column of a comparison, are the only thing that differs between two runs.
 TIME = re.compile(r" \d+\.\d$")
@@ -21,14 +22,25 @@ def masked(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
+def shown(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "want"), commands(), ids=[command[:60] for command, _ in commands()])
-def test_command_prints_what_the_readme_shows(command, want):
-    assert masked(run(command)) == masked(want), "python -m tests.readme writes the README's outputs anew"
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=shown)
+def test_commands_print_what_the_page_shows(page):
+    for command, want in commands(page):
+        assert masked(run(command)) == masked(want), f"{command}: python -m tests.readme writes the outputs anew"
 
 
-def test_readme_uses_every_verb():
-    text = "\n".join(command for command, _ in commands())
+def test_every_how_to_page_shows_a_command_or_runs_code():
+    pages = [page for page in PAGES if page.parent.name == "howto" and page.name != "README.md"]
+    assert len(pages) > 5
+    assert [shown(page) for page in pages if not commands(page) and not blocks("python", page)] == []
+
+
+def test_the_pages_use_every_verb():
+    text = "\n".join(command for page in PAGES for command, _ in commands(page))
     verbs = (
         "place",
         "compare",
@@ -44,8 +56,9 @@ def test_readme_uses_every_verb():
 
 
 @pytest.mark.slow
-def test_python_blocks_run_in_order():
-    code = "\n".join(blocks("python"))
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks("python", page)], ids=shown)
+def test_python_blocks_run_in_order(page):
+    code = "\n".join(blocks("python", page))
     assert "workbench" in code
     done = subprocess.run(
         [sys.executable, "-c", code],

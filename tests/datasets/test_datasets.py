@@ -52,7 +52,7 @@ def test_every_folder_has_a_readme_and_a_line_in_the_list():
     listed = (DATASETS / "README.md").read_text(encoding="utf-8")
     folders = sorted(p.name for p in DATASETS.iterdir() if p.is_dir())
     assert [name for name in folders if not (DATASETS / name / "README.md").is_file()] == []
-    assert [name for name in folders if f"[{name}]({name}/)" not in listed] == []
+    assert [name for name in folders if f"[{name}]({name}/README.md)" not in listed] == []
 
 
 def test_every_file_is_named_in_its_readme():

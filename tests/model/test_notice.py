@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.notice_codes import PAGE, page
+from tests.notice_codes import PAGE, REMEDIES, page
 from workbench.model.notice import Notice, texts_of
 from workbench.model.notice_codes import CODES, GROUPS
 
@@ -169,3 +169,7 @@ def test_telling_a_sentence_is_no_reading(code: str) -> None:
 
 def test_the_page_says_what_the_table_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_every_reason_why_something_waits_has_a_remedy() -> None:
+    assert REMEDIES.keys() == GROUPS["Why a gang or a pod waits"].keys()

@@ -70,6 +70,15 @@ def test_leaf_is_the_lowest_tier_of_the_cluster_not_the_nearest_domain():
     assert leaf == {"a": topology.domain("leaf"), "b": -1}
 
 
+def test_two_nodes_meet_in_the_closest_domain_that_holds_both():
+    # "d" stands under s2 itself, beside the leaves.
+    leaves = [DomainSpec("s0", 1, [0, 1], parent="s2"), DomainSpec("s1", 1, [2], parent="s2")]
+    t = Topology.build(["a", "b", "c", "d", "alone"], [*leaves, DomainSpec("s2", 2, [0, 1, 2, 3])])
+    met = {pair: t.domain_name(t.lca_of_nodes(*map(t.node, pair))) for pair in ("aa", "ab", "ac", "ca", "ad", "dd")}
+    assert met == {"aa": "s0", "ab": "s0", "ac": "s2", "ca": "s2", "ad": "s2", "dd": "s2"}
+    assert t.lca_of_nodes(t.node("a"), t.node("alone")) == TOP
+
+
 def test_lca_on_the_documents_tree():
     t = three_level_tree()
     lca = {

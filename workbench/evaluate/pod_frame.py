@@ -23,7 +23,8 @@ def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
     -------
     pandas.DataFrame
         GPUs are numbers with spaces between them. The columns of the two environment variables hold one value per
-        container that has GPUs, with ``; `` between them. A pod without a node and a pending job have a reason.
+        container that has GPUs, with a semicolon and a space between them. A pod without a node and a pending job have
+        a reason.
     """
     import pandas
 

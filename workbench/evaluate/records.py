@@ -1,4 +1,4 @@
-"""A session as JSON-ready dictionaries: the shape of ``place -o json`` (README.md)."""
+"""A session as JSON-ready dictionaries: the shape of ``place -o json`` (docs/commands.md)."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class BestGpus(Value, Displayed):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of `workbench gpus -o json` (README.md); infinity becomes None.
+        """The fields of `workbench gpus -o json` (docs/commands.md); infinity becomes None.
 
         ``suspicious_links`` are those of the whole machine (`workbench.model.links`).
         """

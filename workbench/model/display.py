@@ -31,7 +31,7 @@ def set_renderer(kind: type, html: Callable[[Any], str], view: Callable[..., Any
     html : callable
         Value -> HTML fragment, shown when the value is the last of a notebook cell.
     view : callable, optional
-        (value, **options) -> an object that Jupyter shows; reached as ``value.view(**options)``.
+        ``(value, **options)`` -> an object that Jupyter shows; reached as ``value.view(**options)``.
     """
     _renderers[kind] = (html, view)
 

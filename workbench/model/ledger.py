@@ -10,13 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, InternalError
+from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
+from workbench.model.free_gpus import capped_by_gpus, gpu_counts
 from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shared_words
-from workbench.model.resources import ASSUMED
+from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
 
 if TYPE_CHECKING:
+    from workbench.model.gang import Role
     from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["Ledger"]
@@ -350,6 +353,45 @@ class Ledger(Working):
         if self._domain_idle is None:
             self._domain_idle = self._sum_domains()
         return self._domain_idle
+
+    def free_gpus(self) -> Longs:
+        """Free GPUs of each node, int64 of shape (n,).
+
+        A GPU counts if no pod holds it, whole or in part, and the node's resources have an amount left for it: a
+        running pod may say how many GPUs it holds, and not which.
+        """
+        columns = list(self.snapshot.gpu_columns)
+        amounts: Longs = np.maximum(self.idle[:, columns], 0).sum(axis=1)
+        return np.minimum(amounts, gpu_counts(self.gpu_free))
+
+    def free_gpus_by_domain(self) -> Longs:
+        """Free GPUs of all nodes of each domain, int64 of shape (d + 1,).
+
+        The index is the domain's (`Topology.domains_at`, `Topology.domain`). The last entry is that of the virtual top,
+        the whole cluster, so that the index -1 finds it.
+        """
+        return self.topology.domain_sums(self.free_gpus()[:, None])[:, 0]
+
+    def room_for(self, role: Role, at_most: int | None = None) -> Longs:
+        """Further pods of a role that each node takes, int64 of shape (n,).
+
+        Counts every requested resource, pod slots and free GPUs, and gives 0 for nodes that the pods' selector,
+        affinity or tolerations exclude. Pods of other roles of the gang compete for the same room.
+
+        Parameters
+        ----------
+        role : Role
+            One of ``gang.roles``. Parts of GPUs (`Role.gpu_milli`) are not counted.
+        at_most : int, optional
+            Larger counts are given as this number; None: no limit, so that a pod without requests fits 2**31 - 1 times.
+        """
+        snapshot = self.snapshot
+        rows, missing = request_rows(snapshot.resources, [role.requests])
+        if missing[0]:
+            return np.zeros(self.topology.n_nodes, dtype=np.int64)
+        idle = capped_by_gpus(self.idle, self.gpu_free, snapshot.gpu_columns) if role.n_gpus else self.idle
+        accepting = snapshot.filters.mask(role.filter).view(np.uint8)
+        return pods_per_node(idle, rows[0], feasible=accepting, cap=at_most)
 
     def _sum_domains(self) -> Longs:
         totals = np.zeros((self.topology.n_domains, self.used.shape[1]), dtype=np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
+from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shares_of_mask
@@ -36,8 +37,6 @@ __all__ = [
     "Queue",
     "RunningPod",
     "Scenario",
-    "capped_by_gpus",
-    "gpu_counts",
     "gpu_words",
 ]
 
@@ -126,39 +125,6 @@ class RunningPod:
     uid: str = ""
     resource_version: str = ""
     gpu_milli: int = 0
-
-
-def gpu_counts(words: Words) -> Longs:
-    """Number of GPUs in each row of a bit mask; int64 (n,)."""
-    bits = np.bitwise_count(words)
-    counts: Longs = bits[:, 0].astype(np.int64) if bits.shape[1] == 1 else bits.sum(axis=1, dtype=np.int64)
-    return counts
-
-
-def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> Longs:
-    """Idle amounts with the GPU columns limited to the number of free GPUs.
-
-    Parameters
-    ----------
-    idle : ndarray of shape (n, r), int64
-    gpu_free : ndarray of shape (n, w), uint64
-        Bits of the free GPUs of each node.
-    gpu_columns : sequence of int
-        Columns of `idle` that count GPUs.
-
-    Returns
-    -------
-    ndarray of shape (n, r), int64
-        `idle` itself if no amount is above the limit, else a read-only copy.
-    """
-    columns = list(gpu_columns)
-    free = gpu_counts(gpu_free)[:, None]
-    if not (idle[:, columns] > free).any():
-        return idle
-    capped = idle.copy()
-    capped[:, columns] = np.minimum(capped[:, columns], free)
-    capped.flags.writeable = False
-    return capped
 
 
 # Derived parts of a snapshot that are worth keeping when the cluster changes, with the fields that they follow from.

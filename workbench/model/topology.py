@@ -482,6 +482,14 @@ class Topology(Value, Displayed):
         """Lowest common ancestor of two domains, which may be `TOP`. LCA(x, x) is x."""
         return int(self.forest.lca(np.array([a], dtype=np.int32), np.array([b], dtype=np.int32))[0])
 
+    def lca_of_nodes(self, a: int, b: int) -> int:
+        """The closest domain that holds two nodes: the LCA of their homes (`home_of_node`); `TOP` if none holds both.
+
+        A node and itself meet in the node's home.
+        """
+        home = self.home_of_node
+        return self.lca(int(home[a]), int(home[b]))
+
 
 def _frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:
     array.flags.writeable = False

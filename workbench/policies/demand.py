@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
+from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
-from workbench.model.snapshot import capped_by_gpus
 from workbench.policies.gpu.base import GpuQuestions
 
 __all__ = ["Cause", "Demand", "node_causes", "node_reasons", "node_text"]

@@ -18,11 +18,12 @@ from workbench.errors import InternalError
 from workbench.kernels.ledger import lowest_gpus, whole_nodes
 from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.free_gpus import gpu_counts
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
-from workbench.model.snapshot import gpu_counts, gpu_words
+from workbench.model.snapshot import gpu_words
 
 __all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
 
