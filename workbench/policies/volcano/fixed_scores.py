@@ -94,7 +94,9 @@ class FixedScores:
         """Every part that distinguishes nodes, by the name shown; with `even`, also what every node gets alike."""
         found: dict[str, Floats] = {} if self.at_open is None else self.at_open.scores(self.request, role)
         for part in self.given:
-            scores = part.scores(self.request, role, even=even)
+            scores = part.scores(self.request, role)
+            if scores is None and even and part.alike:
+                scores = np.full(self.request.snapshot.n_nodes, part.alike)
             if scores is not None:
                 found[part.name] = scores
         return found

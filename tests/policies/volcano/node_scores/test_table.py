@@ -42,7 +42,7 @@ class Preference(NodeScore):
             raise InputError("no label", where="argument label")
         return cls(settings["label"], settings["points"]) if settings["points"] else None
 
-    def scores(self, request: Request, role: int, *, even: bool) -> npt.NDArray[np.float64]:
+    def scores(self, request: Request, role: int) -> npt.NDArray[np.float64]:
         has = request.snapshot.labels.mask(Requirement(self.key, "Exists"))
         return np.where(has, float(self.points), 0.0)
 

@@ -61,22 +61,16 @@ class NodeScore(ABC):
         """
 
     @abstractmethod
-    def scores(self, request: Request, role: int, *, even: bool) -> npt.NDArray[np.float64] | None:
-        """Score of every node of the cluster for a pod of a role, weight included.
+    def scores(self, request: Request, role: int) -> npt.NDArray[np.float64] | None:
+        """Score of every node of the cluster for a pod of a role, weight included: float64 (n,).
 
-        Parameters
-        ----------
-        request : Request
-        role : int
-            Index of the role in the gang.
-        even : bool
-            Sums of scores are compared between HyperNodes, so that what every node gets counts, too.
-
-        Returns
-        -------
-        ndarray of shape (n,), float64, or None
-            None if every node scores 0, or without `even` if every node scores the same.
+        None if every node scores the same, which is `alike`.
         """
+
+    @property
+    def alike(self) -> float:
+        """Score of every node where `scores` answers None; counts where sums of scores are compared."""
+        return 0.0
 
     def stays(self, request: Request) -> bool:
         """Whether the scores of a gang stay the same while other pods come and go, so that a stream may keep them."""

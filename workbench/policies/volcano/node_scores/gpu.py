@@ -28,7 +28,7 @@ class GpuScore(NodeScore):
         weight = settings["gpu_weight"]
         return cls(weight) if weight else None
 
-    def scores(self, request: Request, role: int, *, even: bool) -> npt.NDArray[np.float64] | None:
+    def scores(self, request: Request, role: int) -> npt.NDArray[np.float64] | None:
         found = request.gpus.scores(request.gang.roles[role].n_gpus)
         return None if found is None else found * self.weight
 

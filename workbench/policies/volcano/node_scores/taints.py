@@ -33,11 +33,13 @@ class TaintScore(NodeScore):
         weight = settings["taint_weight"]
         return cls(weight) if weight else None
 
-    def scores(self, request: Request, role: int, *, even: bool) -> npt.NDArray[np.float64] | None:
+    def scores(self, request: Request, role: int) -> npt.NDArray[np.float64] | None:
         found = _scores(request, role)
-        if found is None and even:
-            found = np.full(request.snapshot.n_nodes, float(_MOST))
         return None if found is None else found * self.weight
+
+    @property
+    def alike(self) -> float:
+        return float(_MOST * self.weight)
 
     def stays(self, request: Request) -> bool:
         """False where a taint counts: the most taints are those of a node that fits now."""
