@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator
+    from playwright.sync_api import Locator, Page
 
-__all__ = ["click", "drag", "drop_text", "where"]
+__all__ = ["click", "drag", "drop_text", "show_part", "where"]
 
 
 def where(panel: Locator, name: str) -> dict[str, float]:
@@ -32,6 +32,11 @@ def drag(panel: Locator, name: str, onto: str) -> None:
     mouse.move((start["x"] + end["x"]) / 2, (start["y"] + end["y"]) / 2, steps=4)
     mouse.move(end["x"], end["y"] + 4, steps=4)
     mouse.up()
+
+
+def show_part(page: Page, title: str) -> None:
+    """Choose a tab of a workbench."""
+    page.locator(".wb-scenario[data-ready=true]").get_by_role("tab", name=title).click()
 
 
 def drop_text(panel: Locator, selector: str, name: str, text: str) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.browser.gestures import where
+from tests.browser.gestures import show_part, where
 from tests.browser.lab import PATIENCE_MS, Server, open_notebook
 
 pytestmark = pytest.mark.browser
@@ -33,7 +33,7 @@ def test_three_tiers_a_matrix_and_a_pending_job(chromium, lab: Server):
     page = notebook.page
     page.set_viewport_size({"width": 1500, "height": 2600})
     notebook.run(0)
-    editor, matrices, comparer = (notebook.panel(name) for name in ("editor", "matrix", "comparer"))
+    editor, comparer = notebook.panel("editor"), notebook.panel("comparer")
     status = comparer.locator("output").first
     status.get_by_text("no node yet: draw a topology or load one").wait_for(timeout=PATIENCE_MS)
 
@@ -66,6 +66,8 @@ def test_three_tiers_a_matrix_and_a_pending_job(chromium, lab: Server):
     status.get_by_text("no job yet: “Jobs …” adds one").wait_for(timeout=PATIENCE_MS)
 
     # What "Assign" did, and why it did not, stands beside the button.
+    show_part(page, "GPU bandwidth")
+    matrices = notebook.panel("matrix")
     matrices.get_by_label("printout", exact=True).fill(PRINTOUT)
     matrices.get_by_role("button", name="Load text").click()
     matrices.get_by_text("4 GPUs from pasted text").wait_for(timeout=PATIENCE_MS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.gestures import click
+from tests.browser.gestures import click, show_part
 from tests.browser.lab import PATIENCE_MS, ROOT, Server, open_notebook
 
 pytestmark = pytest.mark.browser
@@ -29,16 +29,20 @@ def test_a_matrix_goes_to_what_is_selected_and_an_edit_is_placed_on(chromium, la
     notebook = open_notebook(chromium, lab, "workbench-parts", [CELL])
     notebook.page.set_viewport_size({"width": 1500, "height": 2600})
     notebook.run(0)
-    editor, matrices, comparer = (notebook.panel(name) for name in ("editor", "matrix", "comparer"))
+    editor, comparer = notebook.panel("editor"), notebook.panel("comparer")
     results = compared_again(comparer, 0)
 
+    show_part(notebook.page, "GPU bandwidth")
+    matrices = notebook.panel("matrix")
     with notebook.page.expect_file_chooser() as chooser:
         matrices.get_by_role("button", name="Open file …").click()
     chooser.value.set_files(ROOT / "datasets" / "koordinator-matrices" / "matrix-b.txt")
     matrices.locator(".wb-notes").get_by_text("matrix-b.txt").wait_for(timeout=PATIENCE_MS)
+    show_part(notebook.page, "Topology")
     click(editor, "s4")
     editor.locator(".wb-inspector h4").get_by_text("switch").wait_for(timeout=PATIENCE_MS)
     notebook.settle(editor)
+    show_part(notebook.page, "GPU bandwidth")
     matrices.get_by_role("button", name="Assign").click()
     note = "assigned to 4 nodes: node0, node1, node2, node3"
     matrices.locator(".wb-message").get_by_text(note).wait_for(timeout=PATIENCE_MS)
@@ -48,6 +52,7 @@ def test_a_matrix_goes_to_what_is_selected_and_an_edit_is_placed_on(chromium, la
 
     # What fails in the drawing takes no pod, and undoing it gives the placements of before.
     placed = comparer.locator("table").inner_text()
+    show_part(notebook.page, "Topology")
     editor.locator(".wb-canvas").focus()
     notebook.page.keyboard.press("x")
     results = compared_again(comparer, results)

@@ -170,3 +170,23 @@ def test_a_seed_that_no_file_could_hold_is_refused_before(bench, tmp_path):
     chosen = [{"name": "random", "parameters": {"seed": 2**64}}]
     assert "that fits 64 bits" in refused(bench.comparer, "choose", chosen=chosen)
     bench.save(tmp_path / "scenario.json")
+
+
+def test_the_bar_tells_the_outcome_of_every_comparison(bench):
+    bench.comparer.run()
+    bench.comparer.wait()
+    assert ask(bench._bar, "state") == {"line": "4 placed"}
+    nodes = [item.id for item in bench.editor.draft if item.kind == "node"]
+    bench.editor.edit(op="set", ids=nodes[1:], fields={"cordoned": True})
+    bench.comparer.wait()
+    counts = {
+        row.policy: sum(type(d.result).__name__ == "Placement" for d in row.decisions)
+        for row in bench.comparer.comparison.rows
+    }
+    line = ask(bench._bar, "state")["line"]
+    for policy, placed in counts.items():
+        assert (f"{placed} placed" in line) == bool(placed)
+        assert f"{4 - placed} pending" in line
+        assert (policy in line) == (len(set(counts.values())) > 1)
+    bench.comparer.choose([])
+    assert ask(bench._bar, "state") == {"line": "no policy yet"}

@@ -23,7 +23,7 @@ from workbench.objects.fields import shown
 from workbench.report.csv_text import csv_text
 from workbench.report.html import explanation_html, report_html
 from workbench.report.topology_svg import Drawing, DrawingPlan
-from workbench.widgets.comparison_view import comparison_view, picture_after, pictures
+from workbench.widgets.comparison_view import comparison_view, picture_after, pictures, result_line
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
@@ -51,6 +51,8 @@ class PlacementComparer(Panel):
         The last comparison that ran to its end; None before the first.
     jobs_changed : list of callable
         Functions called without arguments after the jobs changed.
+    ended : list of callable
+        Functions called with the outcome in one line (`result_line`) after a comparison ended, or why none can run.
     """
 
     _esm = STATIC / "comparer.js"
@@ -82,6 +84,7 @@ class PlacementComparer(Panel):
         self._typed_notes: tuple[Notice, ...] = ()
         self._text = ""
         self.jobs_changed: list[Callable[[], None]] = []
+        self.ended: list[Callable[[str], None]] = []
         self._chosen = [(name, {}) for name in policies]
         for name, parameters in self._chosen:
             make_policy(name, parameters)
@@ -162,6 +165,10 @@ class PlacementComparer(Panel):
         for told in self.jobs_changed:
             told()
 
+    def _tell_ended(self, line: str) -> None:
+        for told in self.ended:
+            told(line)
+
     def run(self) -> None:
         """Start a new comparison in the background; a running one is cancelled."""
         cluster, gangs, notes = self._cluster, self.gangs, self._typed_notes
@@ -171,6 +178,7 @@ class PlacementComparer(Panel):
             self._worker.cancel()
             self.comparison, self._shown = None, ()
             self.tell(*self._idle)
+            self._tell_ended(f"no {missing} yet")
             return
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
 
@@ -226,10 +234,12 @@ class PlacementComparer(Panel):
             finish()
             text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
             self.tell("failed", {"message": one_line(str(error)), "traceback": text})
+            self._tell_ended("the comparison failed")
             return
         finish()
         self.comparison, self._ran, self._plan = comparison, chosen, plan
         self.tell("result", {**view, **self._since(drawn)})
+        self._tell_ended(result_line(comparison))
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
         """Pictures as deltas against result number `since`; 0 means complete."""

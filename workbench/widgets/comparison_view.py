@@ -17,7 +17,7 @@ from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
 
-__all__ = ["comparison_view", "picture_after", "pictures"]
+__all__ = ["comparison_view", "picture_after", "pictures", "result_line"]
 
 
 def comparison_view(comparison: Comparison) -> dict[str, Any]:
@@ -43,6 +43,27 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
         "charts": comparison_charts(comparison),
         "gaps": texts_of(comparison.snapshot.gaps),
     }
+
+
+def result_line(comparison: Comparison) -> str:
+    """Return how many jobs each policy placed, in one line; policies are named where their numbers differ.
+
+    Examples: ``3 placed, 1 pending``; ``3 placed, 1 pending (volcano-1.13, spread); 4 placed (gang)``.
+    """
+    named: dict[str, list[str]] = {}
+    for row in comparison.rows:
+        named.setdefault(_outcome(row), []).append(row.policy)
+    if len(named) == 1:
+        return next(iter(named))
+    return "; ".join(f"{outcome} ({', '.join(policies)})" for outcome, policies in named.items())
+
+
+def _outcome(row: ComparisonRow) -> str:
+    if row.error is not None:
+        return "failed"
+    placed = sum(isinstance(decision.result, Placement) for decision in row.decisions)
+    pending = len(row.decisions) - placed
+    return ", ".join(f"{n} {word}" for n, word in ((placed, "placed"), (pending, "pending")) if n) or "no job"
 
 
 def _metrics_view(comparison: Comparison) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`ScenarioBar`: buttons that save and open the scenario of a `Workbench` from the page itself."""
+"""`ScenarioBar`: what stays visible of a `Workbench`: its tabs, the result in one line, saving and opening."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ScenarioBar"]
 
 
 class ScenarioBar(Panel):
-    """Two buttons in the page: one saves a scenario file, the other opens one.
+    """The tabs of the parts, the result in one line, a button that saves a scenario file and one that opens one.
 
     Parameters
     ----------
@@ -23,11 +23,26 @@ class ScenarioBar(Panel):
     """
 
     _esm = STATIC / "scenario.js"
-    handlers = {"save": "_save", "open": "_open"}
+    handlers = {"save": "_save", "open": "_open", "state": "_state"}
 
     def __init__(self, save: Callable[[], str], open_text: Callable[[str, str], None]) -> None:
         super().__init__()
         self._text, self._open_text = save, open_text
+        self._result = ""
+
+    def show_result(self, line: str) -> None:
+        """Show the outcome of a comparison in the page.
+
+        Parameters
+        ----------
+        line : str
+            Empty: nothing is known yet.
+        """
+        self._result = line
+        self.tell("result", {"line": line})
+
+    def _state(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"line": self._result}
 
     def _save(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"name": "scenario.json", "text": self._text()}

@@ -1,8 +1,8 @@
-"""`Workbench`: editor, matrix loader and comparer beside each other, with one scenario behind them."""
+"""`Workbench`: the drawing or the matrix beside the placements, with one scenario behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import ipywidgets
@@ -17,6 +17,7 @@ from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.matrix_loader import MatrixLoader
+from workbench.widgets.panel import Panel
 from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
@@ -48,6 +49,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     ) -> None:
         self._bar = ScenarioBar(self._text, self.open_text)
         super().__init__([self._bar])
+        # The page arranges the parts by these class names (js/bench.js, panel.css).
+        self.add_class("wb-bench")
         self._show(*_begin(source), policies)
 
     @property
@@ -83,7 +86,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
                 begun = ScenarioFile(given.snapshot, job_text("-", stdin=text))
             except InputError as error:
                 raise error.of(name) from None
-        before = self._parts
+        before = self._panels
         self._show(begun, given)
         _close(before)
 
@@ -91,7 +94,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         """Cancel running work, and remove the three panels from the page."""
         self.comparer.cancel()
         self._bar.close()
-        _close(self._parts)
+        _close(self._panels)
         self.layout.close()
         self.close()
 
@@ -120,24 +123,21 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         editor.changed.append(self._drawn)
         editor.wants_gpus = lambda: any(role.n_gpus for gang in comparer.gangs for role in gang.roles)
         comparer.jobs_changed.append(editor.ask_for_gpus)
-        panels = {"Topology": editor, "GPU bandwidth": self.matrices, "Placements": comparer}
-        # All parts are open at first; each can be closed.
-        self._parts = [
-            ipywidgets.Accordion([panel], titles=(title,), selected_index=0) for title, panel in panels.items()
-        ]
-        self.children = [self._bar, *self._parts]
+        comparer.ended.append(self._bar.show_result)
+        self._panels: dict[str, Panel] = {"drawing": editor, "matrix": self.matrices, "placements": comparer}
+        for name, panel in self._panels.items():
+            panel.add_class(f"wb-part-{name}")
+        self._bar.show_result("")
+        self.children = [self._bar, *self._panels.values()]
 
     def _drawn(self) -> None:
         self.comparer.use(self.editor.snapshot_later())
 
 
-def _close(parts: Sequence[ipywidgets.Accordion]) -> None:
-    """Take parts and the panels in them away; ipywidgets keeps each widget, layouts too, until it is closed itself."""
-    for part in parts:
-        for panel in part.children:
-            panel.close()
-        part.layout.close()
-        part.close()
+def _close(panels: Mapping[str, Panel]) -> None:
+    """Take panels away; ipywidgets keeps each widget, layouts too, until it is closed itself."""
+    for panel in panels.values():
+        panel.close()
 
 
 def _begin(source: str | Path | Scenario | ClusterSnapshot | None) -> tuple[ScenarioFile, Scenario | None]:

@@ -1,4 +1,5 @@
-// Save and open a scenario: drawing, jobs and policies in one file.
+// The bar of a workbench: tabs of its parts, the result in one line, and saving and opening of all of it.
+import { benchTabs } from "./bench.js";
 import { acceptFiles, download, h, openPanel } from "./panel.js";
 
 function render(context) {
@@ -7,11 +8,13 @@ function render(context) {
   const files = acceptFiles(root, async (text, name) => {
     if ((await attempt("open", { text, name })) !== undefined) say(`${name} is shown`, "note");
   });
+  const tabs = benchTabs(root);
+  const result = h("output", { class: "wb-result-line", "aria-label": "result" });
   root.append(
-    h("div", { class: "wb-bar" },
+    h("div", { class: "wb-bar" }, tabs.element, result,
+      h("span", { class: "wb-push" }),
       h("button", { onclick: save, title: "drawing, jobs and policies in one file" }, "Save scenario"),
-      h("button", { onclick: files.choose, title: "a saved scenario, or manifests of a cluster and its jobs" }, "Open …"),
-      h("span", { class: "wb-quiet" }, "or drop a file here")),
+      h("button", { onclick: files.choose, title: "a saved scenario, or manifests of a cluster and its jobs; or drop a file onto this bar" }, "Open …")),
     panel.message, panel.busy);
 
   async function save() {
@@ -19,8 +22,19 @@ function render(context) {
     if (file !== undefined) download(file.name, file.text, "application/json");
   }
 
-  panel.ready();
-  return panel.close;
+  const showResult = ({ line }) => {
+    result.textContent = line;
+    result.title = line;
+  };
+  panel.on("result", showResult);
+  attempt("state").then((state) => {
+    if (state !== undefined) showResult(state);
+    panel.ready();
+  });
+  return () => {
+    tabs.close();
+    panel.close();
+  };
 }
 
 export default { render };
