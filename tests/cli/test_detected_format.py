@@ -63,3 +63,12 @@ def test_discovery_keeps_the_hypernodes_of_a_fabric_and_derives_none(run: Run, t
     (made,) = names()
     assert made.startswith("hypernode-fabric-")
     assert names("-f", tmp_path / "topology.conf")[0] == "s0"
+
+
+@pytest.mark.parametrize("command", [("topology", "show"), ("topology", "convert", "--to", "hypernodes")], ids=" ".join)
+def test_a_text_that_is_read_says_as_what(run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    path = tmp_path / "topology.conf"
+    path.write_text("SwitchName=s0 Nodes=n[0-3]\n", encoding="utf-8")
+    said = f"note: {path}: read as slurm; --from FORMAT reads it as another format\n"
+    assert said in run(*command, path).err
+    assert "read as" not in run(*command, path, "--from", "slurm").err

@@ -197,6 +197,8 @@ def load_scenario(
         any_scheduler=any_scheduler,
         gpus_per_node=gpus_per_node,
     )
+    for source, name in scenario.formats.items():
+        tell(f"note: {source}: read as {name}; --from FORMAT reads it as another format")
     tell_ignored(scenario)
     return scenario
 

@@ -175,7 +175,10 @@ def _read(
             keep(document)
 
     manifests = read_manifests(paths, stdin, intake.claim, take)
-    return manifests, cluster, intake.join(cluster, derive=derive)
+    joined = intake.join(cluster, derive=derive)
+    if format is None and joined.snapshot is None:
+        joined.formats = dict(zip(intake.sources, intake.formats, strict=True))
+    return manifests, cluster, joined
 
 
 def _scenario(
@@ -216,6 +219,7 @@ def _scenario(
         notes=workload.notes,
         ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
         inputs=dict(manifests.inputs),
+        formats=joined.formats,
     )
 
 

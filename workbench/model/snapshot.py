@@ -509,6 +509,8 @@ class Scenario(Value, Displayed):
     notes : tuple of Notice
         The part of ``snapshot.gaps`` about jobs and other objects that are not the cluster: objects left to another
         scheduler, and fields of single objects that do not mean what they seem to.
+    formats : mapping of str to str
+        Format of each file that holds no Kubernetes objects and was recognised by its content, by the name of the file.
     """
 
     snapshot: ClusterSnapshot
@@ -517,6 +519,7 @@ class Scenario(Value, Displayed):
     ignored: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Notice, ...] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         refused = f", {counted(len(self.refused), 'object')} refused" if self.refused else ""

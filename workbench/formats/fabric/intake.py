@@ -33,12 +33,15 @@ class Joined:
         The switch table: of a file, or else of the ConfigMap.
     snapshot : ClusterSnapshot, optional
         The snapshot of a snapshot file, which is the whole cluster.
+    formats : dict of str to str
+        Format of each fabric file that was recognised by its content, by the name of the file.
     """
 
     notes: list[Notice] = field(default_factory=list)
     matrices: dict[str, BandwidthMatrix] = field(default_factory=dict)
     tors: TorNodeTable | None = None
     snapshot: ClusterSnapshot | None = None
+    formats: dict[str, str] = field(default_factory=dict)
 
     def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
         """Add the records of one file.
