@@ -11,12 +11,17 @@ import pytest
 
 import workbench
 from tests.widgets.page import ask
+from workbench.evaluate.differences import differences
 from workbench.model.explanation import NO_RECORDERS
 from workbench.policies import registry
 from workbench.policies.base import Composed
+from workbench.policies.function import FunctionPolicy
+from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.parameters import NoParameters
+from workbench.topology.generate import Fabric, JobShape, scenario_of
 from workbench.widgets import progress
 from workbench.widgets.comparer import PlacementComparer
-from workbench.widgets.comparison_view import comparison_view, picture_after
+from workbench.widgets.comparison_view import comparison_view, differences_view, picture_after
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +92,36 @@ def test_steps_follow_the_order_in_which_the_decisions_were_taken():
     one = str(picture_after(comparison, 0, 1))
     assert "data-jobs='1'" in one and "data-jobs='0'" not in one
     assert "data-jobs='0'" in str(picture_after(comparison, 0, 2))
+
+
+def test_the_differences_list_only_jobs_on_different_nodes_with_their_moves(comparer, said):
+    ask(comparer, "state")
+    comparer.wait()
+    answer = ask(comparer, "differences")
+    assert answer["number"] == last(said, "result")["number"]
+    found = differences(comparer.comparison)
+    keys = [gang.key for gang in comparer.gangs]
+    assert found and [keys[job["index"]] for job in answer["jobs"]] == [one.job for one in found]
+    for job, one in zip(answer["jobs"], found, strict=True):
+        assert [cell["outcome"] for cell in job["cells"]] == list(one.outcomes)
+        assert [cell["moves"] for cell in job["cells"]] == [[m.to_dict() for m in moves] for moves in one.moves]
+    comparer.choose([("gang", {}), ("gang", {})])
+    comparer.wait()
+    assert ask(comparer, "differences")["jobs"] == []
+
+
+def test_moves_beyond_a_few_are_counted():
+    scenario = scenario_of(Fabric((8, 2, 2)), [JobShape("train", 12, mode="soft")])
+
+    def chooses(name, nodes):
+        return Composed(name, FunctionPolicy(name, lambda gang, ledger: nodes), GpuLowestIndex(NoParameters()))
+
+    policies = [chooses("first", list(range(12))), chooses("last", list(range(20, 32)))]
+    ((first, other),) = [
+        job["cells"] for job in differences_view(workbench.compare(scenario.gangs, scenario.snapshot, policies))["jobs"]
+    ]
+    assert (first["moves"], first["more"]) == ([], 0)
+    assert len(other["moves"]) > 4 and len(other["moves"]) + other["more"] == 12 and other["more"] > 0
 
 
 def test_a_decision_is_explained(comparer):

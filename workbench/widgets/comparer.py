@@ -23,7 +23,13 @@ from workbench.objects.fields import shown
 from workbench.report.csv_text import csv_text
 from workbench.report.html import explanation_html, report_html
 from workbench.report.topology_svg import Drawing, DrawingPlan
-from workbench.widgets.comparison_view import comparison_view, picture_after, pictures, result_line
+from workbench.widgets.comparison_view import (
+    comparison_view,
+    differences_view,
+    picture_after,
+    pictures,
+    result_line,
+)
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
@@ -65,6 +71,7 @@ class PlacementComparer(Panel):
         "cancel": "_cancel",
         "step": "_step",
         "explain": "_explain",
+        "differences": "_differences",
         "export": "_export",
     }
 
@@ -237,8 +244,10 @@ class PlacementComparer(Panel):
             self._tell_ended("the comparison failed")
             return
         finish()
+        # The number first: an answer about the previous comparison must not pass for one about this.
+        told = self._since(drawn)
         self.comparison, self._ran, self._plan = comparison, chosen, plan
-        self.tell("result", {**view, **self._since(drawn)})
+        self.tell("result", {**view, **told})
         self._tell_ended(result_line(comparison))
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
@@ -317,6 +326,10 @@ class PlacementComparer(Panel):
         recorder = Recorder()
         decisions = make_policy(name, parameters).schedule(comparison.gangs, comparison.snapshot, {at: recorder})
         return {"html": explanation_html(recorder.explanation(decisions[at]))}
+
+    def _differences(self, body: dict[str, Any]) -> dict[str, Any]:
+        found = differences_view(self._compared())
+        return {"number": self._number, **found}
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
         comparison, kind = self._compared(), body.get("kind")

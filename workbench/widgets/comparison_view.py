@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.cancel import check
 from workbench.evaluate.compare import Comparison, ComparisonRow
+from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
@@ -17,7 +18,10 @@ from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
 
-__all__ = ["comparison_view", "picture_after", "pictures", "result_line"]
+__all__ = ["comparison_view", "differences_view", "picture_after", "pictures", "result_line"]
+
+#: Moves listed below one cell; the rest is counted.
+_MOVES = 8
 
 
 def comparison_view(comparison: Comparison) -> dict[str, Any]:
@@ -64,6 +68,27 @@ def _outcome(row: ComparisonRow) -> str:
     placed = sum(isinstance(decision.result, Placement) for decision in row.decisions)
     pending = len(row.decisions) - placed
     return ", ".join(f"{n} {word}" for n, word in ((placed, "placed"), (pending, "pending")) if n) or "no job"
+
+
+def differences_view(comparison: Comparison) -> dict[str, Any]:
+    """The jobs that not every policy puts on the same nodes, with the pods that move against the first policy."""
+    position = {gang.key: i for i, gang in enumerate(comparison.gangs)}
+    return {
+        "jobs": [
+            {
+                "index": position[one.job],
+                "cells": [
+                    {
+                        "outcome": outcome,
+                        "moves": [move.to_dict() for move in moves[:_MOVES]],
+                        "more": len(moves[_MOVES:]),
+                    }
+                    for outcome, moves in zip(one.outcomes, one.moves, strict=True)
+                ],
+            }
+            for one in differences(comparison)
+        ]
+    }
 
 
 def _metrics_view(comparison: Comparison) -> list[dict[str, Any]]:

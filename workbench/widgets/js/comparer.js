@@ -26,12 +26,17 @@ function render(context) {
   const larger = h("button", { "aria-pressed": "false", title: "pictures at their full size, or beside each other", onclick: () => {
     larger.ariaPressed = String(pictures.classList.toggle("wb-large"));
   } }, "Larger");
+  const differences = h("button", { "aria-pressed": "false", title: "only the jobs that the policies put on different nodes, and the pods that move",
+    onclick: () => {
+      differences.ariaPressed = String(differences.ariaPressed !== "true");
+      showTable();
+    } }, "Differences");
   const pictures = h("div", { class: "wb-pictures" });
   const table = h("div", { class: "wb-table" });
   const charts = h("div", { class: "wb-columns" });
   const detail = h("div", { class: "wb-detail", hidden: true });
   root.append(
-    h("div", { class: "wb-bar" }, policies, more, jobsButton, larger,
+    h("div", { class: "wb-bar" }, policies, more, jobsButton, larger, differences,
       h("button", { title: "save all of it as one HTML file", onclick: () => save("html") }, "Report"),
       h("button", { title: "save the numbers as a table", onclick: () => save("csv") }, "CSV"),
       h("button", { title: "save each picture as SVG", onclick: saveSvg }, "SVG"),
@@ -193,7 +198,7 @@ function render(context) {
     if (marked !== null && view.jobs.map((job) => job.key).join() !== jobsBefore) link(null);
     say("");
     const differ = view.jobs.filter((job) => job.differs).length;
-    ended(`${view.jobs.length} ${view.jobs.length === 1 ? "job" : "jobs"}, ${differ} placed differently`);
+    ended(`${view.jobs.length} ${view.jobs.length === 1 ? "job" : "jobs"}, ${differ} with different results`);
     root.dataset.results = String(Number(root.dataset.results ?? 0) + 1);
     show();
   });
@@ -211,9 +216,8 @@ function render(context) {
     if (frames.length !== before.length || frames.some((frame, i) => frame !== before[i])) {
       pictures.replaceChildren(...frames.map((frame) => frame.element));
     }
-    table.replaceChildren(resultTable());
+    showTable();
     drawn(charts, view.charts.map((chart) => `<div>${chart}</div>`).join(""));
-    if (marked !== null) link(marked);
   }
 
   function failed({ name, error }) {
@@ -263,20 +267,60 @@ function render(context) {
     return best ? h("b", { title: "the best of these policies" }, text) : text;
   }
 
+  /** The table of all jobs, or of the differences, which are worked out only for this. */
+  async function showTable() {
+    if (view === null) return;
+    if (differences.ariaPressed !== "true") {
+      table.replaceChildren(resultTable());
+      if (marked !== null) link(marked);
+      return;
+    }
+    const asked = view;
+    const found = await attempt("differences");
+    if (found === undefined || view !== asked || found.number !== asked.number || differences.ariaPressed !== "true") return;
+    table.replaceChildren(differenceTable(found.jobs));
+    if (marked !== null) link(marked);
+  }
+
+  function differenceTable(found) {
+    const alike = view.jobs.length - found.length;
+    const said = h("p", { class: "wb-quiet" }, `Jobs on the same nodes by every policy: ${alike} of ${view.jobs.length}.`,
+      found.length ? ` Arrows: pods that move against ${view.policies[0].name}.` : "");
+    if (found.length === 0) return said;
+    const rows = found.map(({ index, cells }) => jobRow(index, ...cells.map((cell, i) =>
+      whyCell(i, index, h("strong", {}, cell.outcome), ...cell.moves.map((move) =>
+        h("div", { class: "wb-move" }, h("span", { class: "wb-quiet" }, `${move.pods} ${move.role} `), move.from ?? "pending", h("span", { class: "wb-arrow" }, " → "), move.to ?? "pending")),
+        cell.more ? h("div", { class: "wb-quiet" }, `and ${cell.more} more`) : null))));
+    return h("div", {}, h("table", { class: "wb-differences" }, h("thead", {}, heading()), h("tbody", {}, ...rows)), said);
+  }
+
+  function heading(...columns) {
+    return h("tr", {}, h("th", {}, "job"), ...columns.map((name) => h("th", {}, name)), ...view.policies.map((p) => h("th", {}, p.name)));
+  }
+
+  /** A line of a table about the job at a position; the pointer on it marks the job in the pictures. */
+  function jobRow(index, ...cells) {
+    const job = view.jobs[index];
+    return h("tr", { "data-job": index, class: job.differs ? "wb-differs" : "", onmouseenter: () => link(index), onmouseleave: () => link(null) },
+      h("th", {}, h("span", { class: "wb-swatch", style: `background: ${job.colour}` }), job.key), ...cells);
+  }
+
+  /** A cell that explains the decision of a policy on a job when it is clicked. */
+  function whyCell(policy, index, ...content) {
+    const job = view.jobs[index];
+    return h("td", { class: `wb-cell wb-${job.cells[policy].outcome}`, tabindex: 0, role: "button", title: "why?",
+      onclick: () => explain(policy, job.key), onkeydown: (event) => event.key === "Enter" && explain(policy, job.key) }, ...content);
+  }
+
   function resultTable() {
-    const head = h("tr", {}, h("th", {}, "job"), h("th", {}, "pods"), ...view.policies.map((p) => h("th", {}, p.name)));
     const metrics = view.metrics.map(({ heading, meaning, values }) => h("tr", { class: "wb-metric" },
       h("th", { title: meaning }, heading), h("td", {}), ...values.map((value) => h("td", {}, value === null ? "failed" : number(value)))));
-    const rows = view.jobs.map((job, index) => h("tr", { "data-job": index, class: job.differs ? "wb-differs" : "",
-      onmouseenter: () => link(index), onmouseleave: () => link(null) },
-      h("th", {}, h("span", { class: "wb-swatch", style: `background: ${job.colour}` }), job.key), h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
-        h("td", { class: `wb-cell wb-${cell.outcome}`, tabindex: 0, role: "button", title: "why?",
-          onclick: () => explain(i, job.key), onkeydown: (event) => event.key === "Enter" && explain(i, job.key) },
-          h("strong", {}, cell.outcome), ` ${cell.text}`,
-          ...cell.metrics.flatMap((metric) => [", ", h("span", { title: metric.meaning }, `${metric.heading} `, number(metric), metric.unit ? ` ${metric.unit}` : "")]),
-          ...(cell.nearest ?? []).map((miss) => h("div", { class: "wb-quiet" }, miss)))))) ;
+    const rows = view.jobs.map((job, index) => jobRow(index, h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
+      whyCell(i, index, h("strong", {}, cell.outcome), ` ${cell.text}`,
+        ...cell.metrics.flatMap((metric) => [", ", h("span", { title: metric.meaning }, `${metric.heading} `, number(metric), metric.unit ? ` ${metric.unit}` : "")]),
+        ...(cell.nearest ?? []).map((miss) => h("div", { class: "wb-quiet" }, miss))))));
     const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
-    return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows), h("tbody", {}, ...metrics)),
+    return h("div", {}, h("table", {}, h("thead", {}, heading("pods")), h("tbody", {}, ...rows), h("tbody", {}, ...metrics)),
       warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} warnings`), h("ul", {}, ...warnings)) : null);
   }
 

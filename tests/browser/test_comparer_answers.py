@@ -1,0 +1,41 @@
+"""What the comparer answers when it is asked: differences, reasons, files and the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.lab import Server, open_notebook
+from tests.browser.test_comparer import CELL, results
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_differences_are_a_table_of_the_jobs_that_move_with_arrows(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-differences", [CELL])
+    notebook.run(0)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    panel.get_by_role("button", name="Differences").press("Enter")
+    table = panel.locator("table.wb-differences")
+    table.wait_for(state="visible")
+    found = notebook.kernel(
+        "[[d.job, [[m.text for m in moves] for moves in d.moves]] "
+        "for d in __import__('workbench.evaluate.differences', fromlist=['x']).differences(comparer.comparison)]"
+    )
+    assert table.locator("tbody th").all_inner_texts() == [job for job, _ in found]
+    row = table.locator("tbody tr").first
+    moves = row.locator("td").nth(2).locator(".wb-move").all_inner_texts()
+    assert moves == [text.replace(":", "") for text in found[0][1][2]] and "→" in moves[0]
+    notebook.screenshot(panel, "comparer-differences")
+
+    # The switch stays through the next result, and goes back to all jobs.
+    panel.get_by_role("button", name="remove gang").click()
+    results(panel, 2)
+    notebook.settle(panel)
+    assert table.locator("thead th").count() == 3
+    row.locator("th").hover()
+    assert panel.locator(".wb-faded").count() > 0
+    panel.get_by_role("button", name="Differences").click()
+    assert panel.locator("table.wb-differences").count() == 0
+    assert panel.locator("tr[data-job]").count() == 4
+    assert notebook.outside == [] and notebook.complaints == []
