@@ -39,3 +39,26 @@ def test_the_differences_are_a_table_of_the_jobs_that_move_with_arrows(chromium,
     assert panel.locator("table.wb-differences").count() == 0
     assert panel.locator("tr[data-job]").count() == 4
     assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_a_pending_cell_is_short_and_a_click_says_what_would_help(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-why", [CELL], "dark")
+    notebook.run(0)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    panel.get_by_role("button", name="Jobs …").click()
+    panel.get_by_label("job name").fill("too-big-1")
+    panel.get_by_label("pods", exact=True).fill("2")
+    panel.get_by_label("network topology").select_option("hard")
+    panel.get_by_role("button", name="Add job").click()
+    results(panel, 2)
+    panel.get_by_role("button", name="Jobs …").click()
+    cell = panel.locator("td.wb-pending").first
+    assert cell.inner_text().startswith("pending") and cell.inner_text().endswith("why?")
+    assert len(cell.inner_text()) < 40
+    cell.press("Enter")
+    notebook.settle(panel)
+    first, second = panel.locator(".wb-detail p").all_inner_texts()[:2]
+    assert "would help: free" in first and "Volcano writes: “" in second
+    notebook.screenshot(panel, "comparer-why")
+    assert notebook.outside == [] and notebook.complaints == []

@@ -6,12 +6,15 @@ import csv
 import dataclasses
 import json
 import threading
+from html import escape
 
 import pytest
 
 import workbench
 from tests.widgets.page import ask
+from workbench.evaluate import why
 from workbench.evaluate.differences import differences
+from workbench.evaluate.whatif import remedies
 from workbench.model.explanation import NO_RECORDERS
 from workbench.policies import registry
 from workbench.policies.base import Composed
@@ -128,6 +131,60 @@ def test_a_decision_is_explained(comparer):
     ask(comparer, "state")
     comparer.wait()
     assert "<" in ask(comparer, "explain", policy=0, job=comparer.gangs[0].key)["html"]
+
+
+def too_big(comparer, pods=8):
+    """Add a job that no policy can place."""
+    text = ask(comparer, "form", name="too-big", pods=pods, gpus=8, cpu=8, mode="hard", tier=1)["text"]
+    ask(comparer, "jobs", text=text)
+    comparer.wait()
+
+
+def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer, said, monkeypatch):
+    advised = []
+    monkeypatch.setattr(why, "advise", lambda *arguments: advised.append(arguments) or remedies.advise(*arguments))
+    too_big(comparer, pods=2)
+    row = comparer.comparison.rows[0]
+    cell = last(said, "result")["jobs"][-1]["cells"][0]
+    nearest = row.refusals[0].nearest_misses[0]
+    assert cell["outcome"] == "pending"
+    assert cell["text"] == f"{nearest.domain} holds {nearest.holds} of {nearest.needs}"
+    assert row.advice == {} and advised == []
+
+    html = ask(comparer, "explain", policy=0, job="default/too-big")["html"]
+    ((policy, refusal, after),) = advised
+    headline = escape(remedies.advise(policy, refusal, after).headline)
+    assert "would help" in headline and f"<b>{headline}</b>" in html
+    of_volcano = next(reason.message for reason in refusal.reasons if reason.code == "gang-unschedulable")
+    assert html.index(headline) < html.index(f"Volcano writes: “{escape(of_volcano)}”")
+    assert f"{nearest.domain} holds" in html
+
+
+def test_a_pending_cell_without_a_nearest_domain_has_the_beginning_of_the_reason(comparer, said):
+    @workbench.policy("talks")
+    def talks(gang, ledger):
+        return "not today, because the moon is in a house that no job of this size can be placed in"
+
+    ask(comparer, "choose", chosen=[{"name": "talks"}])
+    comparer.wait()
+    text = last(said, "result")["jobs"][0]["cells"][0]["text"]
+    assert text.startswith("not today, because") and text.endswith("…") and len(text) <= 48
+
+
+def test_a_policy_that_fails_on_a_changed_cluster_still_has_its_reasons(comparer):
+    asked = []
+
+    @workbench.policy("once")
+    def once(gang, ledger):
+        asked.append(gang.key)
+        if len(asked) > 2 * len(comparer.gangs):
+            raise LookupError("never again")
+        return "not today"
+
+    ask(comparer, "choose", chosen=[{"name": "once"}])
+    comparer.wait()
+    assert "not today" in ask(comparer, "explain", policy=0, job=comparer.gangs[0].key)["html"]
+    assert len(asked) > 2 * len(comparer.gangs)
 
 
 def test_a_click_runs_one_session_that_records_one_job(comparer, monkeypatch):

@@ -17,6 +17,7 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
+from workbench.evaluate.whatif.remedies import Advice
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Explanation
@@ -36,6 +37,7 @@ from workbench.report.metric_columns import (
 )
 from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy, occupancy_of_running
+from workbench.report.quoted import quoted
 from workbench.report.topology_svg import SHRINK, DrawingPlan, draw_topology, drawing_width
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["num"] = number_text
+    environment.filters["quoted"] = quoted
     environment.filters["counted"] = partial(counted, form=",")
     return environment
 
@@ -129,13 +132,21 @@ def refusal_html(refusal: Refusal) -> str:
     return render("refusal.html.j2", refusal=refusal)
 
 
-def explanation_html(explanation: Explanation) -> str:
-    """An explanation as HTML: the decision and everything that was considered, in the policy's order."""
+def explanation_html(explanation: Explanation, advice: Advice | None = None) -> str:
+    """An explanation as HTML: the decision and everything that was considered, in the policy's order.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    advice : Advice, optional
+        What is said first of a pending job.
+    """
     result = explanation.decision.result
     return render(
         "explanation.html.j2",
         result=result,
         pending=isinstance(result, Refusal),
+        advice=advice,
         notes=explanation.notes,
         domains=explanation.domains[:_ROWS],
         inner=explanation.inner[:_ROWS],

@@ -24,12 +24,12 @@ from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
 from workbench.model.explanation import Explanation
 from workbench.model.links import suspicious_links
-from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.metric_columns import Column, MetricCell, groups, legend, run_cells, run_columns, session_columns
 from workbench.report.number_text import number_text
+from workbench.report.quoted import quoted
 from workbench.topology.discovery.reconcile import ReconcilePlan
 from workbench.topology.presets import Preset
 
@@ -183,9 +183,9 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_A
         if isinstance(result, Refusal):
             if key in advice:
                 lines += [Text(f"{key} is pending: {advice[key].headline}")]
-                lines += [Text(f"  when it was tried: {_quoted(reason)}") for reason in result.reasons]
+                lines += [Text(f"  when it was tried: {quoted(reason)}") for reason in result.reasons]
             else:
-                lines += [Text(f"{key} is pending: {_quoted(reason)}") for reason in result.reasons]
+                lines += [Text(f"{key} is pending: {quoted(reason)}") for reason in result.reasons]
             lines += [
                 Text(f"  nearest on tier {miss.tier}: {miss.domain} holds {miss.holds} of {miss.needs}")
                 for miss in result.nearest_misses
@@ -201,11 +201,6 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_A
             )
         lines += [Text(f"{key}: warning: {warning}") for warning in result.warnings]
     return lines
-
-
-def _quoted(reason: Notice) -> str:
-    """The message of a reason; what Volcano itself writes on the PodGroup is marked as Volcano's."""
-    return f"Volcano writes: “{reason.message}”" if reason.code == "gang-unschedulable" else reason.message
 
 
 def comparison_tables(comparison: Comparison) -> list[Any]:

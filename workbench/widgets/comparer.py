@@ -13,16 +13,16 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices
 from workbench.evaluate.compare import Comparison, compare
 from workbench.evaluate.usual_policies import USUAL_POLICIES
+from workbench.evaluate.why import why
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
-from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
-from workbench.report.csv_text import csv_text
-from workbench.report.html import explanation_html, report_html
+from workbench.report.html import explanation_html
 from workbench.report.topology_svg import Drawing, DrawingPlan
+from workbench.widgets.comparison_files import exported
 from workbench.widgets.comparison_view import (
     comparison_view,
     differences_view,
@@ -323,21 +323,14 @@ class PlacementComparer(Panel):
         if at is None:
             raise InputError("no such job", source="comparer", got=job, expected="a job of the comparison")
         name, parameters = self._ran[row]
-        recorder = Recorder()
-        decisions = make_policy(name, parameters).schedule(comparison.gangs, comparison.snapshot, {at: recorder})
-        return {"html": explanation_html(recorder.explanation(decisions[at]))}
+        return {"html": explanation_html(*why(comparison, make_policy(name, parameters), at))}
 
     def _differences(self, body: dict[str, Any]) -> dict[str, Any]:
         found = differences_view(self._compared())
         return {"number": self._number, **found}
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
-        comparison, kind = self._compared(), body.get("kind")
-        if kind == "html":
-            return {"name": "comparison.html", "type": "text/html", "text": report_html(comparison)}
-        if kind == "csv":
-            return {"name": "comparison.csv", "type": "text/csv", "text": csv_text(comparison.to_dataframe())}
-        raise InputError("no such form", source="comparer", got=shown(kind), expected="html or csv")
+        return exported(self._compared(), body.get("kind"))
 
 
 def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:

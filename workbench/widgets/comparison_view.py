@@ -9,6 +9,7 @@ from workbench.cancel import check
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
+from workbench.evaluate.whatif.remedies import nearest_first
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
 from workbench.report.charts import comparison_charts
@@ -19,6 +20,9 @@ from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
 
 __all__ = ["comparison_view", "differences_view", "picture_after", "pictures", "result_line"]
+
+#: Characters of a reason in a cell.
+_BRIEF = 48
 
 #: Moves listed below one cell; the rest is counted.
 _MOVES = 8
@@ -159,9 +163,7 @@ def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequen
         return {"outcome": "error", "text": row.error.message if row.error else "not asked", "metrics": []}
     result = decision.result
     if isinstance(result, Refusal):
-        nearest = [f"tier {m.tier}: {m.domain} holds {m.holds} of {m.needs}" for m in result.nearest_misses]
-        reasons = texts_of(result.reasons)
-        return {"outcome": "pending", "text": "; ".join(reasons), "nearest": nearest, "metrics": []}
+        return {"outcome": "pending", "text": _brief(result), "metrics": []}
     n_pods = decision.gang.n_pods
     pods = f"{result.n_placed} of {n_pods}" if result.unplaced else str(n_pods)
     return {
@@ -173,6 +175,15 @@ def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequen
             if cell.value is not None
         ],
     }
+
+
+def _brief(refusal: Refusal) -> str:
+    """The nearest domain of a pending job, else the beginning of its first reason; a click tells the rest."""
+    misses = nearest_first(refusal)
+    if misses:
+        return f"{misses[0].domain} holds {misses[0].holds} of {misses[0].needs}"
+    text = refusal.reasons[0].message if refusal.reasons else ""
+    return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1].rstrip()}…"
 
 
 def _signature(row: ComparisonRow, job: str) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from workbench.model.placement import Decision, NearestMiss, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy
 
-__all__ = ["MOST_ADVISED", "Advice", "advise", "advise_session"]
+__all__ = ["MOST_ADVISED", "Advice", "advise", "advise_session", "nearest_first"]
 
 #: Pending jobs of a session for which changes are tried where nobody says how many; a table shows no more.
 MOST_ADVISED = 40
@@ -117,7 +117,7 @@ def advise(policy: Policy, refusal: Refusal, snapshot: ClusterSnapshot) -> Advic
     # Jobs that came later in the session may have taken what was free when this one was refused.
     again = policy.place(refusal.gang, snapshot.ledger())
     now = again if isinstance(again, Refusal) else refusal
-    misses = _by_nearness(now)
+    misses = nearest_first(now)
     found = tuple(_helpful(policy, refusal.gang, misses, snapshot))
     if not found:
         found = tuple(islice(_helpful_together(policy, refusal.gang, snapshot), 1))
@@ -147,7 +147,7 @@ def advise_session(
     return {refusal.gang.key: advise(policy, refusal, after) for refusal in refused}
 
 
-def _by_nearness(refusal: Refusal) -> list[NearestMiss]:
+def nearest_first(refusal: Refusal) -> list[NearestMiss]:
     """The domains that came closest, the one that holds the largest part of the pods first; ties: smaller tier."""
     return sorted(refusal.nearest_misses, key=lambda miss: (-miss.holds / max(miss.needs, 1), miss.tier))
 
@@ -182,7 +182,7 @@ def _helpful_together(policy: Policy, gang: Gang, snapshot: ClusterSnapshot) -> 
     for tier in _tiers(gang, snapshot):
         wider, _ = tier.apply(gang, snapshot)
         refused = policy.place(wider, snapshot.ledger())
-        for miss in _by_nearness(refused) if isinstance(refused, Refusal) else ():
+        for miss in nearest_first(refused) if isinstance(refused, Refusal) else ():
             for to_free in _to_free(wider, miss, snapshot):
                 both = Together((tier, to_free))
                 if _helps(policy, both, gang, snapshot):

@@ -318,7 +318,7 @@ function render(context) {
     const rows = view.jobs.map((job, index) => jobRow(index, h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
       whyCell(i, index, h("strong", {}, cell.outcome), ` ${cell.text}`,
         ...cell.metrics.flatMap((metric) => [", ", h("span", { title: metric.meaning }, `${metric.heading} `, number(metric), metric.unit ? ` ${metric.unit}` : "")]),
-        ...(cell.nearest ?? []).map((miss) => h("div", { class: "wb-quiet" }, miss))))));
+        cell.outcome === "pending" ? h("span", { class: "wb-why" }, " why?") : null))));
     const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
     return h("div", {}, h("table", {}, h("thead", {}, heading("pods")), h("tbody", {}, ...rows), h("tbody", {}, ...metrics)),
       warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} warnings`), h("ul", {}, ...warnings)) : null);
