@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.gestures import drop_text
 from tests.browser.lab import Server, open_notebook
 from tests.browser.test_comparer import CELL, results
 
@@ -61,4 +62,26 @@ def test_a_pending_cell_is_short_and_a_click_says_what_would_help(chromium, lab:
     first, second = panel.locator(".wb-detail p").all_inner_texts()[:2]
     assert "would help: free" in first and "Volcano writes: “" in second
     notebook.screenshot(panel, "comparer-why")
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_a_dropped_configuration_counts_for_every_policy_that_reads_one(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-conf", [CELL])
+    notebook.run(0)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    conf = "actions: allocate\ntiers:\n- plugins:\n  - {name: binpack, arguments: {binpack.weight: 7}}\n"
+    drop_text(panel, ".wb-pictures", "volcano-scheduler.conf", conf)
+    results(panel, 2)
+    weights = "[row.parameters.get('binpack_weight') for row in comparer.comparison.rows]"
+    assert notebook.kernel(weights) == [7, 7, None]
+    assert "volcano-scheduler.conf" in panel.locator(".wb-bar").first.inner_text()
+    notebook.screenshot(panel, "comparer-configuration")
+    panel.get_by_role("button", name="remove volcano-scheduler.conf").click()
+    results(panel, 3)
+    assert notebook.kernel(weights) != [7, 7, None]
+    assert panel.get_by_role("button", name="Configuration …").is_visible()
+    drop_text(panel, ".wb-pictures", "notes.conf", "kind: Job\n")
+    panel.locator(".wb-message").wait_for(state="visible")
+    assert "notes.conf" in panel.locator(".wb-message").inner_text()
     assert notebook.outside == [] and notebook.complaints == []

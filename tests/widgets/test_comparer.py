@@ -11,8 +11,9 @@ from html import escape
 import pytest
 
 import workbench
-from tests.widgets.page import ask
+from tests.widgets.page import ask, refused
 from workbench.evaluate import why
+from workbench.evaluate.choices import make_policy
 from workbench.evaluate.differences import differences
 from workbench.evaluate.whatif import remedies
 from workbench.model.explanation import NO_RECORDERS
@@ -319,6 +320,51 @@ def test_an_exported_table_holds_no_formula(comparer):
     comparer.wait()
     cells = [cell for row in csv.reader(ask(comparer, "export", kind="csv")["text"].splitlines()) for cell in row]
     assert "'=mine" in cells and not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
+
+
+CONF = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: gang
+- plugins:
+  - name: predicates
+  - name: binpack
+    arguments: {binpack.weight: 7}
+  - name: network-topology-aware
+"""
+
+
+def test_a_dropped_configuration_is_that_of_every_policy_that_reads_one(comparer, said):
+    ask(comparer, "configure", text=CONF, name="volcano-scheduler.conf")
+    comparer.wait()
+    assert last(said, "configured") == {"config": "volcano-scheduler.conf"}
+    volcano, gang = comparer.comparison.rows
+    assert volcano.parameters["binpack_weight"] == 7 and comparer.config.source == "volcano-scheduler.conf"
+    assert "config" not in gang.parameters and volcano.parameters != make_policy("volcano-1.13", {}).parameters
+    # A policy that is added later has it too, and a view that opens is told.
+    ask(comparer, "choose", chosen=[{"name": "volcano-1.13"}, {"name": "volcano-1.15"}])
+    comparer.wait()
+    assert [row.parameters["binpack_weight"] for row in comparer.comparison.rows] == [7, 7]
+    assert ask(comparer, "state")["config"] == "volcano-scheduler.conf"
+    assert comparer.policies == [("volcano-1.13", {}), ("volcano-1.15", {})]
+    assert "<" in ask(comparer, "explain", policy=0, job=comparer.gangs[0].key)["html"]
+    ask(comparer, "configure", text=None)
+    comparer.wait()
+    assert last(said, "configured") == {"config": None}
+    assert comparer.comparison.rows[0].parameters == make_policy("volcano-1.13", {}).parameters
+
+
+def test_a_file_that_is_no_configuration_and_a_comparison_without_a_reader_change_nothing(comparer):
+    jobs = ask(comparer, "form", name="tiny", pods=2, gpus=1, cpu=1, mode="none")["text"]
+    assert "jobs.yaml: the document: no scheduler configuration" in refused(
+        comparer, "configure", text=jobs, name="jobs.yaml"
+    )
+    ask(comparer, "choose", chosen=[{"name": "gang"}])
+    assert "no compared policy reads a configuration" in refused(comparer, "configure", text=CONF, name="a.conf")
+    ask(comparer, "choose", chosen=[{"name": "volcano-1.13", "parameters": {"binpack_weight": "3"}}])
+    assert "binpack_weight" in refused(comparer, "configure", text=CONF, name="a.conf")
+    assert comparer.config is None
 
 
 def test_a_policy_from_a_cell_is_told_at_once_and_replaces_itself(comparer, said):

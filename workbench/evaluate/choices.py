@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.policies import Policy, get_policy, list_policies
 from workbench.policies.registry import watch
 
-__all__ = ["make_policy", "on_new_policy", "policy_choices"]
+__all__ = ["make_policy", "on_new_policy", "policy_choices", "with_config"]
 
 
 def policy_choices() -> list[dict[str, Any]]:
@@ -38,3 +39,16 @@ def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
     own = {key: value for key, value in parameters.items() if not key.startswith("gpu.")}
     of_gpu = {key.removeprefix("gpu."): value for key, value in parameters.items() if key.startswith("gpu.")}
     return get_policy(name, **own, **({"gpu": of_gpu} if of_gpu else {}))
+
+
+def with_config(name: str, parameters: Mapping[str, Any], config: SchedulerConfig) -> dict[str, Any]:
+    """Parameters of a policy with a scheduler configuration, if the policy reads one and none is given yet.
+
+    Raises
+    ------
+    UnknownNameError
+        No policy has this name.
+    """
+    # Only a configuration has None for its default.
+    reads = [key for key, value in get_policy(name).parameters.items() if value is None]
+    return {**dict.fromkeys(reads, config), **parameters}

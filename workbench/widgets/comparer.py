@@ -10,14 +10,16 @@ from typing import Any
 
 from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
-from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices
+from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.compare import Comparison, compare
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.evaluate.why import why
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
+from workbench.formats.scheduler_conf import parse_config
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.report.html import explanation_html
@@ -37,6 +39,9 @@ from workbench.widgets.progress import WorkProgress
 from workbench.widgets.worker import Worker
 
 __all__ = ["PlacementComparer"]
+
+#: Names and parameters of policies.
+_Chosen = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 class PlacementComparer(Panel):
@@ -66,6 +71,7 @@ class PlacementComparer(Panel):
         "state": "_state",
         "choices": "_choices",
         "choose": "_choose",
+        "configure": "_configure",
         "jobs": "_jobs",
         "form": "_form",
         "cancel": "_cancel",
@@ -93,10 +99,10 @@ class PlacementComparer(Panel):
         self.jobs_changed: list[Callable[[], None]] = []
         self.ended: list[Callable[[str], None]] = []
         self._chosen = [(name, {}) for name in policies]
-        for name, parameters in self._chosen:
-            make_policy(name, parameters)
+        self._config: SchedulerConfig | None = None
+        _check(self._chosen)
         self.comparison: Comparison | None = None
-        self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
+        self._ran: _Chosen = ()
         #: Number of the last result, and its pictures as every open page shows them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
@@ -122,15 +128,37 @@ class PlacementComparer(Panel):
         return list(self._chosen)
 
     @property
+    def config(self) -> SchedulerConfig | None:
+        """The configuration of every compared policy that reads one; None: each has its own default."""
+        return self._config
+
+    @property
     def text(self) -> str:
         """The job text as it was last given, also where it has an error."""
         return self._text
 
-    def choose(self, chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    def choose(self, chosen: _Chosen) -> None:
         """Compare these policies; UnknownNameError or InputError, with nothing changed, if one cannot be made."""
-        for name, parameters in chosen:
-            make_policy(name, parameters)
+        _check(_configured(chosen, self._config))
         self._chosen = [(name, dict(parameters)) for name, parameters in chosen]
+        self.run()
+
+    def configure(self, config: SchedulerConfig | None) -> None:
+        """Compare every policy that reads a scheduler configuration with this one; None: with its own default.
+
+        Raises
+        ------
+        InputError
+            None of the policies reads one, or one of them cannot be made with it; nothing has changed then.
+        """
+        with_it = _configured(self._chosen, config)
+        _check(with_it)
+        if config is not None and with_it == self._chosen:
+            got = ", ".join(name for name, _ in self._chosen) or "no policy"
+            expected = "a policy with the parameter config, such as volcano-1.15"
+            raise InputError("no compared policy reads a configuration", source="comparer", got=got, expected=expected)
+        self._config = config
+        self.tell("configured", self._config_view())
         self.run()
 
     def take_jobs(self, text: str) -> tuple[int, str]:
@@ -187,7 +215,7 @@ class PlacementComparer(Panel):
             self.tell(*self._idle)
             self._tell_ended(f"no {missing} yet")
             return
-        chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
+        chosen, config = [(name, dict(parameters)) for name, parameters in self._chosen], self._config
 
         def noted() -> ClusterSnapshot:
             snapshot = cluster()
@@ -195,7 +223,7 @@ class PlacementComparer(Panel):
 
         known = {"total": len(chosen), "done": 0, "policy": chosen[0][0]}
         progress = WorkProgress(lambda now: self.tell("progress", now), known)
-        self._worker.start(lambda: self._compare(gangs, noted, chosen, progress), progress.look)
+        self._worker.start(lambda: self._compare(gangs, noted, chosen, config, progress), progress.look)
 
     def cancel(self) -> bool:
         """Cancel the running comparison; False if none runs."""
@@ -226,13 +254,15 @@ class PlacementComparer(Panel):
         self,
         gangs: Sequence[Gang],
         cluster: Callable[[], ClusterSnapshot],
-        chosen: Sequence[tuple[str, Mapping[str, Any]]],
+        chosen: _Chosen,
+        config: SchedulerConfig | None,
         progress: WorkProgress,
     ) -> None:
         def step(done: int, total: int, name: str) -> None:
             progress.now({"total": total, "done": done, "policy": name})
 
         try:
+            chosen = _configured(chosen, config)
             policies = [make_policy(name, parameters) for name, parameters in chosen]
             comparison = compare(gangs, cluster(), policies, step, most_advised=0)
             plan = DrawingPlan(comparison.snapshot.topology, self._plan)
@@ -272,7 +302,11 @@ class PlacementComparer(Panel):
             "choices": policy_choices(),
             "chosen": [{"name": name, "parameters": parameters} for name, parameters in self._chosen],
             "text": self._text,
+            **self._config_view(),
         }
+
+    def _config_view(self) -> dict[str, Any]:
+        return {"config": None if self._config is None else self._config.source or "config"}
 
     def _choices(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"choices": policy_choices()}
@@ -287,6 +321,14 @@ class PlacementComparer(Panel):
                 "no list of policies", source="comparer", got=shown(chosen), expected="names and parameters"
             )
         self.choose([(c["name"], c.get("parameters") or {}) for c in chosen])
+        return {}
+
+    def _configure(self, body: dict[str, Any]) -> dict[str, Any]:
+        if body.get("text") is None:
+            self.configure(None)
+        else:
+            name = text_in(body, "name") or "configuration"
+            self.configure(parse_config(text_in(body, "text").encode(), name))
         return {}
 
     def _jobs(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -331,6 +373,19 @@ class PlacementComparer(Panel):
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
         return exported(self._compared(), body.get("kind"))
+
+
+def _check(chosen: _Chosen) -> None:
+    """Raise the error of the first policy that cannot be made."""
+    for name, parameters in chosen:
+        make_policy(name, parameters)
+
+
+def _configured(chosen: _Chosen, config: SchedulerConfig | None) -> list[tuple[str, dict[str, Any]]]:
+    """Names and parameters with which the policies run: with the configuration where they read one."""
+    if config is None:
+        return [(name, dict(parameters)) for name, parameters in chosen]
+    return [(name, with_config(name, parameters, config)) for name, parameters in chosen]
 
 
 def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:

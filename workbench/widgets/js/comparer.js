@@ -23,6 +23,7 @@ function render(context) {
   const cancel = h("button", { hidden: true, onclick: () => attempt("cancel") }, "Cancel");
   const jobsButton = h("button", { "aria-pressed": "false", title: "add jobs by form, as YAML or as files", onclick: toggleJobs }, "Jobs …");
   const jobs = h("div", { class: "wb-jobs", hidden: true });
+  const configured = h("span", {});
   const larger = h("button", { "aria-pressed": "false", title: "pictures at their full size, or beside each other", onclick: () => {
     larger.ariaPressed = String(pictures.classList.toggle("wb-large"));
   } }, "Larger");
@@ -36,7 +37,7 @@ function render(context) {
   const charts = h("div", { class: "wb-columns" });
   const detail = h("div", { class: "wb-detail", hidden: true });
   root.append(
-    h("div", { class: "wb-bar" }, policies, more, jobsButton, larger, differences,
+    h("div", { class: "wb-bar" }, policies, more, configured, jobsButton, larger, differences,
       h("button", { title: "save all of it as one HTML file", onclick: () => save("html") }, "Report"),
       h("button", { title: "save the numbers as a table", onclick: () => save("csv") }, "CSV"),
       h("button", { title: "save each picture as SVG", onclick: saveSvg }, "SVG"),
@@ -57,6 +58,19 @@ function render(context) {
     more.replaceChildren(h("option", { value: "" }, "+ policy"), ...named.map((choice) =>
       h("option", { value: choice.name, title: choice.meaning }, choice.name)));
   }
+
+  // A configuration is of the whole comparison: every policy that reads one runs with it.
+  const configurations = acceptFiles(root, configure);
+  async function configure(text, name) {
+    await attempt("configure", { text, name });
+  }
+  function showConfigured({ config }) {
+    configured.replaceChildren(config === null
+      ? h("button", { title: "a volcano-scheduler.conf for every policy that reads one; or drop the file here", onclick: configurations.choose }, "Configuration …")
+      : h("span", { class: "wb-policy", title: "every policy that reads a configuration runs with this one" }, config,
+        h("button", { title: "run with the defaults again", "aria-label": `remove ${config}`, onclick: () => configure(null, "") }, "×")));
+  }
+  panel.on("configured", showConfigured);
 
   async function choose(next) {
     const done = await attempt("choose", { chosen: next });
@@ -135,7 +149,8 @@ function render(context) {
       h("label", { title: "highest tier that a hard job may span" }, "highest tier ", tier),
       h("button", { type: "submit" }, "Add job"));
     const text = h("div", { class: "wb-job-text" });
-    const files = acceptFiles(text, (content) => {
+    const files = acceptFiles(text, (content, name) => {
+      if (name.endsWith(".conf")) return configure(content, name);
       pane.set(pane.text() + (pane.text().trim() ? "\n---\n" : "") + content);
       return takeJobs(pane.text());
     });
@@ -393,6 +408,7 @@ function render(context) {
       chosen = state.chosen;
       jobText = state.text;
       showPolicies();
+      showConfigured(state);
     }
     panel.ready();
   });
