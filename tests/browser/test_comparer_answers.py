@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.gestures import drop_text
-from tests.browser.lab import Server, open_notebook
-from tests.browser.test_comparer import CELL, results
+from tests.browser.lab import ROOT, Server, open_notebook
+from tests.browser.test_comparer import CELL, results, saved_by
 
 pytestmark = pytest.mark.browser
 
@@ -84,4 +84,27 @@ def test_a_dropped_configuration_counts_for_every_policy_that_reads_one(chromium
     drop_text(panel, ".wb-pictures", "notes.conf", "kind: Job\n")
     panel.locator(".wb-message").wait_for(state="visible")
     assert "notes.conf" in panel.locator(".wb-message").inner_text()
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_one_picture_of_all_is_saved_and_the_command_is_copied(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-files", [CELL])
+    notebook.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    notebook.run(0)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    svg = saved_by(panel, "SVG", 1)["comparison.svg"]
+    assert svg.count(b"tw-topology") >= 3
+    png = saved_by(panel, "PNG", 1)["comparison.png"]
+    (ROOT / "out" / "screenshots").mkdir(parents=True, exist_ok=True)
+    (ROOT / "out" / "screenshots" / "comparer-side-by-side.png").write_bytes(png)
+    assert png.startswith(b"\x89PNG") and len(png) > 10_000
+
+    panel.get_by_role("button", name="Copy as command").press("Enter")
+    line = panel.locator(".wb-message")
+    line.wait_for(state="visible")
+    copied = notebook.page.evaluate("() => navigator.clipboard.readText()")
+    assert copied.startswith("workbench compare ") and copied.endswith("--policies volcano-1.15,volcano-1.13,gang")
+    assert line.inner_text() == f"copied: {copied}"
+    notebook.screenshot(panel, "comparer-command")
     assert notebook.outside == [] and notebook.complaints == []

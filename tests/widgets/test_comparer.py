@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import dataclasses
 import json
+import shlex
 import threading
 from html import escape
 
@@ -12,16 +14,20 @@ import pytest
 
 import workbench
 from tests.widgets.page import ask, refused
+from workbench.cli import main
 from workbench.evaluate import why
 from workbench.evaluate.choices import make_policy
 from workbench.evaluate.differences import differences
 from workbench.evaluate.whatif import remedies
+from workbench.formats.scheduler_conf import load_config
 from workbench.model.explanation import NO_RECORDERS
 from workbench.policies import registry
 from workbench.policies.base import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
+from workbench.report.raster import to_png
+from workbench.report.side_by_side import comparison_svg
 from workbench.topology.generate import Fabric, JobShape, scenario_of
 from workbench.widgets import progress
 from workbench.widgets.comparer import PlacementComparer
@@ -304,11 +310,95 @@ def test_without_a_cluster_it_says_what_is_missing(said):
     panel.close()
 
 
-@pytest.mark.parametrize(("kind", "start"), [("html", "<!doctype html"), ("csv", "policy,job,outcome")])
+@pytest.mark.parametrize(
+    ("kind", "start"), [("html", "<!doctype html"), ("csv", "policy,job,outcome"), ("svg", "<svg")]
+)
 def test_exports(comparer, kind, start):
     ask(comparer, "state")
     comparer.wait()
     assert ask(comparer, "export", kind=kind)["text"].lower().startswith(start)
+
+
+def test_the_pictures_are_one_drawing_side_by_side(comparer):
+    ask(comparer, "state")
+    comparer.wait()
+    svg = comparison_svg(comparer.comparison)
+    assert ask(comparer, "export", kind="svg") == {"name": "comparison.svg", "type": "image/svg+xml", "text": svg}
+    assert base64.b64decode(ask(comparer, "export", kind="png")["base64"]) == to_png(svg)
+    assert "html, csv, svg or png" in refused(comparer, "export", kind="pdf")
+
+
+@pytest.fixture
+def repeated(capsys):
+    """What the command line answers to a copied command, by policy."""
+
+    def call(text):
+        program, *arguments = shlex.split(text)
+        assert program == "workbench" and main([*arguments, "-o", "json"]) in (0, 1)
+        return json.loads(capsys.readouterr().out)["policies"]
+
+    return call
+
+
+def rows_of(comparer):
+    return json.loads(json.dumps(comparer.comparison.to_dict()["policies"]))
+
+
+def test_the_copied_command_repeats_the_comparison(comparer, repeated, tmp_path):
+    conf = tmp_path / "volcano scheduler.conf"
+    conf.write_text(CONF)
+    comparer.choose([("volcano-1.13+gpu-lowest-index", {}), ("gang", {})])
+    comparer.configure(load_config(conf))
+    comparer.wait()
+    answer = ask(comparer, "command")
+    assert answer["to_save"] == [] and f"--set 'config={conf}'" in answer["text"]
+    again, rows = repeated(answer["text"]), rows_of(comparer)
+    assert [one["metrics"] for one in again] == [row["metrics"] for row in rows]
+    assert [one["parameters"] for one in again] == [row["parameters"] for row in rows]
+    assert again[0]["parameters"]["binpack_weight"] == 7
+
+
+def test_the_copied_command_has_the_parameters(comparer, repeated):
+    comparer.choose([("spread", {"gpu_weight": 2.5}), ("random", {"seed": "4"})])
+    comparer.wait()
+    again, rows = repeated(ask(comparer, "command")["text"]), rows_of(comparer)
+    assert [one["parameters"] for one in again] == [row["parameters"] for row in rows]
+    assert [one["metrics"] for one in again] == [row["metrics"] for row in rows]
+    assert (again[0]["parameters"]["gpu_weight"], again[1]["parameters"]["seed"]) == (2.5, 4)
+
+
+def test_the_copied_command_writes_tables_and_parameters_of_the_gpu_part(comparer, repeated):
+    table = {"cpu": 3, "memory": 2}
+    comparer.choose([("volcano-1.13+gpu-bottleneck", {"binpack_resources": table, "gpu.symmetric": "max"})])
+    comparer.wait()
+    (again,) = repeated(ask(comparer, "command")["text"])
+    assert again["parameters"] == rows_of(comparer)[0]["parameters"]
+    assert again["parameters"]["binpack_resources"] == table and again["parameters"]["gpu.symmetric"] == "max"
+
+
+def test_what_no_file_holds_is_named_to_be_saved(comparer):
+    too_big(comparer)
+    assert ask(comparer, "command")["to_save"] == ["jobs.yaml"]
+    comparer.use(comparer.snapshot, [])
+    comparer.wait()
+    answer = ask(comparer, "command")
+    assert answer["to_save"] == ["cluster.yaml", "jobs.yaml"]
+    assert answer["text"] == "workbench compare cluster.yaml jobs.yaml --policies volcano-1.13,gang"
+
+
+def test_what_the_command_line_cannot_say_is_refused(comparer, monkeypatch):
+    comparer.choose([("random", {"seed": 1}), ("random", {"seed": 2})])
+    assert "random is compared twice" in refused(comparer, "command")
+    comparer.choose([("volcano-1.13", {"binpack_weight": "5"}), ("allocate", {})])
+    assert "one value for every policy that has the parameter" in refused(comparer, "command")
+
+    def mine(gang, ledger):
+        return "not today"
+
+    monkeypatch.setattr(mine, "__module__", "__main__")
+    workbench.policy("mine")(mine)
+    comparer.choose([("mine+gpu-lowest-index", {})])
+    assert "is defined in this notebook" in refused(comparer, "command")
 
 
 def test_an_exported_table_holds_no_formula(comparer):

@@ -36,9 +36,13 @@ from workbench.widgets.job_form import job_yaml
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.progress import WorkProgress
+from workbench.widgets.repeat_command import repeat_command
 from workbench.widgets.worker import Worker
 
 __all__ = ["PlacementComparer"]
+
+#: Names in a command for a cluster and for jobs that no file holds.
+_CLUSTER_FILE, _JOBS_FILE = "cluster.yaml", "jobs.yaml"
 
 #: Names and parameters of policies.
 _Chosen = Sequence[tuple[str, Mapping[str, Any]]]
@@ -79,6 +83,7 @@ class PlacementComparer(Panel):
         "explain": "_explain",
         "differences": "_differences",
         "export": "_export",
+        "command": "_command",
     }
 
     def __init__(self, scenario: Scenario | None = None, policies: Sequence[str] = USUAL_POLICIES) -> None:
@@ -92,6 +97,8 @@ class PlacementComparer(Panel):
         if scenario is not None:
             snapshot = scenario.snapshot
             self._cluster = lambda: snapshot
+        #: Files that the cluster and the given jobs were read from; empty: none hold them as they are now.
+        self._files = tuple(scenario.inputs) if scenario is not None else ()
         self._given: tuple[Gang, ...] = tuple(scenario.gangs) if scenario is not None else ()
         self._typed: tuple[Gang, ...] = ()
         self._typed_notes: tuple[Notice, ...] = ()
@@ -190,6 +197,7 @@ class PlacementComparer(Panel):
 
         A function is called in the background, when the cluster is first needed.
         """
+        self._files = ()
         self._cluster = cache(snapshot) if callable(snapshot) else lambda: snapshot
         if gangs is not None:
             self._given = tuple(gangs)
@@ -373,6 +381,17 @@ class PlacementComparer(Panel):
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
         return exported(self._compared(), body.get("kind"))
+
+    def _command(self, body: dict[str, Any]) -> dict[str, Any]:
+        files, to_save = _inputs_of(self._files, bool(self._typed or (self._given and not self._files)))
+        return {"text": repeat_command(files, _configured(self._chosen, self._config)), "to_save": to_save}
+
+
+def _inputs_of(files: Sequence[str], with_jobs: bool) -> tuple[list[str], list[str]]:
+    """Files for a command, and those of them that the user has to save first: what is drawn, what was typed."""
+    known = [name for name in files if name != "-"]
+    to_save = [*(() if known else [_CLUSTER_FILE]), *([_JOBS_FILE] if with_jobs else [])]
+    return [*known, *to_save], to_save
 
 
 def _check(chosen: _Chosen) -> None:

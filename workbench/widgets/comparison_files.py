@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from workbench.errors import InputError
@@ -9,20 +10,28 @@ from workbench.evaluate.compare import Comparison
 from workbench.objects.fields import shown
 from workbench.report.csv_text import csv_text
 from workbench.report.html import report_html
+from workbench.report.raster import has_font, to_png
+from workbench.report.side_by_side import comparison_svg
 
 __all__ = ["exported"]
 
 
 def exported(comparison: Comparison, kind: object) -> dict[str, Any]:
-    """A file of a comparison: name, type and text.
+    """A file of a comparison: name, type, and its text, or its bytes in base64.
 
     Raises
     ------
     InputError
-        The kind is none of html and csv.
+        The kind is none of html, csv, svg and png.
     """
     if kind == "html":
         return {"name": "comparison.html", "type": "text/html", "text": report_html(comparison)}
     if kind == "csv":
         return {"name": "comparison.csv", "type": "text/csv", "text": csv_text(comparison.to_dataframe())}
-    raise InputError("no such form", source="comparer", got=shown(kind), expected="html or csv")
+    if kind == "svg":
+        return {"name": "comparison.svg", "type": "image/svg+xml", "text": comparison_svg(comparison)}
+    if kind == "png":
+        image = base64.b64encode(to_png(comparison_svg(comparison))).decode()
+        note = "" if has_font() else "no font was found where the kernel runs: the picture has no letters"
+        return {"name": "comparison.png", "type": "image/png", "base64": image, "note": note}
+    raise InputError("no such form", source="comparer", got=shown(kind), expected="html, csv, svg or png")

@@ -40,8 +40,9 @@ function render(context) {
     h("div", { class: "wb-bar" }, policies, more, configured, jobsButton, larger, differences,
       h("button", { title: "save all of it as one HTML file", onclick: () => save("html") }, "Report"),
       h("button", { title: "save the numbers as a table", onclick: () => save("csv") }, "CSV"),
-      h("button", { title: "save each picture as SVG", onclick: saveSvg }, "SVG"),
-      h("button", { title: "save each picture as PNG", onclick: savePng }, "PNG"),
+      h("button", { title: "save the pictures side by side as one SVG file", onclick: () => save("svg") }, "SVG"),
+      h("button", { title: "save the pictures side by side as one PNG file", onclick: () => save("png") }, "PNG"),
+      h("button", { title: "copy the line for a shell that repeats this comparison", onclick: copyCommand }, "Copy as command"),
       progress, cancel, status),
     panel.message, panel.busy, jobs, pictures, table, detail, charts);
 
@@ -374,32 +375,19 @@ function render(context) {
 
   async function save(kind) {
     const file = await attempt("export", { kind });
-    if (file !== undefined) download(file.name, file.text, file.type);
+    if (file === undefined) return;
+    const content = file.base64 === undefined ? file.text : Uint8Array.from(atob(file.base64), (byte) => byte.charCodeAt(0));
+    download(file.name, content, file.type);
+    say(file.note ?? "", "note");
   }
-  function svgs() {
-    return [...pictures.querySelectorAll("svg")];
-  }
-  function saveSvg() {
-    svgs().forEach((svg, i) => download(`${view.policies[i]?.name ?? i}.svg`, svgText(svg), "image/svg+xml"));
-  }
-  function svgText(svg) {
-    const copy = svg.cloneNode(true);
-    copy.setAttribute("color", getComputedStyle(root).color);
-    return new XMLSerializer().serializeToString(copy);
-  }
-  function savePng() {
-    svgs().forEach((svg, i) => {
-      const image = new Image();
-      image.onload = () => {
-        const canvas = h("canvas", { width: 2 * image.width, height: 2 * image.height });
-        const pen = canvas.getContext("2d");
-        pen.fillStyle = getComputedStyle(root).backgroundColor;
-        pen.fillRect(0, 0, canvas.width, canvas.height);
-        pen.drawImage(image, 0, 0, canvas.width, canvas.height);
-        h("a", { href: canvas.toDataURL("image/png"), download: `${view.policies[i]?.name ?? i}.png` }).click();
-      };
-      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(svg))}`;
-    });
+
+  async function copyCommand() {
+    const command = await attempt("command");
+    if (command === undefined) return;
+    const first = command.to_save.length ? ` (to save first, as nothing holds it yet: ${command.to_save.join(", ")})` : "";
+    // Without a secure connection a page may not write to the clipboard; the line is there to be selected.
+    const copied = await navigator.clipboard?.writeText(command.text).then(() => "copied: ", () => "") ?? "";
+    say(`${copied}${command.text}${first}`, "note");
   }
 
   attempt("state").then((state) => {

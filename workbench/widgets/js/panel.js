@@ -145,9 +145,9 @@ export function drawn(element, markup) {
   element.innerHTML = markup;
 }
 
-/** Offer text as a file to save. */
-export function download(name, text, type = "text/plain") {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+/** Offer a text, or bytes, as a file to save. */
+export function download(name, content, type = "text/plain") {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   h("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
