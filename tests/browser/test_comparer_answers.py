@@ -108,3 +108,27 @@ def test_one_picture_of_all_is_saved_and_the_command_is_copied(chromium, lab: Se
     assert line.inner_text() == f"copied: {copied}"
     notebook.screenshot(panel, "comparer-command")
     assert notebook.outside == [] and notebook.complaints == []
+
+
+#: The last job of the list is the first that every policy decides on.
+LAST_FIRST = CELL + """
+import dataclasses
+first = dataclasses.replace(comparer.gangs[-1], priority=1000)
+comparer.use(comparer.snapshot, [*comparer.gangs[:-1], first])
+comparer
+"""
+
+
+def test_the_slider_follows_the_order_in_which_the_decisions_were_taken(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-order", [LAST_FIRST])
+    notebook.run(0)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    job = notebook.kernel("comparer.gangs[-1].key")
+    for picture in panel.locator(".wb-picture").all():
+        picture.get_by_role("slider").fill("1")
+        notebook.settle(panel)
+        assert picture.locator("output").inner_text() == f"1 of 4: {job}"
+        drawn = picture.locator("[data-cell][data-jobs]").evaluate_all("all => all.map(e => e.dataset.jobs)")
+        assert {jobs for jobs in drawn if jobs} == {"3"}
+    assert notebook.outside == [] and notebook.complaints == []
