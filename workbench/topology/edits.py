@@ -69,42 +69,64 @@ def add_switches(
     gpus: int = 8,
     link_gbit_s: float = 0.0,
     gpu_model: str = "",
+    spines: int = 0,
+    spine_prefix: str = "spine-",
 ) -> list[Change]:
     """Add `count` switches under a switch, each with its nodes: "32 leaves of 16 nodes of 8 H100" is one call.
+
+    With `spines`, "4 spines of 8 leaves of 16 nodes" is one call: each spine has `count` switches.
 
     Parameters
     ----------
     draft : Draft
     parent : int
         Id of a switch; `ROOT`: no HyperNode above.
-    prefix, node_prefix : str
-        Names are the prefix and the next free number; padded with zeros to one width when several are added at once.
+    prefix, node_prefix, spine_prefix : str
+        Names are the prefix and the next free number; padded with zeros to one width when several are added at once,
+        and to the width of the last name with this prefix.
     tier : int, optional
-        By default one below the parent's, at least 1; under `ROOT` 1.
+        Tier of the `count` switches; by default one below the switch above them, at least 1; under `ROOT` 1. Spines are
+        one tier above.
     count, nodes_each, gpus, link_gbit_s : number
         Number of switches, nodes under each switch, GPUs of each node, bandwidth of every link that is added.
     gpu_model : str
         Value of the label `GPU_MODEL` of each node, as GPU feature discovery sets it; empty: no label.
+    spines : int
+        Number of switches between the parent and the others; each of them gets `count` switches. 0: none.
     """
     _check_parent(draft, parent)
     _check_count("count", count, 1)
     _check_count("nodes_each", nodes_each, 0)
-    _check_size(draft, count * (1 + nodes_each))
+    _check_count("spines", spines, 0)
+    n_leaves = count * max(spines, 1)
+    _check_size(draft, spines + n_leaves * (1 + nodes_each))
+    above = 2**31 if parent == ROOT else draft[parent].tier
+    if spines and above < 3:
+        raise InputError(
+            "no room for two tiers", source="drawing", got=f"{draft[parent].name} of tier {above}", expected="tier >= 3"
+        )
     if tier is None:
-        tier = 1 if parent == ROOT else max(draft[parent].tier - 1, 1)
+        tier = 1 if parent == ROOT else max(above - (2 if spines else 1), 1)
     _check_field("tier", tier)
     _check_field("gpus", gpus)
     _check_field("link_gbit_s", link_gbit_s)
+    link = float(link_gbit_s)
     added = [
-        Item(item_id, "switch", name, parent, tier=tier, link_gbit_s=float(link_gbit_s))
-        for item_id, name in zip(draft.new_ids(count), _free_names(draft, "switch", prefix, count))
+        Item(item_id, "switch", name, parent, tier=tier + 1, link_gbit_s=link)
+        for item_id, name in zip(draft.new_ids(spines), _free_names(draft, "switch", spine_prefix, spines))
     ]
-    names = iter(_free_names(draft, "node", node_prefix, count * nodes_each))
+    parents = [spine.id for spine in added for _ in range(count)] or [parent] * count
+    leaves = [
+        Item(item_id, "switch", name, holder, tier=tier, link_gbit_s=link)
+        for item_id, name, holder in zip(
+            draft.new_ids(n_leaves), _free_names(draft, "switch", prefix, n_leaves), parents, strict=True
+        )
+    ]
+    names = iter(_free_names(draft, "node", node_prefix, n_leaves * nodes_each))
     node = _new_node(gpus, link_gbit_s, gpu_model)
-    for switch in list(added):
-        added += [
-            replace(node, id=item_id, name=next(names), parent=switch.id) for item_id in draft.new_ids(nodes_each)
-        ]
+    added += leaves
+    for leaf in leaves:
+        added += [replace(node, id=item_id, name=next(names), parent=leaf.id) for item_id in draft.new_ids(nodes_each)]
     return [Change(None, item) for item in added]
 
 
@@ -355,13 +377,17 @@ def _topmost(draft: Draft, ids: Iterable[int]) -> list[Item]:
 
 
 def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
-    return _next_names(draft.last_number(kind, prefix), prefix, count, pad)
+    last = draft.last_number(kind, prefix)
+    # The last name tells how wide the numbers are that the drawing has already.
+    widths = range(len(str(last)) + 1, 18)
+    padded = (width for width in widths if draft.find(kind, f"{prefix}{last:0{width}d}") is not None)
+    return _next_names(last, prefix, count, pad, next(padded, 1))
 
 
-def _next_names(last: int, prefix: str, count: int, pad: bool = True) -> list[str]:
-    """Names made of the prefix and the numbers after `last`."""
+def _next_names(last: int, prefix: str, count: int, pad: bool = True, least: int = 1) -> list[str]:
+    """Names made of the prefix and the numbers after `last`, at least `least` digits wide."""
     first = last + 1
-    width = len(str(first + count - 1)) if pad and count > 1 else 1
+    width = max(least, len(str(first + count - 1)) if pad and count > 1 else 1)
     return [f"{prefix}{number:0{width}d}" for number in range(first, first + count)]
 
 
