@@ -52,7 +52,7 @@ def test_a_tree_is_drawn_from_nothing_by_mouse_and_keyboard(chromium, lab: Serve
 
     click(panel, "s0")
     notebook.settle(panel)
-    panel.get_by_label("switches").fill("2")
+    panel.get_by_label("leaves").fill("2")
     panel.get_by_label("nodes of each").fill("3")
     panel.get_by_role("button", name="Add", exact=True).click()
     notebook.settle(panel)

@@ -37,19 +37,24 @@ def test_three_tiers_a_matrix_and_a_pending_job(chromium, lab: Server):
     status = comparer.locator("output").first
     status.get_by_text("no node yet: draw a topology or load one").wait_for(timeout=PATIENCE_MS)
 
-    # Two pods of two leaves, one after the other: "Add" beside what is selected, never under a leaf.
+    # Twice two leaves: "Add" selects what it added, and adds beside what is selected, never under a leaf.
     add = editor.get_by_role("button", name="Add", exact=True)
-    for label, number in (("switches", "2"), ("nodes of each", "2"), ("GPUs of each node", "4")):
+    for label, number in (("leaves", "2"), ("nodes of each", "2"), ("GPUs of each node", "4")):
         editor.get_by_label(label).fill(number)
     add.click()
     editor.get_by_text("2 HyperNodes, 4 nodes").wait_for(timeout=PATIENCE_MS)
-    box(editor, "leaf-0", "leaf-1")
     add.click()
+    editor.get_by_text("4 HyperNodes, 8 nodes").wait_for(timeout=PATIENCE_MS)
     notebook.settle(editor)
+    assert notebook.kernel("[item.name for item in bench.editor.selected]") == ["leaf-2", "leaf-3"]
     assert notebook.kernel(PARENTS) == {"leaf-0": "", "leaf-1": "", "leaf-2": "", "leaf-3": ""}
 
     # A group is selected once it is made, so two groups on each other are two tiers.
     editor.locator(".wb-canvas").focus()
+    page.keyboard.press("Escape")
+    box(editor, "leaf-0", "leaf-1")
+    editor.locator(".wb-inspector h4").get_by_text("2 switches").wait_for(timeout=PATIENCE_MS)
+    notebook.settle(editor)
     page.keyboard.press("g")
     notebook.settle(editor)
     page.keyboard.press("g")
@@ -105,7 +110,7 @@ def test_the_wheel_scrolls_the_page_until_the_drawing_is_clicked(chromium, lab: 
     notebook = open_notebook(chromium, lab, "newcomer-wheel", [cell])
     notebook.run(0)
     editor, page = notebook.panel("editor"), notebook.page
-    editor.get_by_label("switches").fill("4")
+    editor.get_by_label("leaves").fill("4")
     editor.get_by_label("nodes of each").fill("2")
     editor.get_by_role("button", name="Add", exact=True).click()
     editor.get_by_text("4 HyperNodes, 8 nodes").wait_for(timeout=PATIENCE_MS)

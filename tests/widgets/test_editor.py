@@ -267,3 +267,38 @@ def test_a_text_replaces_the_part_that_it_was_shown_for(large):
 @pytest.mark.parametrize("format", [True, 7, [[1]], {"a": 1}])
 def test_a_format_that_is_no_text_is_refused(editor, format):
     assert "format: not a text" in refused(editor, "import", text="---\n", format=format)
+
+
+def test_a_tree_of_spines_is_one_step_and_its_spines_are_selected(editor):
+    ids = {item.id for item in editor.draft}
+    op = {"op": "add_switches", "spines": 4, "count": 8, "nodes_each": 16, "prefix": "leaf-", "gpus": 8}
+    ask(editor, "edit", **op, select_in=1)
+    new = [item for item in editor.draft if item.id not in ids]
+    spines, leaves = ([i for i in new if i.tier == tier] for tier in (2, 1))
+    assert [i.name for i in spines] == ["spine-0", "spine-1", "spine-2", "spine-3"]
+    assert [i.name for i in leaves] == [f"leaf-{n:02d}" for n in range(32)]
+    assert [editor.draft[i.parent].name for i in leaves] == [f"spine-{n // 8}" for n in range(32)]
+    nodes = [i for i in new if i.kind == "node"]
+    assert [i.name for i in nodes] == [f"node-{n:03d}" for n in range(512)]
+    assert all(editor.draft[i.parent].name == f"leaf-{n // 16:02d}" and i.gpus == 8 for n, i in enumerate(nodes))
+    assert editor.selected == spines
+    editor.undo()
+    assert {item.id for item in editor.draft} == ids and editor.selected == []
+
+
+def test_spines_need_room_for_two_tiers(editor):
+    holder = item(editor, "s4")
+    message = refused(editor, "edit", op="add_switches", spines=2, count=2, parent=holder.id)
+    assert message == "drawing: no room for two tiers (found s4 of tier 2, expected tier >= 3)"
+    ask(editor, "edit", op="add_switches", spines=1, count=1, parent=item(editor, "s6").id, prefix="leaf-")
+    assert (item(editor, "spine-0").tier, item(editor, "leaf-0").tier) == (2, 1)
+
+
+def test_new_names_are_as_wide_as_those_that_are_there(editor):
+    ask(editor, "edit", op="add_switches", count=12, prefix="leaf-")
+    last = [item(editor, f"leaf-{n:02d}").id for n in range(5, 12)]
+    ask(editor, "edit", op="delete", ids=last)
+    ask(editor, "edit", op="add_switches", prefix="leaf-")
+    assert item(editor, "leaf-05") is not None
+    ask(editor, "select", ids=[item(editor, "leaf-05").id])
+    assert [found.name for found in editor.selected] == ["leaf-05"]

@@ -25,7 +25,7 @@ from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.selectors import compile_pattern
 from workbench.topology import edits
-from workbench.topology.draft import ROOT, Change, Draft, differences
+from workbench.topology.draft import ROOT, Change, Draft, Item, differences
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.history import History
 from workbench.topology.lint import lint
@@ -109,6 +109,12 @@ class TopologyEditor(Panel):
     @property
     def draft(self) -> Draft:
         return self.history.draft
+
+    @property
+    def selected(self) -> list[Item]:
+        """The switches and nodes that are selected on the page and still drawn, as they are now."""
+        names = set(self.selection)
+        return [item for item in self.draft if item.name in names] if names else []
 
     def objects(self) -> ClusterObjects:
         """The drawing as HyperNodes and Nodes; nodes that a failure cuts off are cordoned."""
@@ -215,8 +221,10 @@ class TopologyEditor(Panel):
         told: dict[str, Any] = {}
         if new and op.get("select_in") is not None:
             # Sent with the patch: the view draws once, and need not ask for its new selection.
-            self.selection = [self.draft[new[0]].name]
-            told = {"view": op["select_in"], "selected": new[:1]}
+            added = set(new)
+            tops = [item_id for item_id in new if self.draft[item_id].parent not in added]
+            self.selection = [self.draft[item_id].name for item_id in tops]
+            told = {"view": op["select_in"], "selected": tops}
         self._spread(made, told=told)
         return {"made": new}
 

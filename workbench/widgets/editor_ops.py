@@ -66,6 +66,7 @@ def _add_switches(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, lis
         gpus=_get(op, "gpus", int, 8),
         link_gbit_s=_get(op, "link_gbit_s", (int, float), 0),
         gpu_model=_get(op, "gpu_model", str, ""),
+        spines=_get(op, "spines", int, 0),
     )
     return _added(changes), changes
 

@@ -87,7 +87,14 @@ export class Canvas {
     dress();
     drawFarNodesPlainly(this.cy, () => this.colours);
     drawInOrder(this.cy);
-    this.resizing = new ResizeObserver(() => this.cy.resize());
+    // The whole drawing stays fitted until the user moves or zooms it; what it was fitted to, last.
+    this.held = false;
+    this.fitted = "";
+    this.cy.on("dragpan scrollzoom pinchzoom", () => (this.held = true));
+    this.resizing = new ResizeObserver(() => {
+      this.cy.resize();
+      this.refit();
+    });
     this.resizing.observe(element);
     // Cytoscape remembers where on the page it stands; an output that grows above it moves it without an event.
     let at = "";
@@ -297,15 +304,36 @@ export class Canvas {
     this.draw();
   }
 
+  /** Zoom to some items, or to everything; only everything stays fitted from then on. */
   fit(ids = []) {
     const chosen = ids.length > 0 ? this.cy.collection(ids.map((id) => this.nodes.get(id)).filter((node) => node !== undefined)) : this.cy.nodes();
     if (chosen.empty()) return;
+    this.held = ids.length > 0;
     this.cy.resize();
     this.cy.fit(chosen, 20);
     if (this.cy.zoom() > 1.6) {
       this.cy.zoom(1.6);
       this.cy.center(chosen);
     }
+    this.fitted = this.extent();
+  }
+
+  /** Fit everything again if its extent or the room for it changed, unless the user chose another view. */
+  refit() {
+    if (!this.held && this.cy.width() > 0 && this.fitted !== this.extent()) this.fit();
+  }
+
+  /** Extent of the drawn items and size of the canvas, as text. */
+  extent() {
+    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const id of this.nodes.keys()) {
+      const { x, y } = this.places.get(id);
+      left = Math.min(left, x);
+      right = Math.max(right, x);
+      top = Math.min(top, y);
+      bottom = Math.max(bottom, y);
+    }
+    return [left, right, top, bottom, this.cy.width(), this.cy.height()].join();
   }
 
   destroy() {

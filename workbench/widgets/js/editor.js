@@ -33,7 +33,9 @@ function render(context) {
     onchange: find });
   const count = h("output", { class: "wb-quiet" });
   const range = {
-    leaves: h("input", { type: "number", min: 1, value: 32, class: "wb-small", "aria-label": "switches" }),
+    spines: h("input", { type: "number", min: 0, value: 0, class: "wb-small", "aria-label": "spines",
+      title: "switches with so many leaves each; 0: leaves only" }),
+    leaves: h("input", { type: "number", min: 1, value: 32, class: "wb-small", "aria-label": "leaves" }),
     nodes: h("input", { type: "number", min: 0, value: 16, class: "wb-small", "aria-label": "nodes of each" }),
     gpus: h("input", { type: "number", min: 0, value: 8, class: "wb-small", "aria-label": "GPUs of each node" }),
     model: h("input", { size: 5, placeholder: "H100", title: "model of the GPUs, kept as a label of the nodes", "aria-label": "GPU model" }),
@@ -51,8 +53,8 @@ function render(context) {
   root.append(
     h("div", { class: "wb-bar" },
       palette("switch", "+ switch"), palette("node", "+ node"),
-      h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
-        button("Add", "under the selected switch of tier 2 or more, or else at the top; click an empty place to select nothing", addRange)),
+      h("span", {}, range.spines, " spines × ", range.leaves, " leaves × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
+        button("Add", "under the selected switch if its tier leaves room, or else at the top; click an empty place to select nothing", addRange)),
       undo, redo,
       button("Group", "put a switch above what is selected (G)", group),
       button("Delete", "Delete", remove),
@@ -68,7 +70,7 @@ function render(context) {
     h("div", { class: "wb-editor-body" }, drawing, question.element, side, text));
   const help = helpOverlay(root);
   const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
-    h("p", {}, "Or set the numbers beside “Add” and click it: a tier of switches with their nodes."),
+    h("p", {}, "Or set the numbers beside “Add” and click it: leaves with their nodes, and spines above them."),
     h("p", {}, "Or drop a file here: HyperNodes, Slurm’s topology.conf, GraphML, ibnetdiscover … “?” lists the keys."));
   drawing.append(hint);
   const files = acceptFiles(drawing, importText);
@@ -90,7 +92,7 @@ function render(context) {
 
   const number = (value) => value.toLocaleString("en");
 
-  /** Send an edit that adds items; this view selects the first new item as soon as it is drawn. */
+  /** Send an edit that adds items; this view selects the topmost new items as soon as they are drawn. */
   const addAndSelect = (op) => edit({ ...op, select_in: view });
 
   function select(ids) {
@@ -167,10 +169,11 @@ function render(context) {
     marks(patch);
     if (selects) {
       selected = patch.selected;
-      items.reveal(selected);
+      items.reveal(selected, DRAWN_AT_MOST);
     }
     canvas.draw();
-    if (first || patch.set.length > 20) canvas.fit();
+    if (first) canvas.fit();
+    else canvas.refit();
     canvas.choose(selected);
     select(selected);
     drawnTo();
@@ -210,7 +213,6 @@ function render(context) {
   async function importText(content, name) {
     const made = await attempt("import", { text: content, name });
     if (made === undefined) return;
-    canvas.fit();
     const without = await attempt("without_gpus");
     if (without !== undefined) question.ask(without.ids);
     say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
@@ -241,9 +243,9 @@ function render(context) {
   const gpus = () => ({ gpus: Number(range.gpus.value), gpu_model: range.model.value });
 
   async function addRange() {
-    const made = await edit({ op: "add_switches", parent: parentForNew("switch"), count: Number(range.leaves.value),
-      nodes_each: Number(range.nodes.value), ...gpus(), prefix: "leaf-" });
-    if (made?.made.length) canvas.fit();
+    const spines = Number(range.spines.value);
+    await addAndSelect({ op: "add_switches", parent: items.parentForNew(selected[0], "switch", spines > 0 ? 2 : 1), spines,
+      count: Number(range.leaves.value), nodes_each: Number(range.nodes.value), ...gpus(), prefix: "leaf-" });
   }
 
   /** A button that adds an item: a click adds it at the selection, a drag where the button is dropped. */
@@ -365,7 +367,6 @@ function render(context) {
       pane.destroy();
       pane = null;
     }
-    canvas.fit();
   }
 
   async function refreshText() {

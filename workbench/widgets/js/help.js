@@ -4,7 +4,7 @@ import { h } from "./panel.js";
 const ROWS = [
   ["Draw", [
     ["S, N", "a switch, a node under the selected switch; or drag the buttons onto the drawing"],
-    ["Add", "many switches with their nodes at once: “32 switches × 16 nodes × 8 GPUs, H100”, under the selected switch of tier 2 or more"],
+    ["Add", "a whole tree at once: “4 spines × 8 leaves × 16 nodes × 8 GPUs, H100”, or leaves alone with 0 spines; under the selected switch if its tier leaves room"],
     ["G", "put a switch above what is selected, and select it"],
     ["drag", "hang an item, or all that are selected, under another switch"],
     ["F2", "rename, several by prefix and number; other fields stand in the form at the right"],

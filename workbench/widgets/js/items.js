@@ -93,10 +93,11 @@ export class Items {
 
   /**
    * The parent of a new switch or node when an item is selected: the item, or else the nearest switch above that can
-   * hold it. A new switch is not placed under a switch of tier 1, but beside it.
+   * hold it. A new switch is not placed under a switch of tier 1, but beside it; one with `tiers - 1` tiers of its own
+   * beneath it only under a switch of a tier above `tiers`.
    */
-  parentForNew(id, kind) {
-    const holds = (item) => item.kind === "switch" && (kind === "node" || item.tier > 1);
+  parentForNew(id, kind, tiers = 1) {
+    const holds = (item) => item.kind === "switch" && (kind === "node" || item.tier > tiers);
     let found = this.byId.get(id);
     while (found !== undefined && !holds(found)) found = this.byId.get(found.parent);
     return found?.id ?? ROOT;
