@@ -127,6 +127,18 @@ def test_text_findings_flags_folding_and_the_clipboard(chromium, lab: Server):
     page.wait_for_function("r => Number(r.dataset.findings) > 0", arg=panel.element_handle(), timeout=PATIENCE_MS)
     finding = panel.locator(".wb-findings li").first
     assert "s0" in finding.inner_text()
+    # Findings stand under the name of their rule, which folds them; what to do stands there once.
+    group = panel.locator(".wb-findings details").first
+    listed = group.locator("li").count()
+    assert group.locator("summary").inner_text().split()[-1] == str(listed)
+    assert group.locator("p").inner_text() == group.locator("summary").get_attribute("title")
+    rules = panel.locator(".wb-findings summary strong").all_inner_texts()
+    assert rules == list(dict.fromkeys(rules))
+    assert panel.locator(".wb-findings li").count() == int(panel.get_attribute("data-findings"))
+    notebook.screenshot(panel, "editor-findings")
+    group.locator("summary").press("Enter")
+    assert not finding.is_visible()
+    group.locator("summary").press("Enter")
     finding.click()
     panel.locator(".wb-canvas").focus()
     page.keyboard.press("Control+z")

@@ -12,6 +12,8 @@ import { yamlPane } from "./yaml_pane.js";
 const DRAWN_AT_FIRST = 700;
 // With more items one picture takes seconds; unfolding stops before this number.
 const DRAWN_AT_MOST = 6000;
+// More findings of one rule are folded under its name.
+const OPEN_FINDINGS = 5;
 
 function render(context) {
   const panel = openPanel(context, "editor");
@@ -199,14 +201,23 @@ function render(context) {
       if (id !== 0 && severity !== "note" && worst.get(id) !== "error") worst.set(id, severity);
     }
     canvas.setFindings(worst);
-    const listed = answer.findings.map((finding) => h("li", { class: `wb-${finding.severity}`, tabindex: finding.id ? 0 : -1,
-      title: finding.what_to_do, onclick: () => finding.id && show([finding.id], true),
-      onkeydown: (event) => event.key === "Enter" && finding.id && show([finding.id], true) },
-      h("strong", {}, finding.rule), ` ${finding.message}`));
-    findings.replaceChildren(h("h4", {}, ["no findings", "1 finding"][listed.length] ?? `${listed.length + answer.more} findings`),
-      h("ul", {}, ...listed));
-    root.dataset.findings = String(listed.length);
+    const groups = new Map();
+    for (const finding of answer.findings) groups.set(finding.rule, [...(groups.get(finding.rule) ?? []), finding]);
+    const total = answer.findings.length + answer.more;
+    findings.replaceChildren(h("h4", {}, ["no findings", "1 finding"][total] ?? `${total} findings`),
+      ...[...groups.values()].map(findingGroup));
+    root.dataset.findings = String(answer.findings.length);
   });
+
+  /** The findings of one rule under its name, folded if there are many. */
+  function findingGroup(group) {
+    const [{ rule, severity, what_to_do: remedy }] = group;
+    return h("details", { class: `wb-${severity}`, open: group.length <= OPEN_FINDINGS },
+      h("summary", { title: remedy }, h("strong", {}, rule), ` ${group.length}`),
+      h("p", { class: "wb-quiet" }, remedy),
+      h("ul", {}, ...group.map(({ id, message }) => h("li", { class: `wb-${severity}`, tabindex: id ? 0 : -1,
+        onclick: () => id && show([id], true), onkeydown: (event) => event.key === "Enter" && id && show([id], true) }, message))));
+  }
 
   // ---- files ----
 
