@@ -70,6 +70,11 @@ class BestGpus(Value, Displayed):
             else (f"no such set: only {self.n_free} of {counted(len(self.matrix), 'GPU is', 'GPUs are')} free")
         )
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """CUDA_VISIBLE_DEVICES with the chosen rows of the matrix; empty without a set."""
+        return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, self.gpus))} if self.gpus else {}
+
     def to_dict(self) -> dict[str, Any]:
         """The fields of `workbench gpus -o json` (docs/commands.md); infinity becomes None.
 
@@ -77,6 +82,7 @@ class BestGpus(Value, Displayed):
         """
         return {
             "gpus": list(self.gpus),
+            "environment": self.environment,
             "bottleneck_gb_s": _finite(self.bottleneck_gb_s),
             "objective": self.objective,
             "ties": [list(tie) for tie in self.ties],

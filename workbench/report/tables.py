@@ -310,6 +310,7 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
     table = new_table("", "")
     table.show_header = False
     text_row(table, "GPUs", ", ".join(map(str, best.gpus)))
+    text_row(table, "to copy", " ".join(f"{name}={value}" for name, value in best.environment.items()))
     pair = ""
     if best.bottleneck_pair:
         i, j = best.bottleneck_pair
