@@ -36,6 +36,21 @@ def test_the_chosen_set_comes_as_a_variable_to_copy(run: Run, matrices: Path) ->
     assert run("gpus", matrices / "b.csv", "-k", 4, "--free", "0,1", "-o", "json").json["environment"] == {}
 
 
+def test_a_printout_tells_the_nics_near_the_chosen_gpus_and_their_numa_nodes(run: Run, tmp_path: Path) -> None:
+    text = """\tGPU0 GPU1 NIC0 NIC1 CPU Affinity NUMA Affinity
+GPU0 X NV4 PIX SYS 0-7 0
+GPU1 NV4 X SYS PXB 8-15 1
+NIC0 PIX SYS X SYS
+NIC1 SYS PXB SYS X
+"""
+    (tmp_path / "topo.txt").write_text(text)
+    both = run("gpus", tmp_path / "topo.txt", "-k", 2, "-o", "json").json
+    assert both["near_nics"] == {"NIC0": {"0": "PIX"}, "NIC1": {"1": "PXB"}}
+    assert both["numa_nodes"] == ["0", "1"]
+    one = run("gpus", tmp_path / "topo.txt", "-k", 1, "--free", "1").out
+    assert "near NIC NIC1: GPU 1 (PXB)" in one and "NUMA nodes: 1" in one and "NIC0" not in one
+
+
 def test_the_documents_second_matrix_has_one(run: Run, matrices: Path) -> None:
     assert run("gpus", matrices / "b.csv", "-k", 4, "-o", "json").json["ties"] == [[4, 5, 6, 7]]
 
@@ -118,7 +133,7 @@ def test_printouts_of_tools_are_read_with_the_users_own_link_speeds(run: Run, tm
     (tmp_path / "own.csv").write_text("type,gb_s,per\nNV,14,link\n", "utf-8")
     plain = run("gpus", topo, "-k", 2, "-o", "json")
     assert (plain.json["gpus"], plain.json["bottleneck_gb_s"], plain.json["suspicious_links"]) == ([0, 1], 50.0, [])
-    assert "left aside: NIC0" in plain.err and "line 5 could not be read: 'what is this'" in plain.err
+    assert set(plain.json["near_nics"]) == {"NIC0"} and "line 5 could not be read: 'what is this'" in plain.err
     own = run("gpus", topo, "-k", 2, "--link-speeds", tmp_path / "own.csv", "-o", "json")
     assert own.json["bottleneck_gb_s"] == 28.0
     bad = run("gpus", topo, "-k", 2, "--link-speeds", tmp_path / "none.csv")

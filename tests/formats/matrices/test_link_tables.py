@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
-from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrices.link_speeds import default_link_speeds
@@ -81,7 +81,9 @@ def test_topo_m_keeps_types_and_asymmetry_and_leaves_nics_aside() -> None:
     assert off_diagonal(reading) == [300, 10, 300, 14.8, 10, 12.1]
     assert reading.matrix.labels == ("GPU0", "GPU1", "GPU2")
     assert reading.matrix.link_types[1] == ("NV12", "", "PIX")
-    assert said(reading.notes) == ("left aside: NIC0",)
+    assert reading.notes == ()
+    assert reading.parts is not None and list(reading.parts.nics) == ["NIC0"]
+    assert pickle.loads(pickle.dumps(reading)).parts == reading.parts
 
 
 def test_topo_p2p_says_which_pairs_cannot_and_why() -> None:

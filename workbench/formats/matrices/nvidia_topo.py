@@ -1,4 +1,4 @@
-"""``nvidia-smi topo -m``: link types between GPUs (NICs are ignored).
+"""``nvidia-smi topo -m``: link types between GPUs, their NICs and NUMA nodes.
 
 Huawei's ``npu-smi info -t topo`` prints the same table with other names; both are read here by one function.
 """
@@ -9,6 +9,7 @@ import re
 
 from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, read_grid, types_matrix
 from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 
 __all__ = ["NVIDIA_TOPO", "topo_header", "topo_reading"]
@@ -16,6 +17,7 @@ __all__ = ["NVIDIA_TOPO", "topo_header", "topo_reading"]
 _GPU = re.compile(r"GPU\d+")
 # Where the columns of the affinities begin.
 _AFTER_DEVICES = frozenset({"CPU", "NUMA", "GPU"})
+_AFFINITY = re.compile(r"(?:CPU|NUMA)\s+Affinity|GPU\s+NUMA\s+ID")
 _LEGEND = re.compile(r"^\s*(?:NIC )?Legend:", re.IGNORECASE)
 _P2P_STATE = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
 
@@ -63,9 +65,20 @@ def topo_reading(
     grid = read_grid(lines, header, columns, device)
     pass_over_legend(lines)
     matrix = types_matrix(grid, source, speeds, _absent)
-    return MatrixReading(
-        matrix, format.name, "link types", unread=lines.unread(), notes=tuple(left_aside(columns, grid))
-    )
+    parts = _parts(lines, header, columns, grid)
+    return MatrixReading(matrix, format.name, "link types", unread=lines.unread(), parts=parts)
+
+
+def _parts(lines: Lines, header: int, columns: list[str], grid: Grid) -> MachineParts | None:
+    """The columns behind the GPUs: NICs, and the NUMA affinity where every row has all its affinities."""
+    rows = [lines.text[i].split()[1:] for i in grid.lines]
+    nics = {name: tuple(row[j] for row in rows) for j, name in enumerate(columns) if name not in grid.labels}
+    after = [found[0] for found in _AFFINITY.finditer(lines.text[header])]
+    numa: tuple[str, ...] = ()
+    if "NUMA" in {name.split()[0] for name in after} and all(len(row) == len(columns) + len(after) for row in rows):
+        at = len(columns) + next(i for i, name in enumerate(after) if name.startswith("NUMA"))
+        numa = tuple(row[at] for row in rows)
+    return MachineParts(nics, numa) if nics or numa else None
 
 
 def pass_over_legend(lines: Lines) -> None:
