@@ -111,12 +111,15 @@ def test_one_picture_of_all_is_saved_and_the_command_is_copied(chromium, lab: Se
 
 
 #: The last job of the list is the first that every policy decides on.
-LAST_FIRST = CELL + """
+LAST_FIRST = (
+    CELL
+    + """
 import dataclasses
 first = dataclasses.replace(comparer.gangs[-1], priority=1000)
 comparer.use(comparer.snapshot, [*comparer.gangs[:-1], first])
 comparer
 """
+)
 
 
 def test_the_slider_follows_the_order_in_which_the_decisions_were_taken(chromium, lab: Server):

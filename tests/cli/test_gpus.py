@@ -31,7 +31,10 @@ def test_the_documents_first_matrix_has_two_best_sets_of_four(run: Run, matrices
 
 def test_the_chosen_set_comes_as_a_variable_to_copy(run: Run, matrices: Path) -> None:
     result = run("gpus", matrices / "b.csv", "-k", 4, "-o", "json")
-    assert result.json["environment"] == {"CUDA_VISIBLE_DEVICES": "4,5,6,7"}
+    assert result.json["environment"] == {
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": "4,5,6,7",
+    }
     assert "CUDA_VISIBLE_DEVICES=4,5,6,7" in run("gpus", matrices / "b.csv", "-k", 4).out.split()
     assert run("gpus", matrices / "b.csv", "-k", 4, "--free", "0,1", "-o", "json").json["environment"] == {}
 

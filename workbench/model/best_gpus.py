@@ -72,8 +72,11 @@ class BestGpus(Value, Displayed):
 
     @property
     def environment(self) -> dict[str, str]:
-        """CUDA_VISIBLE_DEVICES with the chosen rows of the matrix; empty without a set."""
-        return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, self.gpus))} if self.gpus else {}
+        """Variables that give a CUDA program the chosen GPUs, numbered as nvidia-smi does; empty without a set."""
+        if not self.gpus:
+            return {}
+        # Without the order CUDA may number the fastest GPU first.
+        return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, self.gpus))}
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `workbench gpus -o json` (docs/commands.md); infinity becomes None.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.model.value import Value
@@ -26,7 +26,7 @@ class MachineParts(Value):
         NUMA node of each GPU as printed; empty where the printout does not tell it.
     """
 
-    nics: dict[str, tuple[str, ...]]
+    nics: dict[str, tuple[str, ...]] = field(hash=False)
     numa: tuple[str, ...] = ()
 
     def near(self, gpus: Iterable[int]) -> dict[str, Any]:
