@@ -407,6 +407,9 @@ cdef class DomainCounts:
         self.commits += 1
 
     def change_node(self, int32_t node, const int64_t[::1] row not None):
-        """Take amounts from a node for good, or give back negative ones; the log must be empty."""
+        """Subtract a pod's amounts, one per resource, from what a node has free; negative amounts are given back.
+
+        The change cannot be undone, therefore no change that can be undone may be pending.
+        """
         self.take_row(node, &row[0])
         self.follow(node)

@@ -413,7 +413,11 @@ cdef class TrialFill:
 
     @property
     def best(self):
-        """Largest base among the nodes that fit in the contest at hand, and how many share it; (-inf, 0): no base."""
+        """Best closeness of the nodes that the pod at hand fits on, and how many such nodes have it.
+
+        Closeness is the score of a node by its distance to the job's HyperNode. (-inf, 0) where it is not scored, and
+        where the pod fits nowhere.
+        """
         return self.nodes.best_base, self.nodes.n_best
 
     cdef void count_in(self, int64_t g) noexcept nogil:

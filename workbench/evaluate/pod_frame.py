@@ -52,7 +52,10 @@ def _rows(decision: Decision) -> list[dict[str, Any]]:
 
 
 def visible_text(environment: Sequence[dict[str, str]], name: str) -> str:
-    """One variable of all containers that have it."""
+    """Values of an environment variable in a pod's containers, with ``; `` between them.
+
+    `environment` has the variables of each container; containers without the variable are left out.
+    """
     return "; ".join(one[name] for one in environment if name in one)
 
 

@@ -100,15 +100,16 @@ def place_closest(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The shared-switch rule: choose the one or two switches that hold the pods with the fewest free nodes left over.
 
-    Ties: two switches before one; of several pairs the one with the smallest smaller switch; the order of the switches.
-    Of two switches the smaller is filled first.
+    Each pod takes a node for itself, and a switch is as large as its number of free nodes. Ties: two switches before
+    one; of several pairs the one whose smaller switch is smallest; then the order of the switches. Of two switches the
+    smaller is filled first.
 
     Parameters
     ----------
     allowed : ndarray of shape (s,), bool
-        Switches that may be taken; with a free node each.
+        Switches that may be taken; each of them must have a free node.
     free : ndarray of shape (s,), int64
-        Free nodes.
+        Free nodes under each switch.
     n_pods : int
         At least 1.
     max_shared : int

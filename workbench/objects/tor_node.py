@@ -73,17 +73,18 @@ class Tor:
 
 @dataclass(frozen=True)
 class TorNodeTable:
-    """The payload ``tor_info`` with ``tor_level``.
+    """The switch table of Ascend's ConfigMap basic-tor-node-cm: its keys ``tor_info`` and ``tor_level``.
 
     Attributes
     ----------
     tors : tuple of Tor
         In the order of server_list, which breaks ties.
     nodes_per_tor : int
-        M, written as tor_count.
+        Number of servers under one switch, written as tor_count.
     level : str
         ``single_layer``, ``double_layer`` or empty (then two layers).
     version : str
+        Value of the key ``version`` of the table, as written.
     """
 
     tors: tuple[Tor, ...]

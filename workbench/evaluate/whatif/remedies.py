@@ -128,17 +128,23 @@ def advise(policy: Policy, refusal: Refusal, snapshot: ClusterSnapshot) -> Advic
 def advise_session(
     policy: Policy, decisions: Sequence[Decision], snapshot: ClusterSnapshot, most: int = MOST_ADVISED
 ) -> dict[str, Advice]:
-    """`advise` for the pending jobs of a session, by ``namespace/name``.
+    """Say of each pending job of a session what it lacks, and which changes would let the policy place it.
 
     Parameters
     ----------
     policy : Policy
         The policy of the session.
     decisions : sequence of Decision
+        All decisions of the session; changes are tried after the jobs that it placed have started.
     snapshot : ClusterSnapshot
         The cluster when the session began.
     most : int
-        Only the first so many pending jobs.
+        Pending jobs to advise at most, the first ones in the order of the decisions.
+
+    Returns
+    -------
+    dict of str to Advice
+        By ``namespace/name``.
     """
     refused = [d.result for d in decisions if isinstance(d.result, Refusal)][:most]
     if not refused:

@@ -12,7 +12,10 @@ _PART = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
 
 
 def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a manifest with values set by path (``spec.tasks[0].name``); mappings on the way are made."""
+    """Copy a manifest and set the value at each path of `defaults`, such as ``spec.tasks[0].name``.
+
+    A value that is there is replaced. Mappings that a path needs are made; items of lists must exist.
+    """
     whole = _copied(data)
     for path, value in defaults.items():
         *parents, last = (int(index) if index else key for key, index in _PART.findall(path))

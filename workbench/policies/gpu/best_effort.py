@@ -30,10 +30,12 @@ MAX_DEVICES = 16
 
 
 class GpuBestEffort(PerPodGpuPolicy):
-    """GPU policy that splits the free GPUs into sets of the pod's size with the most points, and takes the best set.
+    """GPU policy of NVIDIA's device plugin: the best set of the best split of all free GPUs.
 
-    It sees link types (`workbench.policies.gpu.link_scores`), never a measured bandwidth. A node without a matrix, or
-    with more than 16 GPUs, gets the lowest indices.
+    Each pair of GPUs gets points for the type of its link (`workbench.policies.gpu.link_scores`); measured bandwidths
+    are not looked at. Of all ways to split the free GPUs into sets of the pod's size the one with the most points in
+    total is taken, and from it the set with the most. On a node without a bandwidth matrix, or with more than 16 GPUs,
+    the pod gets the free GPUs with the lowest indices.
 
     Notes
     -----

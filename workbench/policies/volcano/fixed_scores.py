@@ -102,7 +102,10 @@ class FixedScores:
         return found
 
     def extra(self, role: int, *, even: bool = False) -> Floats | None:
-        """Sum of the fixed parts for each node of the cluster, float64 (n,); None if the sum is zero everywhere."""
+        """Sum of the score parts that placing pods does not change, for each node of the cluster: float64 (n,).
+
+        None where there is no such part for the role.
+        """
         parts = list(self.parts(role, even=even).values())
         if len(parts) < 2:
             return parts[0] if parts else None

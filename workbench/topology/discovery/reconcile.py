@@ -53,7 +53,7 @@ class ReconcilePlan:
 
     @property
     def summary(self) -> str:
-        """The counts of the plan in one line."""
+        """One line: the source, and how many HyperNodes are to be created, updated or deleted, stay, or conflict."""
         counts = (
             (len(self.create), "to create"),
             (len(self.update), "to update"),

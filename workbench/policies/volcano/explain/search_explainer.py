@@ -48,7 +48,10 @@ class SearchExplainer:
         self._candidates: dict[int, Candidate] = {}
 
     def take_turn(self, search: TwoLevel) -> bool:
-        """Take one turn of the search and tell the recorder of it; False if no HyperNode has a solution."""
+        """Let the search choose a HyperNode and place pods there once, and tell the recorder what it considered.
+
+        False, with nothing placed, where no HyperNode has a solution.
+        """
         first, self._first = self._first, False
         found = search.look()
         if first:

@@ -29,17 +29,21 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(eq=False)
 class SearchQuery:
-    """The question of a job's search before its first turn: request, sub-jobs, limits and records.
+    """What the search for a job's HyperNodes was asked, as it stood before anything was placed.
+
+    Used to explain why HyperNodes were refused.
 
     Attributes
     ----------
     request : Request
     subs : SubJobs
+        The job's sub-jobs with their pods.
     limits : Limits
+        Highest tiers that the job and its sub-jobs may use.
     records : sequence of int
-        Record of each sub-job.
+        For each sub-job the HyperNode in which it is allocated already, as an index of the topology, or `NO_RECORD`.
     record : int
-        Record of the job.
+        The same for the whole job.
     """
 
     request: Request

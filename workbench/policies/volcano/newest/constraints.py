@@ -15,7 +15,7 @@ __all__ = ["Limits", "limits_of", "tiers_by_name"]
 
 @dataclass(frozen=True)
 class Limits:
-    """Highest tiers allowed for one gang and its sub-groups; None for one that no HyperNode restricts.
+    """Highest tiers that one gang and its sub-groups may use; None where no tier limit applies.
 
     Attributes
     ----------
@@ -25,7 +25,8 @@ class Limits:
     warnings : tuple of Notice
         Warnings about constraints that restrict nothing (docs/decisions.md, decision 10).
     top_only : bool
-        Whether the gang has a limit but no plugin chooses HyperNodes, so that only the virtual top is tried.
+        Whether the gang asks for a limit but no plugin of the configuration chooses HyperNodes: the limits are dropped,
+        and only the virtual top is tried.
     """
 
     job: int | None

@@ -19,7 +19,10 @@ def read_record(name: str, topology: Topology) -> int:
 
 
 def to_score(record: int) -> int:
-    """The record against which nodes are scored; an unknown one counts as the virtual top, close to no node."""
+    """The domain to whose distance nodes are scored, given the HyperNode in which the job is allocated (its record).
+
+    That HyperNode itself; for `UNKNOWN_RECORD` the virtual top, to which no node counts as close.
+    """
     return TOP if record == UNKNOWN_RECORD else record
 
 
