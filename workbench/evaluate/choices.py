@@ -44,6 +44,14 @@ def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
 def with_config(name: str, parameters: Mapping[str, Any], config: SchedulerConfig) -> dict[str, Any]:
     """Parameters of a policy with a scheduler configuration, if the policy reads one and none is given yet.
 
+    Parameters
+    ----------
+    name : str
+        ``NODE[+GPU]`` or a whole policy.
+    parameters : mapping
+        What is given for the policy; it wins.
+    config : SchedulerConfig
+
     Raises
     ------
     UnknownNameError
