@@ -75,9 +75,12 @@ class Policy(ABC):
     ----------
     name : str
         The name that users type, aliases resolved: ``volcano-1.13+gpu-bottleneck``.
+    annotates_group : bool
+        Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
     """
 
     name: str
+    annotates_group: bool = False
 
     @property
     @abstractmethod
@@ -121,6 +124,24 @@ class Policy(ABC):
             check()
             decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger, recorders.get(i)), turn=turn)
         return [decisions[i] for i in range(len(gangs))]
+
+    def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
+        """Say which gangs may start to wait for nodes; their controllers create the pods of no other gang.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+            Also gangs without pods, whose PodGroup alone exists, and gangs that run or were admitted before: they
+            count for the limits.
+        snapshot : ClusterSnapshot
+
+        Returns
+        -------
+        list of Notice or None
+            In the order of the gangs: None if the gang is admitted, else the reason. A scheduler without admission
+            admits every gang.
+        """
+        return [None] * len(gangs)
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
         """A `Stream` of this policy: gangs that come and go on one ledger, each placed as `place` would place it."""
@@ -240,10 +261,13 @@ class NodePolicy(ABC):
     monotone : bool
         Promises that more capacity never turns a placement of identical pods into a refusal. (No policy here promises
         that for several roles or sub-groups, because one can take the nodes that another needs.)
+    annotates_group : bool
+        Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
     """
 
     name: str
     reads_topology: bool = False
+    annotates_group: bool = False
     sub_groups: bool = False
     monotone: bool = False
     warnings: tuple[Notice, ...] = ()
@@ -293,6 +317,18 @@ class NodePolicy(ABC):
         """
         return Policy.schedule(whole, gangs, snapshot, recorders)
 
+    def admit(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
+        """Say which gangs may start to wait for nodes; by default all.
+
+        Parameters
+        ----------
+        whole : Composed
+            The policy that this is the node part of.
+        gangs, snapshot
+            As in `Policy.admit`, with its answer.
+        """
+        return [None] * len(gangs)
+
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
         """A stream of the policy that this is the node part of; the answers are those of the policy's `place`."""
         return Policy.stream(whole, snapshot)
@@ -334,6 +370,7 @@ class Composed(Policy):
         self.name = name
         self.node = node
         self.gpu = gpu
+        self.annotates_group = node.annotates_group
         self._parameters = {**node.parameters, **{f"gpu.{name}": value for name, value in gpu.parameters.items()}}
 
     @property
@@ -504,6 +541,9 @@ class Composed(Policy):
             In the order of `gangs`.
         """
         return self.node.schedule(self, gangs, snapshot, recorders)
+
+    def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
+        return self.node.admit(self, gangs, snapshot)
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
         return self.node.stream(self, snapshot)

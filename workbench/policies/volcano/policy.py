@@ -16,6 +16,7 @@ from workbench.model.explanation import Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
 from workbench.model.placement import Decision
 from workbench.model.release import Release
 from workbench.model.resources import PODS
@@ -204,6 +205,23 @@ class VolcanoPolicy(NodePolicy):
             In the order of `gangs`.
         """
         return Session(whole, self, gangs, snapshot, recorders).run()
+
+    def admit(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
+        """Run the action enqueue of a session alone.
+
+        Parameters
+        ----------
+        whole : Composed
+            The policy that this is the node part of.
+        gangs, snapshot
+            As in `Policy.admit`.
+
+        Returns
+        -------
+        list of Notice or None
+            The reason for each gang that is not admitted, else None.
+        """
+        return Session(whole, self, gangs, snapshot, {}).admit()
 
 
 @dataclass(eq=False)

@@ -149,9 +149,7 @@ class Session:
         list of Decision
             In the order of the gangs. A job's turn is that in which it became ready or was declined for good.
         """
-        admitted = set(range(len(self._jobs)))
-        if "enqueue" in self._config.actions:
-            admitted = {i for i in admitted if self._jobs[i].gang.ready or self._jobs[i].gang.volcano.inqueue}
+        admitted = self._admitted_before()
         for action in self._config.actions:
             if action == "enqueue":
                 admitted |= self._enqueue([i for i in range(len(self._jobs)) if i not in admitted])
@@ -167,6 +165,25 @@ class Session:
                 self._verdict(job)
         turn = {decided: place for place, decided in enumerate(sorted(job.decided for job in self._jobs))}
         return [Decision(job.gang, self._result(job), turn=turn[job.decided]) for job in self._jobs]
+
+    def admit(self) -> list[Notice | None]:
+        """Run the action enqueue alone.
+
+        Returns
+        -------
+        list of Notice or None
+            In the order of the gangs: why a job must wait; None if it is admitted, now or before. Without the action in
+            the configuration every job is.
+        """
+        before = self._admitted_before()
+        self._enqueue([i for i in range(len(self._jobs)) if i not in before])
+        return [None if job.declined is None else job.declined.reasons[0] for job in self._jobs]
+
+    def _admitted_before(self) -> set[int]:
+        """Positions of the jobs that need no admission in this session."""
+        if "enqueue" not in self._config.actions:
+            return set(range(len(self._jobs)))
+        return {i for i, job in enumerate(self._jobs) if job.gang.ready or job.gang.volcano.inqueue}
 
     def _by_name(self) -> list[_Job]:
         return sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode()))

@@ -49,6 +49,7 @@ class Volcano113(VolcanoPolicy):
     """
 
     name = "volcano-1.13"
+    annotates_group = True
     monotone = True
     _parameters: TopologyParameters
 
