@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import workbench
+from tests.control.manifests import job, small_cluster
 from workbench.errors import WorkbenchError
 from workbench.model import display
 from workbench.model.explanation import Recorder
@@ -60,6 +61,14 @@ def load_demo() -> Scenario:
     return dataclasses.replace(scenario, snapshot=snapshot, gangs=(*scenario.gangs, large))
 
 
+def embedded_cluster() -> workbench.EmbeddedCluster:
+    """A cluster in the middle of a Job's life."""
+    cluster = workbench.EmbeddedCluster(run_seconds=60)
+    cluster.submit(*small_cluster(), job())
+    cluster.run(30)
+    return cluster
+
+
 def unused_values(scenario: Scenario) -> dict[str, Any]:
     """Values that no policy has seen."""
     snapshot, matrix = scenario.snapshot, scenario.snapshot.matrices[0]
@@ -76,6 +85,7 @@ def unused_values(scenario: Scenario) -> dict[str, Any]:
         "difference": diff_topologies(snapshot.topology, snapshot.topology),
         "list of policies": workbench.list_policies(),
         "ssh keys": workbench.SshKeys("private", "public"),
+        "embedded cluster": embedded_cluster(),
         **lifecycle_values(),
     }
 

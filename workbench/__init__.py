@@ -14,10 +14,19 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import CapacityError, ClusterError, InputError, InternalError, UnknownNameError, WorkbenchError
+from workbench.errors import (
+    CapacityError,
+    ClusterError,
+    InputError,
+    InternalError,
+    StoreError,
+    UnknownNameError,
+    WorkbenchError,
+)
 from workbench.model.display import set_installer
 
 if TYPE_CHECKING:
+    from workbench.control.cluster import EmbeddedCluster as EmbeddedCluster
     from workbench.evaluate.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
@@ -76,6 +85,7 @@ _HOME = {
     "ClusterSnapshot": "workbench.model.snapshot",
     "Comparison": "workbench.evaluate.compare",
     "Decision": "workbench.model.placement",
+    "EmbeddedCluster": "workbench.control.cluster",
     "Explanation": "workbench.model.explanation",
     "Gang": "workbench.model.gang",
     "JobRequest": "workbench.jobs.lifecycle.request",
@@ -131,6 +141,7 @@ __all__ = [
     "ClusterError",
     "InputError",
     "InternalError",
+    "StoreError",
     "UnknownNameError",
     "WorkbenchError",
     "explain",

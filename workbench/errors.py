@@ -16,6 +16,7 @@ __all__ = [
     "ClusterError",
     "InputError",
     "InternalError",
+    "StoreError",
     "UnknownNameError",
     "WorkbenchError",
     "close_names",
@@ -142,6 +143,23 @@ class CapacityError(WorkbenchError, ValueError):
 
 class ClusterError(WorkbenchError, RuntimeError):
     """The cluster, or the discovery endpoint, did not answer, or refused."""
+
+
+class StoreError(ClusterError):
+    """A store of Kubernetes objects, the API server or the embedded one, refused to read or to write an object.
+
+    Parameters
+    ----------
+    reason : {"AlreadyExists", "NotFound", "Conflict", "Invalid", "Denied", "Expired"}
+        As the API server names it: the object exists; does not exist; was changed by somebody else; has a wrong form;
+        is refused by an admission webhook; or the version to watch from is no longer kept.
+    message : str
+        The refusal, in the words of the API server.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class InternalError(WorkbenchError, RuntimeError):

@@ -17,7 +17,6 @@ from tests.reach import Reach, modules_imported, names_imported, reach_of, user_
 ROOT = Path(__file__).resolve().parents[2]
 
 _EVENTS = "a cluster that is followed event by event"
-_UPDATES = "updates of objects in a followed cluster"
 _CONTROLLER = "reading the discovery controller's objects from a cluster"
 _FRACTIONS = "placing parts of GPUs and their network cards"
 _NODE_RULES = "the choice of devices on a node"
@@ -29,15 +28,10 @@ _READINESS = "reporting whether a sub-group is ready"
 
 NOT_SHIPPED_YET = {
     "workbench.formats.discovery_conf:discovery_config_of": _CONTROLLER,
-    "workbench.jobs.frameworks.registry:on_job_delete": _RECONCILING,
-    "workbench.jobs.frameworks.registry:on_job_update": _RECONCILING,
-    "workbench.jobs.task_pods:OUT_OF_SYNC_PATCH": _RECONCILING,
     "workbench.jobs.task_pods:pod_before": _RECONCILING,
     "workbench.jobs.task_pods:pod_names_of_task": _RECONCILING,
     "workbench.live.credentials:credentials_of_secret": _CONTROLLER,
-    "workbench.objects.admission.job_update:refuse_job_update": _UPDATES,
     "workbench.objects.discovery:config_map_name": _CONTROLLER,
-    "workbench.objects.selectors:resolve_selector": _EVENTS,
     "workbench.policies.koordinator.device_share:choose_devices": _FRACTIONS,
     "workbench.policies.koordinator.devices:NodeDevice": _FRACTIONS,
     "workbench.policies.koordinator.devices:DeviceRefusal": _FRACTIONS,
@@ -58,7 +52,6 @@ NOT_SHIPPED_YET = {
     "workbench.policies.volcano.newest.sub_jobs:is_pipelined": _READINESS,
     "workbench.policies.volcano.newest.sub_jobs:is_ready": _READINESS,
     "workbench.topology.events:HyperNodeTree": _EVENTS,
-    "workbench.topology.members:node_count": _EVENTS,
 }
 
 

@@ -16,7 +16,7 @@ from workbench.objects.admission import refusal_of
 from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts, wrong
 from workbench.objects.job import read_job
 
-__all__ = ["expand_job", "is_volcano_job"]
+__all__ = ["check_job", "expand_job", "is_volcano_job"]
 
 #: Most pods of one Job that are written out.
 MOST_PODS = 10_000
@@ -55,7 +55,7 @@ def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> li
     The order of dependsOn is not followed: every pod is written. Source: docs/reference/volcano-jobs.md, sections 1, 2
     and 4.2; what goes beyond upstream is in docs/jobs.md.
     """
-    _check(job)
+    check_job(job)
     stored = as_stored(job)
     plugins = stored["spec"]["plugins"]
     made = on_job_add(stored, plugins, ssh_keys=ssh_keys or PLACEHOLDER_KEYS)
@@ -71,7 +71,19 @@ def is_volcano_job(data: Mapping[str, Any]) -> bool:
     return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == (_GROUP, _KIND)
 
 
-def _check(job: Mapping[str, Any]) -> None:
+def check_job(job: Mapping[str, Any]) -> None:
+    """Check that a manifest is a Job whose pods and plugins' objects can be made.
+
+    Parameters
+    ----------
+    job : mapping
+        A parsed manifest.
+
+    Raises
+    ------
+    InputError, CapacityError
+        As `expand_job`.
+    """
     if not isinstance(job, Mapping):
         raise wrong("", job, "the parsed manifest of a Job")
     if not is_volcano_job(job):

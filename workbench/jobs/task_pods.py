@@ -16,7 +16,7 @@ from workbench.jobs.membership import ROLE_LABEL
 __all__ = [
     "DEFAULT_TASK",
     "NAMESPACE_LABEL",
-    "OUT_OF_SYNC_PATCH",
+    "OUT_OF_SYNC_ANNOTATION",
     "TASK_INDEX",
     "annotations_of",
     "domain_name",
@@ -46,12 +46,8 @@ NAMESPACE_LABEL = "volcano.sh/job-namespace"
 #: Task of a pod that names none.
 DEFAULT_TASK = "default"
 
-_OUT_OF_SYNC = "volcano.sh/controller-out-of-sync"
-
-#: JSON patch that marks a pod before the Job controller deletes it, so that its end is no failure of the Job.
-OUT_OF_SYNC_PATCH = (
-    {"op": "add", "path": f"/metadata/annotations/{_OUT_OF_SYNC.replace('/', '~1')}", "value": "true"},
-)
+#: Annotation of a pod that the Job controller is about to delete, so that its end is no failure of the Job.
+OUT_OF_SYNC_ANNOTATION = "volcano.sh/controller-out-of-sync"
 
 # Go's Atoi, and numbers that surely fit into its 64 bits.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
@@ -178,8 +174,8 @@ def hosts_of_task(job: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
 
 
 def is_out_of_sync(pod: Mapping[str, Any]) -> bool:
-    """Whether the Job controller marked a pod before it deleted it (`OUT_OF_SYNC_PATCH`)."""
-    return _OUT_OF_SYNC in annotations_of(pod)
+    """Whether the Job controller marked a pod before it deleted it (`OUT_OF_SYNC_ANNOTATION`)."""
+    return OUT_OF_SYNC_ANNOTATION in annotations_of(pod)
 
 
 def pod_before(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from tests.conformance.runners.volcano_jobs_asserts import assert_holds, assert_
 from workbench.errors import InputError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.task_pods import (
-    OUT_OF_SYNC_PATCH,
+    OUT_OF_SYNC_ANNOTATION,
     index_from_label,
     is_out_of_sync,
     pod_before,
@@ -81,7 +81,8 @@ def out_of_sync(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def patch(given: dict[str, Any], want: dict[str, Any]) -> None:
-    assert list(OUT_OF_SYNC_PATCH) == want["patch"]
+    path = f"/metadata/annotations/{OUT_OF_SYNC_ANNOTATION.replace('/', '~1')}"
+    assert [{"op": "add", "path": path, "value": "true"}] == want["patch"]
 
 
 def name(given: dict[str, Any], want: dict[str, Any]) -> None:

@@ -188,7 +188,7 @@ def _calls(
     for plugin in PLUGINS:
         if plugin.name in plugins:
             arguments = arguments_of(plugin.name, plugins[plugin.name])
-            yield plugin, PluginCall(job, arguments, stored or {}, ssh_keys)
+            yield plugin, PluginCall(job, arguments, {} if stored is None else stored, ssh_keys)
 
 
 def _plugin(name: str) -> Plugin:

@@ -72,6 +72,7 @@ def review(
     known: Known = _NOTHING_KNOWN,
     *,
     own_plugins: bool = True,
+    strict: bool = True,
 ) -> Verdict:
     """Say whether a cluster that runs a Volcano release would accept a new object of one of `REVIEWED_KINDS`.
 
@@ -83,6 +84,9 @@ def review(
     known : Known
     own_plugins : bool
         Accept the Job plugins that only this project has, with a warning; a cluster refuses them.
+    strict : bool
+        Refuse fields that the kind does not have, as the API server does for kubectl; otherwise they are warnings, as
+        for a program, and have no effect.
 
     Raises
     ------
@@ -91,12 +95,13 @@ def review(
     """
     # The API server decodes an object before anybody else sees it.
     unknown_fields = unknown_in(data, release)
-    if not_decoded := strict_text(unknown_fields):
+    if strict and (not_decoded := strict_text(unknown_fields)):
         findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
     verdict = _decoded(data, release, known, own_plugins)
     unknown = unknown_tier_names(data, release, known.tier_names)
-    warnings = (*verdict.warnings, *unknown, *_annotation_notes(data))
+    dropped = () if strict else unknown_notes(unknown_fields)
+    warnings = (*dropped, *verdict.warnings, *unknown, *_annotation_notes(data))
     findings = verdict.findings or ((Fault("", verdict.refusal),) if verdict.refusal else ())
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings, findings)
 

@@ -1,0 +1,113 @@
+"""Admission in the write path of a store: what the API server and Volcano's webhooks do with an object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from workbench.control.kinds import Key, key_of, resource_of
+from workbench.control.memory_store import MemoryStore
+from workbench.control.store import Object
+from workbench.errors import CapacityError, InputError, StoreError
+from workbench.jobs.expand import check_job
+from workbench.model.notice import Notice
+from workbench.model.release import Release
+from workbench.model.value import Working
+from workbench.objects.admission import REVIEWED_KINDS, Known, review
+from workbench.objects.admission.gpu_group import refuse_gpu_group
+from workbench.objects.admission.job_queue import job_queue_findings
+from workbench.objects.admission.job_update import refuse_job_update
+from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.stored import with_defaults
+
+__all__ = ["Webhooks"]
+
+#: Queues that Volcano makes itself.
+_ALWAYS = {"default": KnownQueue(), "root": KnownQueue()}
+
+
+class Webhooks(Working):
+    """Mutating and validating webhooks of Volcano's newest release, and the parts of the API server before them.
+
+    Attributes
+    ----------
+    warnings : list of (Key, Notice)
+        What was accepted and has no effect, or will cause trouble, in the order of the writes.
+
+    Notes
+    -----
+    A field that a kind does not have is dropped with a warning, as for a program that does not ask for strict
+    validation. A pod with an owner is only checked for GPU groups: its template was admitted with the owner.
+    """
+
+    def __init__(self) -> None:
+        self.warnings: list[tuple[Key, Notice]] = []
+
+    def __call__(self, store: MemoryStore, before: Object | None, after: Object) -> Object:
+        """The object to store: `after` with its defaults; `StoreError` if it is refused."""
+        group, _, _ = str(after.get("apiVersion") or "").rpartition("/")
+        kind = str(after.get("kind"))
+        if (group, kind) not in REVIEWED_KINDS:
+            return after
+        key = key_of(after)
+        try:
+            if before is not None:
+                return self._changed(key, before, after)
+            if kind == "Pod" and (after["metadata"].get("ownerReferences")):
+                return _owned_pod(key, after)
+            return self._new(store, key, after)
+        except (InputError, CapacityError) as error:
+            _refuse("Invalid", key, str(error))
+
+    def _new(self, store: MemoryStore, key: Key, data: Object) -> Object:
+        queues = _queues(store)
+        verdict = review(data, Release.NEWEST, _known(store, queues), strict=False)
+        if verdict.refusal:
+            _refuse("Invalid" if any(one.by_schema for one in verdict.findings) else "Denied", key, verdict.refusal)
+        stored = with_defaults(data, verdict.defaults)
+        if key.kind == "Job":
+            check_job(stored)
+            missing = job_queue_findings(stored["spec"]["queue"], queues)
+            if missing:
+                _refuse("Denied", key, " ".join(one.text.strip() for one in missing))
+        self.warnings += [(key, notice) for notice in verdict.warnings if notice.code != "unknown-queue"]
+        return stored
+
+    def _changed(self, key: Key, before: Object, after: Object) -> Object:
+        same_spec = before.get("spec") == after.get("spec")
+        if key.kind == "Job" and not same_spec and (text := refuse_job_update(after, before=before)):
+            _refuse("Denied", key, text)
+        if key.kind in ("HyperNode", "Queue", "HyperJob") and not same_spec:
+            verdict = review(after, Release.NEWEST, strict=False)
+            if verdict.refusal:
+                _refuse("Denied", key, verdict.refusal)
+            self.warnings += [(key, notice) for notice in verdict.warnings]
+            return with_defaults(after, verdict.defaults)
+        return after
+
+
+def _owned_pod(key: Key, data: Object) -> Object:
+    metadata = data["metadata"]
+    text = refuse_gpu_group(metadata.get("labels") or {}, metadata.get("annotations") or {})
+    if text:
+        _refuse("Denied", key, text)
+    return data
+
+
+def _queues(store: MemoryStore) -> dict[str, KnownQueue]:
+    found = dict(_ALWAYS)
+    for queue in store.list("Queue"):
+        state = (queue.get("status") or {}).get("state") or "Open"
+        found[queue["metadata"]["name"]] = KnownQueue(state, (queue.get("spec") or {}).get("parent") or "")
+    return found
+
+
+def _known(store: MemoryStore, queues: Mapping[str, KnownQueue]) -> Known:
+    hypernodes = store.list("HyperNode")
+    tier_names = {str((one.get("spec") or {}).get("tierName") or "") for one in hypernodes}
+    namespaces = {one["metadata"]["name"]: one["metadata"].get("annotations") or {} for one in store.list("Namespace")}
+    return Known(queues, tier_names if hypernodes else None, namespaces)
+
+
+def _refuse(reason: str, key: Key, text: str) -> NoReturn:
+    raise StoreError(reason, f'{resource_of(key.kind)} "{key.name}" is refused: {text.strip().rstrip(";")}')

@@ -1,0 +1,43 @@
+"""The time of a cluster: seconds that pass only when somebody lets them pass."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from workbench.model.value import Working
+
+__all__ = ["Clock", "VirtualClock"]
+
+#: The moment that virtual time counts from, so that equal runs write equal objects.
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Clock(Protocol):
+    """What reconcilers know of the time."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start of the cluster."""
+
+    @property
+    def stamp(self) -> str:
+        """The present time as Kubernetes writes it, in whole seconds: ``2026-01-01T00:00:00Z``."""
+
+
+class VirtualClock(Working):
+    """A clock that stands still until it is set forward.
+
+    Parameters
+    ----------
+    now : float
+        Seconds since the start, which is midnight of 2026-01-01 (UTC).
+    """
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+
+    @property
+    def stamp(self) -> str:
+        """The present time as Kubernetes writes it, in whole seconds."""
+        return (_START + timedelta(seconds=int(self.now))).strftime("%Y-%m-%dT%H:%M:%SZ")

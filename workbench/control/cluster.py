@@ -1,0 +1,280 @@
+"""`EmbeddedCluster`: a whole cluster in one process, in virtual time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from workbench.control.admission import Webhooks
+from workbench.control.clock import VirtualClock
+from workbench.control.event_log import EventLog, LogLine
+from workbench.control.kinds import Key, key_of
+from workbench.control.kubelets import Behaviour, Kubelets
+from workbench.control.manager import Manager
+from workbench.control.memory_store import MemoryStore
+from workbench.control.reconcilers.garbage import GarbageCollector
+from workbench.control.reconcilers.hyper_jobs import HyperJobReconciler
+from workbench.control.reconcilers.jobs import JobReconciler
+from workbench.control.reconcilers.pod_groups import PodGroupReconciler
+from workbench.control.reconcilers.replicas import ReplicaReconciler
+from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus, QueueStatus
+from workbench.control.saved import FORMAT, SavedCluster, read_saved, saved_data
+from workbench.control.scheduler import Scheduler
+from workbench.control.store import Object
+from workbench.errors import InputError, StoreError
+from workbench.formats.manifests import read_bytes
+from workbench.formats.whole_file import write_whole
+from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
+from workbench.model.notice import Notice
+from workbench.model.value import Working
+from workbench.objects.metadata import is_stored
+from workbench.policies.base import Policy
+from workbench.policies.registry import get_policy
+
+__all__ = ["EmbeddedCluster"]
+
+#: Kinds that others refer to, in the order in which they are created.
+_FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
+
+
+class EmbeddedCluster(Working):
+    """A cluster of Volcano in this process: objects, admission, controllers, a scheduler and fake kubelets.
+
+    Time is virtual: it passes in `run` only, from one event to the next. The same calls give the same objects.
+
+    Parameters
+    ----------
+    policy : str or Policy
+        The scheduler: a name as ``workbench policies`` lists them, or a policy.
+    start_seconds, run_seconds : float, optional
+        How long pods take from their binding until they run, and how long they run; None for the latter: until they
+        are deleted. A pod's annotations win: ``topology-workbench/start-seconds``,
+        ``topology-workbench/run-seconds`` and ``topology-workbench/exit-code``.
+    ssh_keys : SshKeys
+        The keys of Jobs with the plugin ssh whose arguments contain none; by default a text that no sshd takes.
+
+    order : numpy.random.Generator, optional
+        Draws which controller works next, as in a real cluster nobody knows; None: in the order in which work comes up.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> cluster = wb.EmbeddedCluster("volcano-1.15", run_seconds=60)
+    >>> cluster.now
+    0.0
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy = "volcano",
+        *,
+        start_seconds: float = 0.0,
+        run_seconds: float | None = None,
+        ssh_keys: SshKeys = PLACEHOLDER_KEYS,
+        order: np.random.Generator | None = None,
+    ) -> None:
+        self._policy = get_policy(policy) if isinstance(policy, str) else policy
+        self._behaviour = Behaviour(start_seconds, run_seconds)
+        self._ssh_keys = ssh_keys
+        self._order = order
+        self._make()
+        self._go_on(SavedCluster(0.0, 0))
+
+    def _make(self) -> None:
+        self._clock = VirtualClock()
+        self._admission = Webhooks()
+        self.store = MemoryStore(self._clock, self._admission)
+        self._log = EventLog()
+
+    def _as_saved(self) -> SavedCluster:
+        self._manager.listen()
+        return SavedCluster(
+            self.now,
+            self.store.version,
+            self.store.contents(),
+            self._jobs.waiting,
+            self._jobs.requests,
+            self._kubelets.ends,
+            self._scheduler.records,
+            tuple(self._log.lines),
+        )
+
+    def _go_on(self, saved: SavedCluster) -> None:
+        """Hold what a cluster held that was saved, and start the controllers over it."""
+        self._clock.now = saved.now
+        self.store.replace_all(saved.objects, saved.version)
+        self._log.lines[:] = saved.log
+        parts = (self.store, self._clock, self._log)
+        self._jobs = JobReconciler(*parts, self._ssh_keys, saved.waiting, saved.requests)
+        self._kubelets = Kubelets(*parts, self._behaviour, saved.ends)
+        self._scheduler = Scheduler(*parts, self._policy, saved.records)
+        others = (
+            GarbageCollector,
+            HyperJobReconciler,
+            PodGroupReconciler,
+            ReplicaReconciler,
+            QueueStatus,
+            HyperNodeStatus,
+            FinishedJobs,
+        )
+        reconcilers = (*(one(*parts) for one in others), self._jobs, self._kubelets, self._scheduler)
+        self._manager = Manager(self.store, self._clock, reconcilers, self._order)
+
+    def _kept(self) -> dict[str, Any]:
+        names = ("_policy", "_behaviour", "_ssh_keys", "_order")
+        kept = {name: getattr(self, name) for name in names}
+        return {**kept, "_saved": self._as_saved(), "_warnings": tuple(self._admission.warnings)}
+
+    def _derive(self) -> None:
+        saved, warnings = self.__dict__.pop("_saved"), self.__dict__.pop("_warnings")
+        self._make()
+        self._admission.warnings += warnings
+        self._go_on(saved)
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start of the cluster."""
+        return self._clock.now
+
+    @property
+    def log(self) -> Sequence[LogLine]:
+        """What happened, in order."""
+        return tuple(self._log.lines)
+
+    @property
+    def warnings(self) -> Sequence[tuple[Key, Notice]]:
+        """What admission accepted although it has no effect or will cause trouble, in the order of the writes."""
+        return tuple(self._admission.warnings)
+
+    def submit(self, *objects: Mapping[str, Any]) -> list[Key]:
+        """Submit manifests: all of them, or, if one is refused, none.
+
+        Parameters
+        ----------
+        *objects : mapping
+            Parsed manifests. Those that another cluster stored (metadata.uid or resourceVersion), such as running pods,
+            are taken over as they are; others are created, or replace the object of their name.
+
+        Returns
+        -------
+        list of Key
+            Identities of the objects, in the order of the arguments.
+
+        Raises
+        ------
+        StoreError
+            An object is refused.
+        """
+        draft = copy.copy(self.store)
+        keys = [key_of(data) for data in objects]
+        kept = len(self._admission.warnings)
+        try:
+            for store in (draft, self.store):
+                del self._admission.warnings[kept:]
+                for data in sorted(objects, key=_rank):
+                    _write(store, data)
+        except StoreError:
+            del self._admission.warnings[kept:]
+            raise
+        return keys
+
+    def delete(self, kind: str, name: str, namespace: str = "default") -> None:
+        """Delete an object and, in time, what it owns.
+
+        Parameters
+        ----------
+        kind, name : str
+        namespace : str
+            Ignored for an object that lives in none.
+
+        Raises
+        ------
+        StoreError
+            There is no such object.
+        """
+        key = Key(kind, namespace, name)
+        self.store.delete(key if self.store.get(key) is not None else Key(kind, "", name))
+
+    def save(self, path: str | Path) -> None:
+        """Write the cluster to a file, from which `resume` makes a cluster that goes on.
+
+        Parameters
+        ----------
+        path : str or Path
+            JSON; replaced as a whole, or not at all.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
+        data = saved_data(self._as_saved())
+        write_whole(path, orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+    def resume(self, path: str | Path) -> None:
+        """Go on with a cluster that `save` wrote to a file, in place of what this one holds.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        InputError
+            No such file, or one that `save` did not write; this cluster is then unchanged.
+        """
+        content = read_bytes(path)
+        try:
+            saved = read_saved(orjson.loads(content))
+        except orjson.JSONDecodeError as error:
+            where = f"line {error.lineno}, column {error.colno}"
+            raise InputError("no JSON", source=str(path), where=where, got=error.msg, expected=FORMAT) from None
+        except InputError as error:
+            raise error.at(source=str(path)) from None
+        self._admission.warnings.clear()
+        self._go_on(saved)
+
+    def settle(self) -> None:
+        """Let controllers, kubelets and the scheduler work until nothing is left to do at the present time."""
+        self._manager.settle()
+
+    def run(self, until: float | None = None) -> None:
+        """Let time pass.
+
+        Parameters
+        ----------
+        until : float, optional
+            Time to stop at, in seconds since the start; None: when nothing waits for a time any more.
+        """
+        while self.advance(until):
+            pass
+
+    def advance(self, until: float | None = None) -> bool:
+        """Settle, then set the clock to the next event; False if none is due by `until`, the time from then on."""
+        self.settle()
+        timer = self._manager.next_timer
+        if timer is None or (until is not None and timer > until):
+            if until is not None:
+                self._clock.now = max(self._clock.now, until)
+            return False
+        self._clock.now = max(self._clock.now, timer)
+        return True
+
+
+def _rank(data: Mapping[str, Any]) -> int:
+    kind = data.get("kind")
+    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+
+
+def _write(store: MemoryStore, data: Object) -> None:
+    if is_stored(data):
+        store.adopt([data])
+    elif store.get(key_of(data)) is None:
+        store.create(data)
+    else:
+        store.update(data)

@@ -1,0 +1,61 @@
+"""The readable log of a cluster: who did what with which object, and when."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workbench.control.kinds import Key
+from workbench.model.value import Working
+
+__all__ = ["EventLog", "LogLine"]
+
+
+class LogLine(NamedTuple):
+    """One line of the log.
+
+    Attributes
+    ----------
+    at : float
+        Seconds since the start of the cluster.
+    key : Key
+        The object that the line is about.
+    reason : str
+        What happened, in one word, such as ``Scheduled``.
+    message : str
+    warning : bool
+        Whether somebody should look at it.
+    """
+
+    at: float
+    key: Key
+    reason: str
+    message: str
+    warning: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.at:8.1f}s  {self.reason:<14} {self.key}: {self.message}"
+
+
+class EventLog(Working):
+    """Lines in the order in which they were said."""
+
+    def __init__(self) -> None:
+        self.lines: list[LogLine] = []
+        self._last: dict[Key, tuple[str, str]] = {}
+
+    def say(self, at: float, key: Key, reason: str, message: str, *, warning: bool = False, again: bool = True) -> None:
+        """Add a line.
+
+        Parameters
+        ----------
+        at : float
+            Seconds since the start of the cluster.
+        key, reason, message, warning
+            As in `LogLine`.
+        again : bool
+            Add the line even if it repeats the last one about its object.
+        """
+        if not again and self._last.get(key) == (reason, message):
+            return
+        self._last[key] = reason, message
+        self.lines.append(LogLine(at, key, reason, message, warning))

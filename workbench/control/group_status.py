@@ -1,0 +1,93 @@
+"""The status that Volcano's scheduler writes on a PodGroup when a session ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.control.store import Object
+from workbench.objects.pod import Pod
+
+__all__ = ["group_status", "with_condition"]
+
+_UNSCHEDULABLE, _SCHEDULED = "Unschedulable", "Scheduled"
+
+
+def group_status(status: Mapping[str, Any], min_member: int, pods: Iterable[Pod]) -> dict[str, Any]:
+    """Phase and counters of a PodGroup after a session.
+
+    Parameters
+    ----------
+    status : mapping
+        The status before, with the conditions of this session (`with_condition`).
+    min_member : int
+        spec.minMember.
+    pods : iterable of Pod
+        Pods of the group.
+
+    Returns
+    -------
+    dict
+        The fields ``phase``, ``running``, ``succeeded`` and ``failed``; None for a counter that is 0.
+
+    Notes
+    -----
+    A group runs once minMember of its pods have a node or succeeded, and is complete when all of those have ended. An
+    admitted group (Inqueue) keeps its phase until then, any other falls back to Pending. It is Unknown while some pods
+    run and the session could not place the rest.
+    """
+    counts = Counter(_state(pod) for pod in pods)
+    allocated = counts["bound"] + counts["running"] + counts["succeeded"]
+    before = status.get("phase") or ""
+    if counts["running"] and _is_true(status, _UNSCHEDULABLE):
+        phase = "Unknown"
+    elif allocated >= min_member and allocated:
+        phase = "Completed" if counts["succeeded"] + counts["failed"] == allocated else "Running"
+    else:
+        phase = "Inqueue" if before == "Inqueue" else "Pending"
+    counters = {name: counts[name] or None for name in ("running", "succeeded", "failed")}
+    return {"phase": phase, **counters}
+
+
+def _state(pod: Pod) -> str:
+    if pod.finished:
+        return pod.phase.lower()
+    if pod.ending or not pod.spec.node_name:
+        return "waiting"
+    return "running" if pod.phase == "Running" else "bound"
+
+
+def _is_true(status: Mapping[str, Any], kind: str) -> bool:
+    return any(one.get("type") == kind and one.get("status") == "True" for one in status.get("conditions") or ())
+
+
+def with_condition(status: Mapping[str, Any], scheduled: bool, message: str, now: str) -> list[Object]:
+    """The conditions of a PodGroup after a session that decided on it; equal ones keep the time of their change.
+
+    Parameters
+    ----------
+    status : mapping
+        The status before.
+    scheduled : bool
+        Whether the gang got its nodes.
+    message : str
+        Why it did not.
+    now : str
+        The present time, as Kubernetes writes it.
+    """
+    true, reason = (_SCHEDULED, "tasks in gang are ready to be scheduled") if scheduled else (_UNSCHEDULABLE, message)
+    made: dict[str, Any] = {"type": true, "status": "True", "reason": "NotEnoughResources", "message": reason}
+    if scheduled:
+        del made["message"]
+        made["reason"] = reason
+    found: list[Object] = []
+    for one in status.get("conditions") or ():
+        if one.get("type") == true:
+            same = all(one.get(name) == value for name, value in made.items())
+            made["lastTransitionTime"] = one.get("lastTransitionTime") if same else now
+        elif one.get("status") == "True":
+            found.append({**one, "status": "False", "lastTransitionTime": now})
+        else:
+            found.append(one)
+    return [*found, {"lastTransitionTime": now, **made}]

@@ -1,0 +1,83 @@
+"""The kinds of a cluster: their API groups, plural names, and whether they live in a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["Key", "key_of", "kind_of", "resource_of"]
+
+
+class Key(NamedTuple):
+    """Identity of an object in a store.
+
+    Attributes
+    ----------
+    kind : str
+        Kind, such as ``Pod``. A kind that two API groups have is followed by its group where it is not the one that
+        Volcano or the core of Kubernetes has: ``Job`` is Volcano's, ``Job.batch`` that of Kubernetes.
+    namespace : str
+        Empty for a cluster-scoped kind.
+    name : str
+    """
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class _Kind(NamedTuple):
+    groups: tuple[str, ...]
+    plural: str
+    namespaced: bool = True
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "Namespace": _Kind(("",), "namespaces", False),
+    "Node": _Kind(("",), "nodes", False),
+    "Pod": _Kind(("",), "pods"),
+    "Service": _Kind(("",), "services"),
+    "ConfigMap": _Kind(("",), "configmaps"),
+    "Secret": _Kind(("",), "secrets"),
+    "PersistentVolumeClaim": _Kind(("",), "persistentvolumeclaims"),
+    "NetworkPolicy": _Kind(("networking.k8s.io",), "networkpolicies"),
+    "Deployment": _Kind(("apps",), "deployments"),
+    "ReplicaSet": _Kind(("apps",), "replicasets"),
+    "StatefulSet": _Kind(("apps",), "statefulsets"),
+    "PriorityClass": _Kind(("scheduling.k8s.io",), "priorityclasses", False),
+    "Job": _Kind(("batch.volcano.sh",), "jobs"),
+    "Command": _Kind(("bus.volcano.sh",), "commands"),
+    "PodGroup": _Kind(("scheduling.volcano.sh",), "podgroups"),
+    "Queue": _Kind(("scheduling.volcano.sh",), "queues", False),
+    "HyperNode": _Kind(("topology.volcano.sh",), "hypernodes", False),
+    "HyperJob": _Kind(("training.volcano.sh", "topology.volcano.sh"), "hyperjobs"),
+    "Device": _Kind(("scheduling.koordinator.sh",), "devices", False),
+    "CustomResourceDefinition": _Kind(("apiextensions.k8s.io",), "customresourcedefinitions", False),
+}
+
+
+def kind_of(data: Mapping[str, Any]) -> str:
+    """Kind of a manifest, followed by its API group if that is not the group of the kind as `Key` names it."""
+    kind, group = str(data.get("kind")), str(data.get("apiVersion") or "").rpartition("/")[0]
+    known = _KINDS.get(kind)
+    return f"{kind}.{group}" if group and (known is None or group not in known.groups) else kind
+
+
+def key_of(data: Mapping[str, Any]) -> Key:
+    """Identity of a manifest; a namespaced object without a namespace is in ``default``."""
+    kind, metadata = kind_of(data), data.get("metadata") or {}
+    known = _KINDS.get(kind)
+    namespaced = known.namespaced if known is not None else "namespace" in metadata
+    return Key(kind, (metadata.get("namespace") or "default") if namespaced else "", metadata.get("name") or "")
+
+
+def resource_of(kind: str) -> str:
+    """Name of a kind in the messages of the API server: ``jobs.batch.volcano.sh``, ``pods``."""
+    known = _KINDS.get(kind)
+    if known is None:
+        name, _, group = kind.partition(".")
+        return f"{name.lower()}s.{group}" if group else f"{name.lower()}s"
+    return f"{known.plural}.{known.groups[0]}" if known.groups[0] else known.plural

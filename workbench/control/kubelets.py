@@ -1,0 +1,198 @@
+"""Fake kubelets: pods that have a node start, run, finish or fail as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.control.clock import Clock
+from workbench.control.event_log import EventLog
+from workbench.control.kinds import Key
+from workbench.control.reconciler import Reconciler
+from workbench.control.store import Object, Store, StoreChange
+from workbench.errors import InputError
+from workbench.model.gpu_environment import container_environment
+from workbench.model.placement import GPU_ANNOTATION
+
+__all__ = ["EXIT_CODE", "RUN_SECONDS", "START_SECONDS", "Behaviour", "Kubelets", "containers_environment"]
+
+#: Annotations of a pod that tell its kubelet how it behaves: seconds from its binding until it runs, seconds that it
+#: runs, and the exit code of its containers.
+START_SECONDS = "topology-workbench/start-seconds"
+RUN_SECONDS = "topology-workbench/run-seconds"
+EXIT_CODE = "topology-workbench/exit-code"
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How pods behave that no annotation tells about.
+
+    Attributes
+    ----------
+    start_seconds : float
+        From binding to Running.
+    run_seconds : float, optional
+        From Running to the end; None: pods run until they are deleted.
+    exit_code : int
+        Exit code at the end; 0: the pod succeeds.
+    """
+
+    start_seconds: float = 0.0
+    run_seconds: float | None = None
+    exit_code: int = 0
+
+    def of(self, pod: Object) -> Behaviour:
+        """The behaviour of one pod: what its annotations tell, for the rest this behaviour.
+
+        Raises
+        ------
+        InputError
+            An annotation that is no number, or no time.
+        """
+        written = pod["metadata"].get("annotations") or {}
+        if not written.keys() & {START_SECONDS, RUN_SECONDS, EXIT_CODE}:
+            return self
+        run = written.get(RUN_SECONDS)
+        return Behaviour(
+            start_seconds=_seconds(pod, START_SECONDS) if START_SECONDS in written else self.start_seconds,
+            run_seconds=self.run_seconds if run is None else _seconds(pod, RUN_SECONDS),
+            exit_code=int(_seconds(pod, EXIT_CODE)) if EXIT_CODE in written else self.exit_code,
+        )
+
+
+def _seconds(pod: Object, name: str) -> float:
+    text = pod["metadata"]["annotations"][name]
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:
+        where = f"metadata.annotations[{name!r}]"
+        raise InputError("no number of seconds or exit code", where=where, got=repr(text), expected="0 or more")
+    return value
+
+
+class Kubelets(Reconciler):
+    """The kubelets of all nodes.
+
+    Parameters
+    ----------
+    store, clock, log
+        As for every reconciler.
+    behaviour : Behaviour
+        How pods behave that no annotation tells about.
+    ends : mapping of Key to float, optional
+        Times at which pods start or end, from a cluster that was saved.
+    """
+
+    kinds = frozenset({"Pod"})
+
+    def __init__(
+        self, store: Store, clock: Clock, log: EventLog, behaviour: Behaviour, ends: Mapping[Key, float] | None = None
+    ) -> None:
+        super().__init__(store, clock, log)
+        self.behaviour = behaviour
+        #: Time at which a pod starts or ends, by its key; a pod that is not here runs until it is deleted.
+        self._ends: dict[Key, float] = dict(ends or {})
+
+    @property
+    def ends(self) -> Mapping[Key, float]:
+        """The times at which pods start or end."""
+        return dict(self._ends)
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """Pods that have a node, and are new to it or terminating, need work."""
+        if change.after is None:
+            self._ends.pop(change.key, None)
+            return []
+        return [change.key] if change.after["spec"].get("nodeName") and _phase(change.after) in _ALIVE else []
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Start a pod, end it, or remove it."""
+        assert isinstance(key, Key)
+        pod = self.store.get(key)
+        if pod is None or not pod["spec"].get("nodeName"):
+            return None
+        if pod["metadata"].get("deletionTimestamp"):
+            self.store.delete(key, now=True)
+            return None
+        phase = _phase(pod)
+        if phase not in _ALIVE:
+            return None
+        try:
+            behaviour = self.behaviour.of(pod)
+        except InputError as error:
+            self.log.say(self.clock.now, key, "Ignored", str(error), warning=True)
+            behaviour = self.behaviour
+        if phase == "Pending":
+            start = self._ends.setdefault(key, self.clock.now + behaviour.start_seconds)
+            if start > self.clock.now:
+                return start
+            del self._ends[key]
+            self._start(key, pod)
+        if behaviour.run_seconds is None:
+            return None
+        end = self._ends.setdefault(key, self.clock.now + behaviour.run_seconds)
+        if end > self.clock.now:
+            return end
+        del self._ends[key]
+        self.finish(key, behaviour.exit_code)
+        return None
+
+    def finish(self, key: Key, exit_code: int) -> None:
+        """End a running pod with an exit code.
+
+        Parameters
+        ----------
+        key : Key
+            The pod; `StoreError` if there is none.
+        exit_code : int
+            0: the pod succeeds.
+        """
+        phase = "Failed" if exit_code else "Succeeded"
+        ended = {"terminated": {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed"}}
+        pod = self.store.get(key) or {"spec": {}}
+        self.store.patch_status(key, {"phase": phase, "containerStatuses": _statuses(pod, ended, ready=False)})
+        self.log.say(self.clock.now, key, phase, f"exit code {exit_code}", warning=bool(exit_code))
+
+    def _start(self, key: Key, pod: Object) -> None:
+        running = {"running": {"startedAt": self.clock.stamp}}
+        status = {"phase": "Running", "startTime": self.clock.stamp, "containerStatuses": _statuses(pod, running)}
+        self.store.patch_status(key, status)
+
+
+_ALIVE = ("Pending", "Running")
+
+
+def _phase(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase") or "Pending")
+
+
+def _statuses(pod: Object, state: Mapping[str, Any], ready: bool = True) -> list[dict[str, Any]]:
+    containers = pod["spec"].get("containers") or ()
+    return [{"name": one.get("name") or "", "ready": ready, "restartCount": 0, "state": state} for one in containers]
+
+
+def containers_environment(pod: Object) -> dict[str, dict[str, str]]:
+    """The environment of each container as its processes see it, by the container's name.
+
+    Parameters
+    ----------
+    pod : mapping
+        The pod's manifest. Variables whose value comes from elsewhere (``valueFrom``) are left out.
+
+    Returns
+    -------
+    dict of str to dict of str to str
+        Variables of the template, those that job plugins added, and NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES as
+        the kubelet sets them by the pod's annotation of its GPUs.
+    """
+    annotation = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
+    found = {}
+    for position, container in enumerate(pod["spec"].get("containers") or ()):
+        written = [one for one in container.get("env") or () if "valueFrom" not in one]
+        variables = {one["name"]: str(one.get("value") or "") for one in written}
+        devices = {} if annotation is None else container_environment(annotation, position)
+        found[container.get("name") or str(position)] = {**variables, **devices}
+    return found

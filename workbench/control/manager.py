@@ -1,0 +1,139 @@
+"""The manager of the reconcilers: hands them the changes of the store, and has their keys worked off."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+
+from workbench.cancel import check
+from workbench.control.clock import VirtualClock
+from workbench.control.memory_store import MemoryStore
+from workbench.control.reconciler import Reconciler
+from workbench.control.store import StoreChange
+from workbench.errors import InternalError
+from workbench.model.value import Working
+
+__all__ = ["Manager"]
+
+_Work = tuple[int, Hashable]
+
+#: Steps at one moment after which the controllers count as undoing each other's work. A busy pod takes about ten.
+_STEPS_PER_OBJECT = 50
+
+
+class Manager(Working):
+    """Reconcilers with their work, in virtual time.
+
+    Parameters
+    ----------
+    store : MemoryStore
+    clock : VirtualClock
+    reconcilers : sequence of Reconciler
+        Those before the last one are independent of each other: in whatever order they work, the cluster ends in the
+        same state. The last one, the scheduler, works only when no other has work.
+    order : numpy.random.Generator, optional
+        Draws which waiting work is done next; None: what waits longest.
+
+    Notes
+    -----
+    A key waits at most once. A key whose reconcile named a time waits again at that time.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        clock: VirtualClock,
+        reconcilers: Sequence[Reconciler],
+        order: np.random.Generator | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._reconcilers = tuple(reconcilers)
+        self._order = order
+        self._waiting: dict[_Work, None] = {}
+        self._last: dict[_Work, None] = {}
+        self._timers: list[tuple[float, int, _Work]] = []
+        self._due: dict[_Work, float] = {}
+        self._set = 0
+        self._seen = store.version
+        for obj in store.contents():
+            self._tell(StoreChange.of_existing(obj, store.version))
+
+    @property
+    def next_timer(self) -> float | None:
+        """Time at which waiting work becomes due; None: no work waits for a time."""
+        while self._timers and self._due.get(self._timers[0][2]) != self._timers[0][0]:
+            heapq.heappop(self._timers)
+        return self._timers[0][0] if self._timers else None
+
+    def settle(self) -> None:
+        """Work until nothing is left to do at the present time.
+
+        Raises
+        ------
+        InternalError
+            The controllers undo each other's work for ever.
+        """
+        most = _STEPS_PER_OBJECT * (len(self._store) + 1_000)
+        steps = 0
+        while self.step():
+            check()
+            steps += 1
+            if steps > most:
+                raise InternalError(f"the controllers do not come to rest; still at work: {self._at_work()}")
+
+    def _at_work(self) -> str:
+        """A few of the keys that wait for work, for an error."""
+        waiting = [*self._waiting, *self._last][:3]
+        return ", ".join(f"{type(self._reconcilers[number]).__name__} {key}" for number, key in waiting)
+
+    def step(self) -> bool:
+        """Do one piece of work; False if there is none at the present time."""
+        self.listen()
+        self._wake()
+        waiting = self._waiting or self._last
+        if not waiting:
+            return False
+        work = self._next(waiting)
+        del waiting[work]
+        number, key = work
+        again = self._reconcilers[number].reconcile(key)
+        if again is None:
+            self._due.pop(work, None)
+        else:
+            self._due[work] = again
+            self._set += 1
+            heapq.heappush(self._timers, (again, self._set, work))
+        return True
+
+    def _next(self, waiting: dict[_Work, None]) -> _Work:
+        at = 0 if self._order is None else int(self._order.integers(len(waiting)))
+        return next(iter(waiting)) if at == 0 else list(waiting)[at]
+
+    def listen(self) -> None:
+        """Hand the changes of the store to the reconcilers."""
+        changes = self._store.watch(self._seen)
+        if not changes:
+            return
+        self._seen = self._store.version
+        for change in changes:
+            self._tell(change)
+        self._store.forget(self._seen)
+
+    def _tell(self, change: StoreChange) -> None:
+        for number, reconciler in enumerate(self._reconcilers):
+            if change.key.kind in reconciler.kinds:
+                self._add(number, reconciler.observe(change))
+
+    def _add(self, number: int, keys: Iterable[Hashable]) -> None:
+        waiting = self._last if number == len(self._reconcilers) - 1 else self._waiting
+        for key in keys:
+            waiting[number, key] = None
+
+    def _wake(self) -> None:
+        while (due := self.next_timer) is not None and due <= self._clock.now:
+            work = heapq.heappop(self._timers)[2]
+            del self._due[work]
+            self._add(work[0], [work[1]])

@@ -1,0 +1,270 @@
+"""A store of Kubernetes objects in memory."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench.control.clock import Clock
+from workbench.control.kinds import Key, key_of, resource_of
+from workbench.control.store import Object, StoreChange
+from workbench.errors import StoreError
+from workbench.model.value import Working
+
+__all__ = ["MemoryStore"]
+
+#: Admission of a new object, or of a change (the object before, and after it): the object to store.
+Admit = Callable[["MemoryStore", Object | None, Object], Object]
+
+#: Kinds whose status only a controller writes; one that a manifest brings along is dropped when it is created.
+_STATUS_IS_APART = frozenset({"Pod", "Job", "PodGroup", "HyperJob", "HyperNode", "Queue"})
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME = 253
+
+#: Fields of metadata that the store alone writes.
+_OWN = ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp")
+
+
+def _as_submitted(store: MemoryStore, before: Object | None, after: Object) -> Object:
+    return after
+
+
+class MemoryStore(Working):
+    """Objects in memory, as `workbench.control.store.Store` describes them.
+
+    Parameters
+    ----------
+    clock : Clock
+        Gives the times of creation and deletion.
+    admit : callable, optional
+        Called with the store, the object before (None: it is new) and after every write of more than status; returns
+        the object to store, or raises `StoreError`. None: everything is stored as submitted.
+    """
+
+    def __init__(self, clock: Clock, admit: Admit = _as_submitted) -> None:
+        self._clock = clock
+        self._admit = admit
+        self._objects: dict[str, dict[Key, Object]] = {}
+        self._log: list[StoreChange] = []
+        self._version = 0
+        #: Version before the oldest change in the log.
+        self._forgotten = 0
+
+    def _kept(self) -> dict[str, Any]:
+        return {**super()._kept(), "_objects": {kind: dict(found) for kind, found in self._objects.items()}}
+
+    @property
+    def version(self) -> int:
+        """Version of the newest change."""
+        return self._version
+
+    def __len__(self) -> int:
+        return sum(map(len, self._objects.values()))
+
+    def get(self, key: Key) -> Object | None:
+        """The object of an identity; None if there is none."""
+        return self._objects.get(key.kind, {}).get(key)
+
+    def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
+        """The objects of a kind, by namespace and name."""
+        found = self._objects.get(kind, {})
+        return [found[key] for key in sorted(found, key=_in_order) if namespace in (None, key.namespace)]
+
+    def watch(self, since: int) -> Sequence[StoreChange]:
+        """The changes after a version, oldest first."""
+        if since < self._forgotten:
+            raise StoreError("Expired", f"too old resource version: {since} ({self._forgotten})")
+        if since >= self._version:
+            return []
+        # Every version is one change.
+        return self._log[since - self._forgotten :]
+
+    def forget(self, version: int) -> None:
+        """Drop the changes up to a version; a watch from before it fails."""
+        del self._log[: max(version - self._forgotten, 0)]
+        self._forgotten = max(self._forgotten, version)
+
+    def create(self, data: Object) -> Object:
+        """Store a new object, with the defaults of admission."""
+        key = key_of(data)
+        _check_name(key)
+        if self.get(key) is not None:
+            raise StoreError("AlreadyExists", f'{resource_of(key.kind)} "{key.name}" already exists')
+        given = data.get("metadata") or {}
+        if given.get("resourceVersion"):
+            raise StoreError("Invalid", "resourceVersion should not be set on objects to be created")
+        metadata = {name: value for name, value in given.items() if name not in _OWN}
+        if key.namespace:
+            metadata["namespace"] = key.namespace
+        admitted = self._admit(self, None, _without_status(key, {**data, "metadata": metadata}))
+        uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{self._version}"))
+        own = {"uid": uid, "creationTimestamp": self._clock.stamp, "generation": 1}
+        return self._write(key, None, {**admitted, "metadata": {**admitted["metadata"], **own}})
+
+    def adopt(self, objects: Iterable[Object]) -> None:
+        """Take over objects as another cluster stored them, with uid, time of creation and status.
+
+        Raises
+        ------
+        StoreError
+            An object exists already; the ones before it stay.
+        """
+        for data in objects:
+            key = key_of(data)
+            if self.get(key) is not None:
+                raise StoreError("AlreadyExists", f'{resource_of(key.kind)} "{key.name}" already exists')
+            self._write(key, None, data)
+
+    def update(self, data: Object) -> Object:
+        """Replace all of an object but its status, uid and time of creation."""
+        key = key_of(data)
+        before = self._known(key)
+        self._unchanged_since(key, before, data)
+        return self._replace(key, before, {**data, "status": before.get("status")})
+
+    def patch(self, key: Key, change: Object) -> Object:
+        """StoreChange an object by a JSON merge patch (RFC 7396), which leaves status alone."""
+        before = self._known(key)
+        self._unchanged_since(key, before, change)
+        return self._replace(key, before, {**_merged(before, change), "status": before.get("status")})
+
+    def patch_status(self, key: Key, status: Object) -> Object:
+        """Replace fields of an object's status; a field set to None is removed."""
+        before = self._known(key)
+        old = before.get("status") or {}
+        new = {name: value for name, value in {**old, **status}.items() if value is not None}
+        return before if new == old else self._write(key, before, {**before, "status": new})
+
+    def bind(self, key: Key, node: str, annotations: Mapping[str, str]) -> Object:
+        """Give a pod its node, and write annotations on it.
+
+        Parameters
+        ----------
+        key : Key
+            The pod.
+        node : str
+            Name of its node.
+        annotations : mapping of str to str
+            Added to those that the pod has.
+        """
+        before = self._known(key)
+        has = before["spec"].get("nodeName")
+        if has:
+            text = f'Operation cannot be fulfilled on pods/binding "{key.name}": pod {key.name} is already assigned to'
+            raise StoreError("Conflict", f'{text} node "{has}"')
+        metadata = before["metadata"]
+        if annotations:
+            metadata = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}
+        return self._write(key, before, {**before, "metadata": metadata, "spec": {**before["spec"], "nodeName": node}})
+
+    def delete(self, key: Key, *, now: bool = False) -> None:
+        """Delete an object, or mark it as terminating."""
+        before = self._known(key)
+        metadata = before["metadata"]
+        waits = key.kind == "Pod" and not now and _is_alive(before)
+        if not waits and not metadata.get("finalizers"):
+            self._remove(key, before)
+        elif not metadata.get("deletionTimestamp"):
+            marked = {**metadata, "deletionTimestamp": self._clock.stamp}
+            self._write(key, before, {**before, "metadata": marked})
+
+    def replace_all(self, objects: Iterable[Object], version: int) -> None:
+        """Hold other objects, as a store of a version held them; watches from before fail."""
+        self._objects = {}
+        for data in objects:
+            key = key_of(data)
+            self._objects.setdefault(key.kind, {})[key] = data
+        self._version = self._forgotten = version
+        self._log = []
+
+    def contents(self) -> Sequence[Object]:
+        """Every object, by kind, namespace and name."""
+        return [each for kind in sorted(self._objects) for each in self.list(kind)]
+
+    def _known(self, key: Key) -> Object:
+        found = self.get(key)
+        if found is None:
+            raise StoreError("NotFound", f'{resource_of(key.kind)} "{key.name}" not found')
+        return found
+
+    def _unchanged_since(self, key: Key, before: Object, data: Object) -> None:
+        """Refuse a write that names another version of the object than the present one, or another object's uid."""
+        given, has = data.get("metadata") or {}, before["metadata"]
+        for name in ("resourceVersion", "uid"):
+            if given.get(name) and given[name] != has.get(name):
+                text = "the object has been modified; please apply your changes to the latest version and try again"
+                what = f'Operation cannot be fulfilled on {resource_of(key.kind)} "{key.name}"'
+                raise StoreError("Conflict", f"{what}: {text}")
+
+    def _replace(self, key: Key, before: Object, data: Object) -> Object:
+        has = before["metadata"]
+        kept = {name: has[name] for name in _OWN if name in has}
+        given = {name: value for name, value in (data.get("metadata") or {}).items() if name not in _OWN}
+        if key.namespace:
+            given["namespace"] = key.namespace
+        after = {name: value for name, value in data.items() if value is not None}
+        after["metadata"] = {**given, **kept}
+        if after == before:
+            return before
+        after = dict(self._admit(self, before, after))
+        if after.get("spec") != before.get("spec"):
+            after["metadata"] = {**after["metadata"], "generation": (has.get("generation") or 0) + 1}
+        if has.get("deletionTimestamp") and not after["metadata"].get("finalizers") and has.get("finalizers"):
+            self._remove(key, before)
+            return after
+        return self._write(key, before, after)
+
+    def _write(self, key: Key, before: Object | None, after: Object) -> Object:
+        self._version += 1
+        stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self._version)}}
+        self._objects.setdefault(key.kind, {})[key] = stored
+        self._log.append(StoreChange(self._version, key, before, stored))
+        return stored
+
+    def _remove(self, key: Key, before: Object) -> None:
+        self._version += 1
+        del self._objects[key.kind][key]
+        self._log.append(StoreChange(self._version, key, before, None))
+
+
+def _is_alive(pod: Object) -> bool:
+    """Whether a kubelet has to stop a pod before it can go."""
+    phase = (pod.get("status") or {}).get("phase")
+    return bool((pod.get("spec") or {}).get("nodeName")) and phase not in ("Succeeded", "Failed")
+
+
+def _in_order(key: Key) -> tuple[bytes, bytes]:
+    return key.namespace.encode(), key.name.encode()
+
+
+def _check_name(key: Key) -> None:
+    if not key.name:
+        raise StoreError("Invalid", f"{key.kind}: metadata.name: Required value: name or generateName is required")
+    what = f'{resource_of(key.kind)} "{key.name}" is invalid: metadata.name: Invalid value: "{key.name}"'
+    if len(key.name) > _LONGEST_NAME:
+        raise StoreError("Invalid", f"{what}: must be no more than {_LONGEST_NAME} characters")
+    if not _NAME.fullmatch(key.name):
+        text = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must"
+        raise StoreError("Invalid", f"{what}: {text} start and end with an alphanumeric character")
+
+
+def _without_status(key: Key, data: Object) -> Object:
+    if key.kind not in _STATUS_IS_APART or "status" not in data:
+        return data
+    return {name: value for name, value in data.items() if name != "status"}
+
+
+def _merged(data: Any, change: Any) -> Any:
+    """The result of a JSON merge patch (RFC 7396)."""
+    if not isinstance(change, Mapping):
+        return change
+    whole = dict(data) if isinstance(data, Mapping) else {}
+    for name, value in change.items():
+        if value is None:
+            whole.pop(name, None)
+        else:
+            whole[name] = _merged(whole.get(name), value)
+    return whole

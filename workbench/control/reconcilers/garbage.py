@@ -1,0 +1,84 @@
+"""The garbage collector: objects whose owners are all gone are deleted, and pods whose node is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from workbench.control.kinds import Key
+from workbench.control.owned import Owned, owner_uids
+from workbench.control.reconciler import Reconciler
+from workbench.control.store import Object, StoreChange
+
+__all__ = ["GarbageCollector"]
+
+
+class GarbageCollector(Reconciler):
+    """Deletes what nobody owns any more; like the one of Kubernetes, it knows owners by uid.
+
+    An object that names an owner which never existed is deleted as well, and so is a pod bound to a Node that was
+    deleted, which then counts as evicted.
+    """
+
+    kinds = frozenset(
+        {
+            "Pod",
+            "Node",
+            "Job",
+            "PodGroup",
+            "HyperJob",
+            "Deployment",
+            "ReplicaSet",
+            "StatefulSet",
+            "Service",
+            "ConfigMap",
+            "Secret",
+            "NetworkPolicy",
+            "PersistentVolumeClaim",
+        }
+    )
+
+    def _begin(self) -> None:
+        self._alive: set[str] = set()
+        self._owned = Owned()
+        self._on_node: dict[str, dict[Key, None]] = {}
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """Note owners and nodes; objects of what went away need work."""
+        key, before, after = change.key, change.before, change.after
+        if key.kind == "Node":
+            return list(self._on_node.get(key.name, ())) if after is None else []
+        self._owned.observe(change)
+        if after is None:
+            assert before is not None
+            uid = before["metadata"].get("uid") or ""
+            self._alive.discard(uid)
+            self._on_node.get(_node(before), {}).pop(key, None)
+            return self._owned.of(uid)
+        node = _node(after)
+        if node and (before is None or not _node(before)):
+            self._on_node.setdefault(node, {})[key] = None
+        if before is not None:
+            return []
+        self._alive.add(after["metadata"].get("uid") or "")
+        return [key] if node or owner_uids(after) else []
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Delete an object if all its owners are gone, or its node."""
+        assert isinstance(key, Key)
+        found = self.store.get(key)
+        if found is None:
+            return None
+        owners = owner_uids(found)
+        if owners and not self._alive.intersection(owners):
+            self.log.say(self.clock.now, key, "Deleted", "its owner is gone")
+            self.store.delete(key)
+            return None
+        node = _node(found)
+        if node and self.store.get(Key("Node", "", node)) is None:
+            self.log.say(self.clock.now, key, "NodeLost", f"its node {node} is gone", warning=True)
+            self.store.delete(key, now=True)
+        return None
+
+
+def _node(data: Object) -> str:
+    return str((data.get("spec") or {}).get("nodeName") or "") if data.get("kind") == "Pod" else ""

@@ -1,0 +1,402 @@
+"""The controller of Volcano Jobs: carries out what the rules of a Job's life (`workbench.jobs.lifecycle`) demand."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from workbench.control.clock import Clock
+from workbench.control.event_log import EventLog
+from workbench.control.kinds import Key
+from workbench.control.owned import controller_of
+from workbench.control.reconciler import Reconciler
+from workbench.control.store import Object, Store, StoreChange
+from workbench.errors import InputError, StoreError
+from workbench.jobs.create_pod import create_pod
+from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
+from workbench.jobs.frameworks.registry import JobOutcome, on_job_add, on_job_delete, on_job_update, on_pod_create
+from workbench.jobs.lifecycle.actions import (
+    Action,
+    CreatePod,
+    DeletePod,
+    DeletePodGroup,
+    KeepPodGroup,
+    RecordEvent,
+    RunHooks,
+)
+from workbench.jobs.lifecycle.events import job_request
+from workbench.jobs.lifecycle.next_status import next_status
+from workbench.jobs.lifecycle.observed import GroupState, Observed, PodState, read_pod_state
+from workbench.jobs.lifecycle.request import SYNC, Delayed, JobRequest, answer_to
+from workbench.jobs.pod_group_of_job import pod_group_of_job, updated_pod_group
+from workbench.jobs.roles import Priorities
+from workbench.jobs.stored_job import as_stored, claims_of
+from workbench.jobs.task_pods import OUT_OF_SYNC_ANNOTATION, tasks_of
+from workbench.objects.job import Job, read_job
+from workbench.objects.job_status import JobStatus, job_status_manifest, read_job_status
+from workbench.objects.pod_group import read_pod_group
+from workbench.objects.pod_group_manifest import pod_group_manifest
+from workbench.objects.queue import PriorityClass, read_priority_class
+
+__all__ = ["DelayedAction", "JobReconciler"]
+
+_SYNCHRONISE = JobRequest("OutOfSync")
+
+
+class DelayedAction(NamedTuple):
+    """An action that waits for its time: the Job, the time of the clock at which it is due, and the action."""
+
+    job: Key
+    due: float
+    delayed: Delayed
+
+
+class _KnownJob(NamedTuple):
+    """A Job as read from one state of its manifest; `manifest` has the names that its controller fills in."""
+
+    source: Object
+    manifest: Object
+    job: Job
+
+
+class JobReconciler(Reconciler):
+    """Creates and deletes the pods, the PodGroup and the plugins' objects of Jobs, and writes the Jobs' status.
+
+    Parameters
+    ----------
+    store, clock, log
+        As for every `Reconciler`.
+    ssh_keys : SshKeys
+        The keys of a Job with the plugin ssh whose arguments contain none.
+    waiting : iterable of DelayedAction
+        Actions that waited for their time when the cluster was saved.
+    requests : iterable of (Key, JobRequest)
+        Requests to begin with, with their Jobs: those that nobody had handled when the cluster was saved.
+
+    Notes
+    -----
+    One request is handled per turn, so that the next one sees what this one has changed. Requests that only
+    synchronise are handled together.
+    """
+
+    kinds = frozenset({"Job", "Pod", "PodGroup", "Command", "PersistentVolumeClaim"})
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        log: EventLog,
+        ssh_keys: SshKeys = PLACEHOLDER_KEYS,
+        waiting: Iterable[DelayedAction] = (),
+        requests: Iterable[tuple[Key, JobRequest]] = (),
+    ) -> None:
+        super().__init__(store, clock, log)
+        self._ssh_keys = ssh_keys
+        self._requests: dict[Key, list[JobRequest]] = {}
+        self._pods: dict[Key, dict[str, PodState]] = {}
+        self._read: dict[Key, _KnownJob] = {}
+        self._delayed: dict[Key, dict[Delayed, float]] = {}
+        for one in waiting:
+            self._delayed.setdefault(one.job, {})[one.delayed] = one.due
+        for key, request in requests:
+            self._requests.setdefault(key, []).append(request)
+
+    @property
+    def waiting(self) -> list[DelayedAction]:
+        """The actions that wait for their time, by Job."""
+        return [
+            DelayedAction(key, due, one) for key, found in sorted(self._delayed.items()) for one, due in found.items()
+        ]
+
+    @property
+    def requests(self) -> list[tuple[Key, JobRequest]]:
+        """The requests that nobody has handled yet, by Job, each in their order."""
+        return [(key, request) for key, found in sorted(self._requests.items()) for request in found]
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # what changed
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """Turn a change of a Job, of its pods or PodGroup, or a command into requests."""
+        match change.key.kind:
+            case "Job":
+                return self._job_changed(change)
+            case "Pod":
+                return self._pod_changed(change)
+            case "PodGroup":
+                return self._group_changed(change)
+            case "Command":
+                return self._commanded(change)
+        return self._claim_changed(change)
+
+    def _ask(self, key: Key, request: JobRequest) -> list[Key]:
+        requests = self._requests.setdefault(key, [])
+        if not (request == _SYNCHRONISE and requests and requests[-1] == _SYNCHRONISE):
+            requests.append(request)
+        return [key]
+
+    def _job_changed(self, change: StoreChange) -> Iterable[Key]:
+        before, after = change.before, change.after
+        if after is None:
+            for room in (self._requests, self._pods, self._read, self._delayed):
+                room.pop(change.key, None)
+            return []
+        if change.existing:
+            # Its requests and delayed actions, if any, come with it.
+            return [change.key]
+        if before is not None and before["spec"] is after["spec"] and _phase(before) == _phase(after):
+            return []
+        return self._ask(change.key, _SYNCHRONISE)
+
+    def _pod_changed(self, change: StoreChange) -> Iterable[Key]:
+        data = change.after or change.before
+        assert data is not None
+        owner = controller_of(data)
+        if owner is None or owner.get("kind") != "Job":
+            return []
+        key = Key("Job", change.key.namespace, owner["name"])
+        pods = self._pods.setdefault(key, {})
+        before = pods.get(change.key.name)
+        after = None if change.after is None else read_pod_state(change.after)
+        if after is None:
+            pods.pop(change.key.name, None)
+        else:
+            pods[change.key.name] = after
+        if self.store.get(key) is None or (before is None and after is None):
+            return []
+        if change.existing:
+            return []
+        request = job_request(self._job(key).job, before, after, pods.values())
+        return [] if request is None else self._ask(key, request)
+
+    def _group_changed(self, change: StoreChange) -> Iterable[Key]:
+        data = change.after or change.before
+        assert data is not None
+        owner = controller_of(data)
+        if owner is None or owner.get("kind") != "Job":
+            return []
+        key = Key("Job", change.key.namespace, owner["name"])
+        stored = self.store.get(key)
+        if stored is None:
+            return []
+        if change.existing:
+            return []
+        before, after = (None if one is None else GroupState.read(one) for one in (change.before, change.after))
+        if before is not None and after is not None and before.phase == after.phase:
+            return []
+        return self._ask(key, job_request(self._job(key).job, before, after) or _SYNCHRONISE)
+
+    def _commanded(self, change: StoreChange) -> Iterable[Key]:
+        data = change.after
+        target = {} if data is None else data.get("target") or {}
+        if data is None or target.get("kind") != "Job":
+            return []
+        self.store.delete(change.key)
+        key = Key("Job", change.key.namespace, str(target.get("name")))
+        if self.store.get(key) is None:
+            return []
+        self._say(key, "CommandIssued", f"Start to execute command {data.get('action')}, and clean it up")
+        return self._ask(key, JobRequest("CommandIssued", action=str(data.get("action") or SYNC)))
+
+    def _claim_changed(self, change: StoreChange) -> Iterable[Key]:
+        """A claim appeared: Jobs of its namespace may have waited for it."""
+        if change.before is not None or change.after is None:
+            return []
+        jobs = [Key("Job", change.key.namespace, job["metadata"]["name"]) for job in self._jobs(change.key.namespace)]
+        return [key for one in jobs if self._job(one).job.claims for key in self._ask(one, _SYNCHRONISE)]
+
+    def _jobs(self, namespace: str) -> Iterable[Object]:
+        return self.store.list("Job", namespace)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # what to do
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Handle the oldest request of a Job, or a delayed action that has become due."""
+        assert isinstance(key, Key)
+        stored = self.store.get(key)
+        if stored is None or stored["metadata"].get("deletionTimestamp"):
+            self._requests.pop(key, None)
+            return None
+        request = self._next_request(key)
+        if request is not None:
+            self._handle(key, stored, request)
+        if self._requests.get(key):
+            return self.clock.now
+        return min(self._delayed.get(key, {}).values(), default=None)
+
+    def _next_request(self, key: Key) -> JobRequest | None:
+        """The next request of a Job; those at the head of its queue that synchronise count as one."""
+        delayed = self._delayed.get(key, {})
+        due = next((one for one, at in delayed.items() if at <= self.clock.now), None)
+        if due is not None:
+            del delayed[due]
+            return replace(due.request, action=due.action)
+        requests = self._requests.pop(key, [])
+        if not requests:
+            return None
+        job, version = self._job(key).job, read_job_status(self.store.get(key) or {}).version
+        folded = 0
+        if not delayed:
+            while folded < len(requests) and answer_to(job, version, requests[folded]).action == SYNC:
+                folded += 1
+        rest = requests[max(folded, 1) :]
+        if rest:
+            self._requests[key] = rest
+        return _SYNCHRONISE if folded > 1 else requests[0]
+
+    def _handle(self, key: Key, stored: Object, request: JobRequest) -> None:
+        read = self._job(key)
+        group = self.store.get(_group_key(key, stored))
+        claims = self.store.list("PersistentVolumeClaim", key.namespace) if read.job.claims else ()
+        waiting = self._delayed.get(key, {})
+        observed = Observed(
+            status=read_job_status(stored),
+            pods=tuple(self._pods.get(key, {}).values()),
+            pod_group=None if group is None else GroupState.read(group),
+            claims=frozenset(claim["metadata"]["name"] for claim in claims),
+            delayed=tuple(waiting),
+            now=self.clock.stamp,
+        )
+        step = next_status(read.job, observed, request)
+        self._delayed[key] = {one: waiting.get(one, self.clock.now + one.delay) for one in step.delayed}
+        status = step.status
+        try:
+            for action in step.actions:
+                status = self._carry_out(key, read, action, status)
+        except (InputError, StoreError) as error:
+            self._say(key, "FailedSync", str(error), warning=True)
+        before, after = observed.status.phase, status.phase
+        if before != after:
+            self._say(key, after, f"{_because(request)}{before or 'new'} → {after}")
+        written = job_status_manifest(status)
+        self.store.patch_status(key, {**dict.fromkeys(stored.get("status") or {}), **written})
+
+    def _carry_out(self, key: Key, read: _KnownJob, action: Action, status: JobStatus) -> JobStatus:
+        match action:
+            case CreatePod():
+                self._create_pod(key, read, action)
+            case DeletePod():
+                self._delete_pod(Key("Pod", key.namespace, action.name))
+            case KeepPodGroup():
+                self._keep_group(key, read)
+            case DeletePodGroup():
+                group = _group_key(key, read.manifest)
+                if self.store.get(group) is not None:
+                    self.store.delete(group)
+            case RunHooks():
+                outcome = self._hooks(key, read, action)
+                return replace(status, controlled_resources=outcome.controlled)
+            case RecordEvent():
+                self._say(key, action.reason, action.message, warning=True)
+        return status
+
+    def _create_pod(self, key: Key, read: _KnownJob, action: CreatePod) -> None:
+        task = next(task for task in tasks_of(read.manifest) if task["name"] == action.task)
+        # The status tells the version and the number of restarts, which the pod carries.
+        job = {**read.manifest, "status": (self.store.get(key) or {}).get("status") or {}}
+        pod = create_pod(job, task["template"], task, action.index)
+        pod = dict(on_pod_create(pod, job, job["spec"]["plugins"]))
+        if self.store.get(Key("Pod", key.namespace, action.name)) is None:
+            self.store.create(pod)
+
+    def _delete_pod(self, pod: Key) -> None:
+        if self.store.get(pod) is not None:
+            self.store.patch(pod, {"metadata": {"annotations": {OUT_OF_SYNC_ANNOTATION: "true"}}})
+            self.store.delete(pod)
+
+    def _keep_group(self, key: Key, read: _KnownJob) -> None:
+        stored = self.store.get(_group_key(key, read.manifest))
+        priorities = Priorities(_priority_classes(self.store))
+        if stored is None:
+            self.store.create(pod_group_manifest(pod_group_of_job(read.job, priorities)))
+            return
+        group = read_pod_group(stored)
+        made = updated_pod_group(group, read.job, priorities)
+        if made != group:
+            self.store.update({**stored, "spec": {**stored["spec"], **pod_group_manifest(made)["spec"]}})
+
+    def _hooks(self, key: Key, read: _KnownJob, action: RunHooks) -> JobOutcome:
+        job = {**read.manifest, "status": (self.store.get(key) or {}).get("status") or {}}
+        plugins, stored = job["spec"]["plugins"], _InNamespace(self.store, key.namespace)
+        match action.moment:
+            case "add":
+                outcome = on_job_add(job, plugins, stored, self._ssh_keys)
+                self._create_claims(key, read)
+            case "update":
+                outcome = on_job_update(job, plugins, stored)
+            case _:
+                outcome = on_job_delete(job, plugins, stored)
+        for one in outcome.actions:
+            if one.verb == "create":
+                self.store.create(one.manifest)
+            elif one.verb == "update":
+                self.store.update(one.manifest)
+            else:
+                self.store.delete(Key(one.kind, key.namespace, one.name))
+        return outcome
+
+    def _create_claims(self, key: Key, read: _KnownJob) -> None:
+        for claim in claims_of(read.manifest):
+            if self.store.get(Key("PersistentVolumeClaim", key.namespace, claim["metadata"]["name"])) is None:
+                self.store.create(claim)
+
+    def _job(self, key: Key) -> _KnownJob:
+        """The Job as last read; read again only after its spec, labels or annotations changed."""
+        stored = self.store.get(key)
+        assert stored is not None
+        known = self._read.get(key)
+        if known is not None and _same_but_status(known.source, stored):
+            return known
+        read = _KnownJob(stored, as_stored(stored), read_job(stored))
+        self._read[key] = read
+        return read
+
+    def _say(self, key: Key, reason: str, message: str, *, warning: bool = False) -> None:
+        self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
+
+
+class _InNamespace(Mapping[tuple[str, str], Object]):
+    """The objects of one namespace by kind and name, looked up in the store when somebody asks."""
+
+    def __init__(self, store: Store, namespace: str) -> None:
+        self._store = store
+        self._namespace = namespace
+
+    def __getitem__(self, key: tuple[str, str]) -> Object:
+        found = self._store.get(Key(key[0], self._namespace, key[1]))
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        raise NotImplementedError("objects are looked up one by one")
+
+    def __len__(self) -> int:
+        raise NotImplementedError("objects are looked up one by one")
+
+
+def _group_key(key: Key, job: Object) -> Key:
+    return Key("PodGroup", key.namespace, f"{key.name}-{job['metadata']['uid']}")
+
+
+def _phase(job: Object) -> str:
+    return str(((job.get("status") or {}).get("state") or {}).get("phase") or "")
+
+
+def _same_but_status(one: Object, other: Object) -> bool:
+    left, right = one["metadata"], other["metadata"]
+    same = one["spec"] is other["spec"] and left["uid"] == right["uid"]
+    return same and all(left.get(name) == right.get(name) for name in ("labels", "annotations"))
+
+
+def _because(request: JobRequest) -> str:
+    cause = request.action or ("" if request == _SYNCHRONISE else request.event)
+    return f"{cause}{f' of {request.pod}' if request.pod else ''}: " if cause else ""
+
+
+def _priority_classes(store: Store) -> dict[str, PriorityClass]:
+    return {one["metadata"]["name"]: read_priority_class(one) for one in store.list("PriorityClass")}

@@ -1,0 +1,94 @@
+"""The controller of PodGroups: groups for pods that no Job makes, such as bare pods and those of a ReplicaSet."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from workbench.control.kinds import Key
+from workbench.control.owned import Owned
+from workbench.control.reconciler import Reconciler
+from workbench.control.store import Object, StoreChange
+from workbench.errors import InputError, StoreError
+from workbench.jobs.next_pod_group import GroupStep, next_pod_group
+from workbench.jobs.pod_group_of_pods import group_name
+from workbench.objects.metadata import read_metadata
+from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
+
+__all__ = ["PodGroupReconciler"]
+
+_OWNERS = ("ReplicaSet", "StatefulSet")
+
+
+class PodGroupReconciler(Reconciler):
+    """Keeps the PodGroup of each pod that has none yet, and of each ReplicaSet and StatefulSet.
+
+    The rules are those of `workbench.jobs.next_pod_group`; a Job's own controller keeps the PodGroup of the Job.
+    """
+
+    kinds = frozenset({"Pod", *_OWNERS})
+
+    def _begin(self) -> None:
+        self._owned = Owned()
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """New pods without a group need work, and owners whose spec or annotations changed."""
+        self._owned.observe(change)
+        before, after = change.before, change.after
+        if after is None:
+            return []
+        if change.key.kind == "Pod":
+            grouped = GROUP_NAME_ANNOTATION in (after["metadata"].get("annotations") or {})
+            return [] if grouped or after["spec"].get("nodeName") else [change.key]
+        if before is not None and before["spec"] is after["spec"] and _annotations(before) == _annotations(after):
+            return []
+        return [change.key]
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Write the PodGroup of a pod or of an owner of pods, and make the pod a member."""
+        assert isinstance(key, Key)
+        item = self.store.get(key)
+        if item is None or item["metadata"].get("deletionTimestamp"):
+            return None
+        try:
+            self._carry_out(key.namespace, self._step(key, item))
+        except (InputError, StoreError) as error:
+            self.log.say(self.clock.now, key, "FailedSync", str(error), warning=True)
+        return None
+
+    def _step(self, key: Key, item: Object) -> GroupStep:
+        if key.kind == "Pod":
+            metadata = read_metadata(item, namespaced=True)
+            controller = metadata.controller
+            owner = None if controller is None else self.store.get(Key(controller.kind, key.namespace, controller.name))
+            return next_pod_group(item, self._group(key.namespace, group_name(metadata)), owner=owner)
+        found = [self.store.get(pod) for pod in self._owned.of(item["metadata"]["uid"]) if pod.kind == "Pod"]
+        pods = [pod for pod in found if pod is not None]
+        stored = self._group(key.namespace, f"podgroup-{item['metadata']['uid']}")
+        return next_pod_group(item, stored, pods=pods)
+
+    def _group(self, namespace: str, name: str) -> Object | None:
+        return self.store.get(Key("PodGroup", namespace, name))
+
+    def _carry_out(self, namespace: str, step: GroupStep) -> None:
+        if step.write is not None:
+            name = step.write["metadata"]["name"]
+            stored = self._group(namespace, name)
+            if stored is None:
+                self.store.create(step.write)
+            else:
+                self.store.update({**stored, "spec": step.write["spec"]})
+            if step.member:
+                annotations = {GROUP_NAME_ANNOTATION: name}
+                self.store.patch(Key("Pod", namespace, step.member), {"metadata": {"annotations": annotations}})
+        elif step.member:
+            pod = self.store.get(Key("Pod", namespace, step.member))
+            if pod is not None and GROUP_NAME_ANNOTATION not in _annotations(pod):
+                annotations = {GROUP_NAME_ANNOTATION: group_name(read_metadata(pod, namespaced=True))}
+                self.store.patch(Key("Pod", namespace, step.member), {"metadata": {"annotations": annotations}})
+        gone = Key("PodGroup", namespace, step.delete)
+        if step.delete and self.store.get(gone) is not None:
+            self.store.delete(gone)
+
+
+def _annotations(data: Object) -> dict[str, str]:
+    return data["metadata"].get("annotations") or {}

@@ -1,0 +1,141 @@
+"""The controllers that only count: status of Queues and of HyperNodes, and the end of finished Jobs' time to live."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+
+from workbench.control.kinds import Key
+from workbench.control.reconciler import Reconciler
+from workbench.control.store import Object, StoreChange
+from workbench.errors import InputError
+from workbench.objects.hypernode import HyperNode, read_hypernode
+from workbench.objects.selectors import NameIndex
+from workbench.topology.members import node_count
+
+__all__ = ["FinishedJobs", "HyperNodeStatus", "QueueStatus"]
+
+_PHASES = ("Unknown", "Pending", "Running", "Inqueue", "Completed")
+_FINISHED = ("Completed", "Failed", "Terminated")
+
+
+class QueueStatus(Reconciler):
+    """Counts the PodGroups of each Queue by phase, and opens a new Queue."""
+
+    kinds = frozenset({"Queue", "PodGroup"})
+
+    def _begin(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """Count PodGroups that came, went or changed their phase; their queues need work."""
+        if change.key.kind == "Queue":
+            return [] if change.after is None else [change.key.name]
+        before, after = _counted(change.before), _counted(change.after)
+        if before == after:
+            return []
+        for sign, found in ((-1, before), (1, after)):
+            if found is not None:
+                self._counts.setdefault(found[0], Counter())[found[1]] += sign
+        return [found[0] for found in (before, after) if found is not None]
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Write the status of one Queue."""
+        queue = Key("Queue", "", str(key))
+        stored = self.store.get(queue)
+        if stored is not None:
+            counts = self._counts.get(queue.name, Counter())
+            state = (stored.get("status") or {}).get("state") or "Open"
+            counters = {phase.lower(): counts[phase] or None for phase in _PHASES}
+            self.store.patch_status(queue, {"state": state, **counters})
+        return None
+
+
+def _counted(group: Object | None) -> tuple[str, str] | None:
+    """Queue and phase of a PodGroup."""
+    if group is None:
+        return None
+    phase = (group.get("status") or {}).get("phase") or "Pending"
+    return str((group.get("spec") or {}).get("queue") or "default"), str(phase)
+
+
+class HyperNodeStatus(Reconciler):
+    """Writes status.nodeCount of each HyperNode: how many members its selectors name."""
+
+    kinds = frozenset({"HyperNode", "Node"})
+
+    def _begin(self) -> None:
+        self._nodes: dict[str, dict[str, str]] = {}
+        self._index: NameIndex | None = None
+        self._read: dict[str, HyperNode] = {}
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """A new HyperNode needs work; after a change of a Node's name or labels those that select by either do."""
+        name = change.key.name
+        if change.key.kind == "HyperNode":
+            return self._hypernode(name, change)
+        labels = None if change.after is None else change.after["metadata"].get("labels") or {}
+        if self._nodes.get(name) == labels:
+            return []
+        if labels is None:
+            self._nodes.pop(name, None)
+        else:
+            self._nodes[name] = labels
+        self._index = None
+        return [each for each, read in self._read.items() if any(m.selector.exact is None for m in read.members)]
+
+    def _hypernode(self, name: str, change: StoreChange) -> Iterable[Hashable]:
+        if change.after is None:
+            self._read.pop(name, None)
+            return []
+        if change.before is not None and change.before.get("spec") is change.after.get("spec"):
+            return []
+        try:
+            self._read[name] = read_hypernode(change.after)
+        except InputError as error:
+            self.log.say(self.clock.now, change.key, "FailedSync", str(error), warning=True)
+            return []
+        return [name]
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Write the status of one HyperNode."""
+        hypernode = self._read.get(str(key))
+        if hypernode is not None:
+            if self._index is None:
+                self._index = NameIndex(list(self._nodes), list(self._nodes.values()))
+            self.store.patch_status(Key("HyperNode", "", str(key)), {"nodeCount": node_count(hypernode, self._index)})
+        return None
+
+
+class FinishedJobs(Reconciler):
+    """Deletes a finished Job when its ttlSecondsAfterFinished has passed."""
+
+    kinds = frozenset({"Job"})
+
+    def _begin(self) -> None:
+        self._ends: dict[Key, float] = {}
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """A Job that finished, and has a time to live, needs work."""
+        if change.after is None:
+            self._ends.pop(change.key, None)
+            return []
+        lives = change.after["spec"].get("ttlSecondsAfterFinished") is not None
+        return [change.key] if lives and _phase(change.after) in _FINISHED else []
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Delete a Job whose time is over."""
+        assert isinstance(key, Key)
+        job = self.store.get(key)
+        if job is None or _phase(job) not in _FINISHED:
+            return None
+        end = self._ends.setdefault(key, self.clock.now + float(job["spec"]["ttlSecondsAfterFinished"]))
+        if end > self.clock.now:
+            return end
+        self.log.say(self.clock.now, key, "Deleted", "its time to live after its end is over")
+        self.store.delete(key)
+        return None
+
+
+def _phase(job: Object) -> str:
+    return str(((job.get("status") or {}).get("state") or {}).get("phase") or "")

@@ -1,0 +1,172 @@
+"""A stopped cluster as data: what a store file holds, and how it is checked when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar
+
+from workbench.control.event_log import LogLine
+from workbench.control.kinds import Key, key_of
+from workbench.control.reconcilers.jobs import DelayedAction
+from workbench.control.store import Object
+from workbench.jobs.lifecycle.request import Delayed, JobRequest
+from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
+
+__all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
+
+#: The field ``format`` of a store file.
+FORMAT = "topology-workbench store 1"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SavedCluster:
+    """All that a cluster needs to go on where it stopped.
+
+    Attributes
+    ----------
+    now : float
+        Seconds since the start.
+    version : int
+        Version of the store.
+    objects : sequence of mapping
+    waiting : sequence of DelayedAction
+        Delayed actions of Jobs.
+    requests : sequence of (Key, JobRequest)
+        Requests of Jobs that nobody had handled.
+    ends : mapping of Key to float
+        Times at which pods start or end.
+    records : mapping of str to str
+        What the scheduler remembers of gangs that it placed (`workbench.model.placement.Placement.records`).
+    log : sequence of LogLine
+    """
+
+    now: float
+    version: int
+    objects: Sequence[Object] = ()
+    waiting: Sequence[DelayedAction] = ()
+    requests: Sequence[tuple[Key, JobRequest]] = ()
+    ends: Mapping[Key, float] = field(default_factory=dict)
+    records: Mapping[str, str] = field(default_factory=dict)
+    log: Sequence[LogLine] = ()
+
+
+def saved_data(saved: SavedCluster) -> dict[str, Any]:
+    """A saved cluster as JSON holds it."""
+    return {
+        "format": FORMAT,
+        "now": saved.now,
+        "version": saved.version,
+        "waiting": [
+            {"job": list(one.job), "due": one.due, **asdict(one.delayed), "request": asdict(one.delayed.request)}
+            for one in saved.waiting
+        ],
+        "requests": [{"job": list(key), "request": asdict(request)} for key, request in saved.requests],
+        "ends": [[*key, at] for key, at in sorted(saved.ends.items())],
+        "records": dict(sorted(saved.records.items())),
+        "log": [[line.at, *line.key, line.reason, line.message, line.warning] for line in saved.log],
+        "objects": list(saved.objects),
+    }
+
+
+def read_saved(data: Any) -> SavedCluster:
+    """Read what `saved_data` wrote.
+
+    Raises
+    ------
+    InputError
+        Another format, a missing or wrong field, or an object that stands twice; the path is named.
+    """
+    if type(data) is not dict or data.get("format") != FORMAT:
+        found = data.get("format") if type(data) is dict else data
+        raise wrong("format", found, repr(FORMAT))
+    objects = [item for _, item in get_maps(data, "objects", "")]
+    known: set[Key] = set()
+    for path, item in get_maps(data, "objects", ""):
+        metadata = get_map(item, "metadata", path)
+        for name in ("name", "uid", "resourceVersion"):
+            if not get_text(metadata, name, child(path, "metadata")):
+                raise wrong(child(path, f"metadata.{name}"), None, "text; the store wrote it")
+        if key_of(item) in known:
+            raise wrong(path, str(key_of(item)), "each object once")
+        known.add(key_of(item))
+    return SavedCluster(
+        now=_number(data, "now", ""),
+        version=int(_number(data, "version", "")),
+        objects=objects,
+        waiting=[_waiting(path, item) for path, item in get_maps(data, "waiting", "")],
+        requests=[
+            (_key(get_list(item, "job", path), child(path, "job")), _request(get_map(item, "request", path), path))
+            for path, item in get_maps(data, "requests", "")
+        ],
+        ends=dict(_rows(data, "ends", 4, lambda row, path: (_key(row[:3], path), _time(row[3], path)))),
+        records=get_texts(data, "records", ""),
+        log=_rows(
+            data,
+            "log",
+            7,
+            lambda row, path: LogLine(
+                _time(row[0], path), _key(row[1:4], path), _text(row[4], path), _text(row[5], path), row[6] is True
+            ),
+        ),
+    )
+
+
+def _number(data: Mapping[str, Any], key: str, where: str) -> float:
+    value: Any = data.get(key)
+    if type(value) not in (int, float) or not 0 <= value < 1e15:
+        raise wrong(child(where, key), value, "a number, 0 or more")
+    return float(value)
+
+
+def _rows(data: Mapping[str, Any], key: str, length: int, read: Callable[[list[Any], str], T]) -> list[T]:
+    found = []
+    for position, row in enumerate(get_list(data, key, "")):
+        path = f"{key}[{position}]"
+        if type(row) is not list or len(row) != length:
+            raise wrong(path, row, f"a list of {length}")
+        found.append(read(row, path))
+    return found
+
+
+def _key(row: Sequence[Any], path: str) -> Key:
+    if len(row) != 3 or not all(type(part) is str for part in row):
+        raise wrong(path, list(row), "kind, namespace and name")
+    return Key(*row)
+
+
+def _text(value: Any, path: str) -> str:
+    if type(value) is not str:
+        raise wrong(path, value, "text")
+    return value
+
+
+def _time(value: Any, path: str) -> float:
+    if type(value) not in (int, float):
+        raise wrong(path, value, "seconds")
+    return float(value)
+
+
+def _waiting(path: str, item: Mapping[str, Any]) -> DelayedAction:
+    delayed = Delayed(
+        get_text(item, "action", path), _request(get_map(item, "request", path), path), _number(item, "delay", path)
+    )
+    return DelayedAction(_key(get_list(item, "job", path), child(path, "job")), _number(item, "due", path), delayed)
+
+
+def _request(data: Mapping[str, Any], where: str) -> JobRequest:
+    where = child(where, "request")
+    known = {field.name for field in fields(JobRequest)}
+    for name in data:
+        if name not in known:
+            raise wrong(child(where, name), data[name], "one of " + ", ".join(sorted(known)))
+    numbers = ("exit_code", "job_version")
+    texts = {name: get_text(data, name, where) for name in known - set(numbers)}
+    version = data.get("job_version")
+    return JobRequest(
+        **texts,
+        exit_code=int(_number({"exit_code": data.get("exit_code", 0)}, "exit_code", where)),
+        job_version=None if version is None else int(_number(data, "job_version", where)),
+    )

@@ -1,0 +1,280 @@
+"""The scheduler of the embedded cluster: a session of a policy over the pods that wait, and what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from workbench.cluster.changes import ClusterObject, ObjectChange, added, deleted, read_change
+from workbench.cluster.state import ClusterState
+from workbench.control.clock import Clock
+from workbench.control.event_log import EventLog
+from workbench.control.group_status import group_status, with_condition
+from workbench.control.kinds import Key
+from workbench.control.reconciler import Reconciler
+from workbench.control.store import Object, Store, StoreChange
+from workbench.model.extras import VolcanoMemory
+from workbench.model.gang import Gang
+from workbench.model.notice import Notice, texts_of
+from workbench.model.placement import Decision, Placement
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod import Pod, read_pod
+from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup, read_pod_group
+from workbench.policies.base import Policy
+
+__all__ = ["Scheduler"]
+
+_SESSION = "session"
+
+#: Phases of a PodGroup that the scheduler has not admitted.
+_WAITS = ("", "Pending")
+
+
+class Scheduler(Reconciler):
+    """Admits PodGroups, places their pods by a policy, binds them and writes the status of PodGroups.
+
+    Parameters
+    ----------
+    store, clock, log
+        As for every reconciler.
+    policy : Policy
+        Any registered policy.
+    records : mapping of str to str
+        What the scheduler remembers from before (`workbench.model.placement.Placement.records`).
+
+    Attributes
+    ----------
+    decisions : list of Decision
+        Those of the last session, in its order.
+    records : mapping of str to str
+        What the scheduler remembers of the gangs that it placed.
+
+    Notes
+    -----
+    A session takes place when something changed that could let a waiting pod start; like the real scheduler it reads
+    pods, PodGroups, nodes and queues, and no Job.
+    """
+
+    kinds = frozenset({"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass"})
+
+    def __init__(self, store: Store, clock: Clock, log: EventLog, policy: Policy, records: Mapping[str, str]) -> None:
+        super().__init__(store, clock, log)
+        self.policy = policy
+        self.decisions: list[Decision] = []
+        self._state = ClusterState(ClusterObjects(), source="the embedded cluster")
+        self._changes: dict[Key, ObjectChange] = {}
+        self._pods: dict[Key, Pod] = {}
+        self._members: dict[Key, dict[Key, None]] = {}
+        self._touched: dict[Key, None] = {}
+        self._to_schedule = False
+        self.records = records
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as the scheduler saw it last."""
+        return self._state.snapshot
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # what changed
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """Note a change for the next session, if it could matter to one."""
+        key = change.key
+        if key.kind == "Pod":
+            self._pod_changed(change)
+        elif key.kind == "PodGroup":
+            self._group_changed(change)
+        else:
+            data = change.before if change.after is None else change.after
+            assert data is not None
+            read = read_change(data, gone=change.after is None)
+            if read is not None:
+                self._changes[key] = read
+                self._to_schedule = True
+        return [_SESSION]
+
+    def _pod_changed(self, change: StoreChange) -> None:
+        key, known = change.key, self._pods.get(change.key)
+        data = change.after or change.before
+        assert data is not None
+        group = _group_of(data)
+        if group is not None:
+            self._touched[group] = None
+        if change.after is None:
+            self._pods.pop(key, None)
+            if group is not None:
+                self._members.get(group, {}).pop(key, None)
+            self._note(key, None)
+            self._to_schedule = True
+            return
+        pod = _read_pod(change, known)
+        self._pods[key] = pod
+        if group is not None:
+            self._members.setdefault(group, {})[key] = None
+        self._note(key, pod)
+        # Binding a pod and its start free nothing and add nothing that waits.
+        self._to_schedule |= known is None or pod.finished or pod.pending or pod.ending
+
+    def _group_changed(self, change: StoreChange) -> None:
+        key, before, after = change.key, change.before, change.after
+        group = None if after is None else read_pod_group(after)
+        self._note(key, group)
+        if after is None:
+            self._members.pop(key, None)
+            return
+        self._touched[key] = None
+        self._to_schedule |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
+
+    def _note(self, key: Key, value: ClusterObject | None) -> None:
+        self._changes[key] = deleted(key.kind, f"{key.namespace}/{key.name}") if value is None else added(value)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # a session
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def reconcile(self, key: Hashable) -> float | None:
+        """Run a session if one is due, and bring the status of PodGroups up to date."""
+        if self._to_schedule:
+            self._to_schedule = False
+            self._session()
+        touched, self._touched = self._touched, {}
+        for group in touched:
+            self._write_status(group)
+        return None
+
+    def _session(self) -> None:
+        changes, self._changes = list(self._changes.values()), {}
+        snapshot, workload = self._state.apply(changes, self.clock.stamp)
+        snapshot = replace(snapshot, records=self.records) if self.records else snapshot
+        admitted = self._admit(workload.gangs, snapshot)
+        waiting = [self._as_admitted(gang) for gang in workload.gangs if self._may_start(gang, admitted)]
+        if not waiting:
+            return
+        self.decisions = self.policy.schedule(waiting, snapshot)
+        for decision in sorted(self.decisions, key=lambda one: one.turn):
+            self._carry_out(decision)
+
+    def _admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> set[str]:
+        """Ask the policy which PodGroups it admits, and write it down; returns the keys of all that are admitted."""
+        groups = self._state.objects.pod_groups
+        with_pods = {gang.key: gang for gang in gangs if gang.kind == "PodGroup"}
+        asked = [with_pods.get(key) or _without_pods(group) for key, group in groups.items()]
+        refused = self.policy.admit(asked, snapshot)
+        admitted = set()
+        for gang, why in zip(asked, refused, strict=True):
+            group = groups[gang.key]
+            key = Key("PodGroup", gang.namespace, gang.name)
+            if group.phase not in _WAITS:
+                admitted.add(gang.key)
+            elif why is None:
+                admitted.add(gang.key)
+                self.store.patch_status(key, {"phase": "Inqueue"})
+                self._say(key, "Inqueue", f"admitted to queue {group.queue}")
+            else:
+                self.store.patch_status(key, {"phase": "Pending"})
+                self._say(key, "NotAdmitted", why.message, warning=True)
+        return admitted
+
+    def _may_start(self, gang: Gang, admitted: set[str]) -> bool:
+        return gang.kind != "PodGroup" or gang.key in admitted
+
+    def _as_admitted(self, gang: Gang) -> Gang:
+        if gang.kind != "PodGroup" or gang.volcano.inqueue:
+            return gang
+        return replace(gang, volcano=replace(gang.volcano, inqueue=True))
+
+    def _carry_out(self, decision: Decision) -> None:
+        gang, result = decision.gang, decision.result
+        group = Key("PodGroup", gang.namespace, gang.name)
+        known = self.store.get(group)
+        if isinstance(result, Placement):
+            self._bind(gang, result)
+            placed = result.n_placed
+            if placed and known is not None and result.records and self.policy.annotates_group:
+                annotations = {ALLOCATED_HYPERNODE_ANNOTATION: result.records.get(gang.key, "")}
+                known = self.store.patch(group, {"metadata": {"annotations": annotations}})
+            self.records = {**self.records, **result.records}
+            where = f" inside {result.hypernode} (tier {result.tier})" if result.has_record else ""
+            if placed:
+                self._say(group, "Scheduled", f"{placed} of {gang.n_pods} waiting pods have a node{where}")
+            why = _unplaced_text(result)
+        else:
+            placed, why = 0, "; ".join(texts_of(result.reasons))
+            self._say(group, "Unschedulable", why, warning=True)
+        if known is not None:
+            status = known.get("status") or {}
+            self.store.patch_status(group, {"conditions": with_condition(status, bool(placed), why, self.clock.stamp)})
+        self._touched[group] = None
+
+    def _bind(self, gang: Gang, placement: Placement) -> None:
+        for pod in placement.pods():
+            self.store.bind(Key("Pod", gang.namespace, pod.name), pod.node, pod.annotations)
+
+    def _write_status(self, key: Key) -> None:
+        stored = self.store.get(key)
+        if stored is None:
+            return
+        pods = [self._pods[pod] for pod in self._members.get(key, ())]
+        status = stored.get("status") or {}
+        self.store.patch_status(key, group_status(status, (stored.get("spec") or {}).get("minMember") or 0, pods))
+
+    def _say(self, key: Key, reason: str, message: str, *, warning: bool = False) -> None:
+        self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
+
+
+def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
+    """The pod after a change; of one whose spec stayed but for the node only the rest is read again."""
+    before, after = change.before, change.after
+    assert after is not None
+    if known is None or before is None or before["spec"].get("containers") is not after["spec"].get("containers"):
+        return read_pod(after)
+    metadata, status = after["metadata"], after.get("status") or {}
+    if metadata.get("labels") is not before["metadata"].get("labels"):
+        return read_pod(after)
+    node = str(after["spec"].get("nodeName") or "")
+    return replace(
+        known,
+        metadata=replace(
+            known.metadata,
+            annotations=metadata.get("annotations") or {},
+            resource_version=metadata["resourceVersion"],
+        ),
+        spec=known.spec if node == known.spec.node_name else replace(known.spec, node_name=node),
+        phase=str(status.get("phase") or "Pending"),
+        deleted=bool(metadata.get("deletionTimestamp")),
+        gated=bool(after["spec"].get("schedulingGates")),
+    )
+
+
+def _group_of(pod: Object) -> Key | None:
+    metadata = pod["metadata"]
+    name = (metadata.get("annotations") or {}).get(GROUP_NAME_ANNOTATION)
+    return Key("PodGroup", metadata["namespace"], name) if name else None
+
+
+def _phase(group: Object) -> str:
+    return str((group.get("status") or {}).get("phase") or "")
+
+
+def _without_pods(group: PodGroup) -> Gang:
+    """A PodGroup none of whose pods waits, as a gang of no pods: admission asks for its minResources alone."""
+    return Gang(
+        namespace=group.metadata.namespace,
+        name=group.metadata.name,
+        roles=(),
+        min_available=group.min_member or 0,
+        queue=group.queue,
+        kind="PodGroup",
+        created=group.metadata.created,
+        uid=group.metadata.uid,
+        volcano=VolcanoMemory(group.record, group.min_resources, group.phase not in _WAITS),
+    )
+
+
+def _unplaced_text(placement: Placement) -> str:
+    if not placement.unplaced:
+        return ""
+    reasons: Sequence[Notice] = placement.unplaced[0].reasons
+    return f"{len(placement.unplaced)} pods stay pending: {'; '.join(texts_of(reasons))}"

@@ -1,0 +1,100 @@
+"""The contract of a store of Kubernetes objects: all that a reconciler sees of a cluster.
+
+Objects are parsed manifests. Whoever gets one must not change it: a store hands out the objects that it keeps. Two
+stores keep this contract: `workbench.control.memory_store.MemoryStore`, and a real API server in the room ``live``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from workbench.control.kinds import Key, key_of
+
+__all__ = ["Object", "Store", "StoreChange"]
+
+#: A parsed manifest.
+Object = Mapping[str, Any]
+
+
+class StoreChange(NamedTuple):
+    """One change of an object, as a watch reports it.
+
+    Attributes
+    ----------
+    version : int
+        Version of the store after the change.
+    key : Key
+    before : mapping, optional
+        The object before the change; None: it was created.
+    after : mapping, optional
+        The object after the change; None: it is gone.
+    existing : bool
+        Whether the object was there before the watch began: this is no change, but how a watcher learns of it.
+    """
+
+    version: int
+    key: Key
+    before: Object | None
+    after: Object | None
+    existing: bool = False
+
+    @classmethod
+    def of_existing(cls, data: Object, version: int) -> StoreChange:
+        """The change that stands for an object that was there before the watch began."""
+        return cls(version, key_of(data), None, data, existing=True)
+
+
+class Store(Protocol):
+    """Objects by identity, with versions and a watch.
+
+    Every method that writes returns the object as stored and raises `StoreError` where the cluster refuses. An object
+    with metadata.resourceVersion is written only if that is still its version (reason ``Conflict``). Writing what is
+    there already changes nothing and reports no change.
+    """
+
+    @property
+    def version(self) -> int:
+        """Version of the newest change."""
+
+    def get(self, key: Key) -> Object | None:
+        """The object of an identity; None if there is none."""
+
+    def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
+        """The objects of a kind, by namespace and name, in all namespaces or in one."""
+
+    def watch(self, since: int) -> Sequence[StoreChange]:
+        """The changes after a version, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
+
+    def create(self, data: Object) -> Object:
+        """Store a new object, with the defaults of admission."""
+
+    def update(self, data: Object) -> Object:
+        """Replace all of an object but its status, uid and time of creation."""
+
+    def patch(self, key: Key, change: Object) -> Object:
+        """StoreChange an object by a JSON merge patch (RFC 7396), which leaves status alone."""
+
+    def patch_status(self, key: Key, status: Object) -> Object:
+        """Replace fields of an object's status; a field set to None is removed."""
+
+    def bind(self, key: Key, node: str, annotations: Mapping[str, str]) -> Object:
+        """Give a pod its node, and write annotations on it; ``Conflict`` if it has a node already.
+
+        Parameters
+        ----------
+        key : Key
+            The pod.
+        node : str
+            Name of its node.
+        annotations : mapping of str to str
+            Added to those that the pod has.
+        """
+
+    def delete(self, key: Key, *, now: bool = False) -> None:
+        """Delete an object.
+
+        A pod that has a node and has not finished, and an object with finalizers, is only marked
+        (metadata.deletionTimestamp); it goes when its kubelet deletes it with `now`, or when the last finalizer is
+        removed. `now` does not override finalizers.
+        """
