@@ -14,7 +14,6 @@ from tests.control.manifests import command, job, node, phase_of, pod_template, 
 from tests.profiles import max_examples
 from workbench.control.cluster import EmbeddedCluster
 from workbench.control.kinds import Key
-from workbench.control.kubelets import Kubelets
 
 NAMES = ("a", "a-b", "c")
 POLICIES = ("volcano-1.13", "volcano-1.15", "allocate")
@@ -109,9 +108,7 @@ def _scale(cluster: EmbeddedCluster, name: str, replicas: int) -> None:
 def _fail(cluster: EmbeddedCluster, index: int) -> None:
     running = [pod for pod in cluster.store.list("Pod") if (pod.get("status") or {}).get("phase") == "Running"]
     if running:
-        name = running[index % len(running)]["metadata"]["name"]
-        (kubelets,) = (one for one in cluster._manager._reconcilers if isinstance(one, Kubelets))
-        kubelets.finish(Key("Pod", "default", name), 1)
+        cluster.fail(running[index % len(running)]["metadata"]["name"])
 
 
 def check(cluster: EmbeddedCluster) -> None:

@@ -13,6 +13,7 @@ from workbench.cli.gpus import gpus
 from workbench.cli.output import emit
 from workbench.cli.place import place
 from workbench.cli.policies import policies
+from workbench.cli.run import run
 from workbench.cli.topology import topology_app
 from workbench.cli.validate import validate
 
@@ -45,6 +46,7 @@ _app.command()(gpus)
 _app.add_typer(topology_app, name="topology")
 _app.command()(validate)
 _app.command()(expand)
+_app.command()(run)
 _app.command()(policies)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "confirm",
     "emit",
     "emit_png",
+    "live_table",
     "print_tables",
     "progress_bar",
     "readers_may_leave",
@@ -200,6 +201,23 @@ def print_tables(*parts: Any) -> None:
                     part.title = None
             console.print(Harmless(part))
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
+
+
+@contextmanager
+def live_table() -> Iterator[Callable[..., None] | None]:
+    """Show a table on stderr that changes in place; what is yielded takes its parts anew. None without a terminal."""
+    if not sys.stderr.isatty() or colourless():
+        yield None
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+
+        def show(*parts: Any) -> None:
+            live.update(Group(*parts), refresh=True)
+
+        yield show
 
 
 @contextmanager

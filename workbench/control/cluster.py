@@ -26,12 +26,15 @@ from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus
 from workbench.control.saved import FORMAT, SavedCluster, read_saved, saved_data
 from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object
-from workbench.errors import InputError, StoreError
-from workbench.formats.manifests import read_bytes
+from workbench.control.views import JobRow, PodRow, job_rows, pod_rows
+from workbench.errors import InputError, StoreError, UnknownNameError
+from workbench.formats.manifests import Document, read_bytes, read_manifests
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.model.notice import Notice
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
+from workbench.objects.fields import wrong
 from workbench.objects.metadata import is_stored
 from workbench.policies.base import Policy
 from workbench.policies.registry import get_policy
@@ -122,8 +125,9 @@ class EmbeddedCluster(Working):
             HyperNodeStatus,
             FinishedJobs,
         )
-        reconcilers = (*(one(*parts) for one in others), self._jobs, self._kubelets, self._scheduler)
-        self._manager = Manager(self.store, self._clock, reconcilers, self._order)
+        # What pods do at one moment they do before a controller looks; the scheduler sees a cluster at rest.
+        stages = ((self._kubelets,), (*(one(*parts) for one in others), self._jobs), (self._scheduler,))
+        self._manager = Manager(self.store, self._clock, stages, self._order)
 
     def _kept(self) -> dict[str, Any]:
         names = ("_policy", "_behaviour", "_ssh_keys", "_order")
@@ -151,37 +155,79 @@ class EmbeddedCluster(Working):
         """What admission accepted although it has no effect or will cause trouble, in the order of the writes."""
         return tuple(self._admission.warnings)
 
-    def submit(self, *objects: Mapping[str, Any]) -> list[Key]:
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as its scheduler saw it last; its nodes and topology serve `workbench.place` and pictures."""
+        return self._scheduler.snapshot
+
+    def jobs(self) -> list[JobRow]:
+        """The Jobs, and the PodGroups of pods without one; ``pandas.DataFrame(cluster.jobs())`` is a table."""
+        return job_rows(self.store, self.snapshot.topology)
+
+    def pods(self) -> list[PodRow]:
+        """The pods with their nodes, GPUs and environment; ``pandas.DataFrame(cluster.pods())`` is a table."""
+        return pod_rows(self.store)
+
+    def submit(self, *sources: str | Path | Mapping[str, Any]) -> list[Key]:
         """Submit manifests: all of them, or, if one is refused, none.
 
         Parameters
         ----------
-        *objects : mapping
-            Parsed manifests. Those that another cluster stored (metadata.uid or resourceVersion), such as running pods,
-            are taken over as they are; others are created, or replace the object of their name.
+        *sources : str, Path or mapping
+            Files and folders, YAML or JSON as text of more than one line, or parsed manifests. Objects that another
+            cluster stored (metadata.uid or resourceVersion), such as running pods, are taken over as they are; others
+            are created, or replace the object of their name.
 
         Returns
         -------
         list of Key
-            Identities of the objects, in the order of the arguments.
+            Identities of the objects in their order.
 
         Raises
         ------
-        StoreError
-            An object is refused.
+        InputError
+            A source cannot be read, or an object is refused; file and document are named.
         """
-        draft = copy.copy(self.store)
-        keys = [key_of(data) for data in objects]
+        return self._submitted(
+            [document for number, source in enumerate(sources) for document in _documents(source, number)]
+        )
+
+    def submit_read(self, paths: Sequence[str], stdin: bytes | str | None = None) -> list[Key]:
+        """Submit the manifests of files, as the command line names them.
+
+        Parameters
+        ----------
+        paths : sequence of str
+            As for `workbench.formats.manifests.read_manifests`.
+        stdin : bytes or str, optional
+            Content for the path ``-``.
+
+        Returns
+        -------
+        list of Key
+
+        Raises
+        ------
+        InputError
+            As `submit`.
+        """
+        return self._submitted(read_manifests(paths, stdin).documents)
+
+    def _submitted(self, documents: Sequence[Document]) -> list[Key]:
+        for document in documents:
+            if type(document.data.get("apiVersion")) is not str or type(document.data.get("kind")) is not str:
+                raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
+        ordered = sorted(documents, key=_rank)
         kept = len(self._admission.warnings)
-        try:
-            for store in (draft, self.store):
-                del self._admission.warnings[kept:]
-                for data in sorted(objects, key=_rank):
-                    _write(store, data)
-        except StoreError:
+        for store in (copy.copy(self.store), self.store):
             del self._admission.warnings[kept:]
-            raise
-        return keys
+            for document in ordered:
+                try:
+                    _write(store, document.data)
+                except StoreError as error:
+                    del self._admission.warnings[kept:]
+                    raise InputError(str(error), source=document.source, where=document.where) from None
+        return [key_of(document.data) for document in documents]
 
     def delete(self, kind: str, name: str, namespace: str = "default") -> None:
         """Delete an object and, in time, what it owns.
@@ -239,6 +285,26 @@ class EmbeddedCluster(Working):
         self._admission.warnings.clear()
         self._go_on(saved)
 
+    def fail(self, pod: str, namespace: str = "default", exit_code: int = 1) -> None:
+        """Let a pod fail at the present time.
+
+        Parameters
+        ----------
+        pod : str
+        namespace : str
+        exit_code : int
+            Exit code of its containers; 0: the pod succeeds.
+
+        Raises
+        ------
+        UnknownNameError
+            No running pod has that name.
+        """
+        running = [row for row in self.pods() if row.phase == "Running" and row.namespace == namespace]
+        if all(row.name != pod for row in running):
+            raise UnknownNameError("running pod", pod, [row.name for row in running])
+        self._kubelets.finish(Key("Pod", namespace, pod), exit_code)
+
     def settle(self) -> None:
         """Let controllers, kubelets and the scheduler work until nothing is left to do at the present time."""
         self._manager.settle()
@@ -266,8 +332,15 @@ class EmbeddedCluster(Working):
         return True
 
 
-def _rank(data: Mapping[str, Any]) -> int:
-    kind = data.get("kind")
+def _documents(source: str | Path | Mapping[str, Any], number: int) -> list[Document]:
+    if isinstance(source, Mapping):
+        return [Document(dict(source), f"object {number + 1}", "")]
+    text = isinstance(source, str) and "\n" in source
+    return (read_manifests(["-"], str(source)) if text else read_manifests([source])).documents
+
+
+def _rank(document: Document) -> int:
+    kind = document.data.get("kind")
     return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
 
 

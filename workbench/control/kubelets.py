@@ -174,25 +174,47 @@ def _statuses(pod: Object, state: Mapping[str, Any], ready: bool = True) -> list
     return [{"name": one.get("name") or "", "ready": ready, "restartCount": 0, "state": state} for one in containers]
 
 
-def containers_environment(pod: Object) -> dict[str, dict[str, str]]:
+def containers_environment(store: Store, pod: Object) -> dict[str, dict[str, str]]:
     """The environment of each container as its processes see it, by the container's name.
 
     Parameters
     ----------
+    store : Store
+        Has the ConfigMaps from which variables are read.
     pod : mapping
-        The pod's manifest. Variables whose value comes from elsewhere (``valueFrom``) are left out.
+        The pod's manifest.
 
     Returns
     -------
     dict of str to dict of str to str
         Variables of the template, those that job plugins added, and NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES as
-        the kubelet sets them by the pod's annotation of its GPUs.
+        the kubelet sets them by the pod's annotation of its GPUs. Left out: values from Secrets, and those of fields
+        that nobody writes here, such as addresses.
     """
     annotation = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
     found = {}
     for position, container in enumerate(pod["spec"].get("containers") or ()):
-        written = [one for one in container.get("env") or () if "valueFrom" not in one]
-        variables = {one["name"]: str(one.get("value") or "") for one in written}
+        values = ((one["name"], _value(store, pod, one)) for one in container.get("env") or ())
+        variables = {name: value for name, value in values if value is not None}
         devices = {} if annotation is None else container_environment(annotation, position)
         found[container.get("name") or str(position)] = {**variables, **devices}
     return found
+
+
+def _value(store: Store, pod: Object, variable: Mapping[str, Any]) -> str | None:
+    source = variable.get("valueFrom")
+    if source is None:
+        return str(variable.get("value") or "")
+    metadata = pod["metadata"]
+    if "configMapKeyRef" in source:
+        wanted = source["configMapKeyRef"]
+        config_map = store.get(Key("ConfigMap", metadata["namespace"], wanted.get("name") or ""))
+        value = ((config_map or {}).get("data") or {}).get(wanted.get("key"))
+        return None if value is None else str(value)
+    fields = {
+        "metadata.name": metadata["name"],
+        "metadata.namespace": metadata["namespace"],
+        "metadata.uid": metadata["uid"],
+        "spec.nodeName": pod["spec"].get("nodeName"),
+    }
+    return fields.get(str((source.get("fieldRef") or {}).get("fieldPath")))

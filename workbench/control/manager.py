@@ -30,11 +30,12 @@ class Manager(Working):
     ----------
     store : MemoryStore
     clock : VirtualClock
-    reconcilers : sequence of Reconciler
-        Those before the last one are independent of each other: in whatever order they work, the cluster ends in the
-        same state. The last one, the scheduler, works only when no other has work.
+    stages : sequence of sequence of Reconciler
+        A stage works only when no earlier one has work. Among controllers the order does not matter: whatever it is,
+        the cluster ends in the same state.
     order : numpy.random.Generator, optional
-        Draws which waiting work is done next; None: what waits longest.
+        Draws which waiting work of a stage is done next; None: what waits longest. In the first stage, where pods live,
+        that comes next in any case: the order in which pods end is no choice of a controller.
 
     Notes
     -----
@@ -45,15 +46,15 @@ class Manager(Working):
         self,
         store: MemoryStore,
         clock: VirtualClock,
-        reconcilers: Sequence[Reconciler],
+        stages: Sequence[Sequence[Reconciler]],
         order: np.random.Generator | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._reconcilers = tuple(reconcilers)
+        self._reconcilers = [each for stage in stages for each in stage]
+        self._stage_of = [number for number, stage in enumerate(stages) for _ in stage]
         self._order = order
-        self._waiting: dict[_Work, None] = {}
-        self._last: dict[_Work, None] = {}
+        self._waiting: list[dict[_Work, None]] = [{} for _ in stages]
         self._timers: list[tuple[float, int, _Work]] = []
         self._due: dict[_Work, float] = {}
         self._set = 0
@@ -86,18 +87,18 @@ class Manager(Working):
 
     def _at_work(self) -> str:
         """A few of the keys that wait for work, for an error."""
-        waiting = [*self._waiting, *self._last][:3]
+        waiting = [work for stage in self._waiting for work in stage][:3]
         return ", ".join(f"{type(self._reconcilers[number]).__name__} {key}" for number, key in waiting)
 
     def step(self) -> bool:
         """Do one piece of work; False if there is none at the present time."""
         self.listen()
         self._wake()
-        waiting = self._waiting or self._last
-        if not waiting:
+        stage = next((number for number, waiting in enumerate(self._waiting) if waiting), None)
+        if stage is None:
             return False
-        work = self._next(waiting)
-        del waiting[work]
+        work = self._next(stage)
+        del self._waiting[stage][work]
         number, key = work
         again = self._reconcilers[number].reconcile(key)
         if again is None:
@@ -108,8 +109,9 @@ class Manager(Working):
             heapq.heappush(self._timers, (again, self._set, work))
         return True
 
-    def _next(self, waiting: dict[_Work, None]) -> _Work:
-        at = 0 if self._order is None else int(self._order.integers(len(waiting)))
+    def _next(self, stage: int) -> _Work:
+        waiting = self._waiting[stage]
+        at = int(self._order.integers(len(waiting))) if self._order is not None and stage else 0
         return next(iter(waiting)) if at == 0 else list(waiting)[at]
 
     def listen(self) -> None:
@@ -128,7 +130,7 @@ class Manager(Working):
                 self._add(number, reconciler.observe(change))
 
     def _add(self, number: int, keys: Iterable[Hashable]) -> None:
-        waiting = self._last if number == len(self._reconcilers) - 1 else self._waiting
+        waiting = self._waiting[self._stage_of[number]]
         for key in keys:
             waiting[number, key] = None
 

@@ -229,7 +229,11 @@ class JobReconciler(Reconciler):
         return min(self._delayed.get(key, {}).values(), default=None)
 
     def _next_request(self, key: Key) -> JobRequest | None:
-        """The next request of a Job; those at the head of its queue that synchronise count as one."""
+        """The next request of a Job: the oldest that acts, else all that only synchronise as one.
+
+        So the end does not depend on how many pods changed between two turns. Upstream takes requests in their order: a
+        Job whose last two pods finish together completes or restarts, whichever request comes first.
+        """
         delayed = self._delayed.get(key, {})
         due = next((one for one, at in delayed.items() if at <= self.clock.now), None)
         if due is not None:
@@ -239,14 +243,14 @@ class JobReconciler(Reconciler):
         if not requests:
             return None
         job, version = self._job(key).job, read_job_status(self.store.get(key) or {}).version
-        folded = 0
-        if not delayed:
-            while folded < len(requests) and answer_to(job, version, requests[folded]).action == SYNC:
-                folded += 1
-        rest = requests[max(folded, 1) :]
-        if rest:
-            self._requests[key] = rest
-        return _SYNCHRONISE if folded > 1 else requests[0]
+        acts = (i for i, one in enumerate(requests) if answer_to(job, version, one).action != SYNC)
+        at = next(acts, None)
+        if at is None and not delayed:
+            return _SYNCHRONISE if len(requests) > 1 else requests[0]
+        chosen = requests.pop(at or 0)
+        if requests:
+            self._requests[key] = requests
+        return chosen
 
     def _handle(self, key: Key, stored: Object, request: JobRequest) -> None:
         read = self._job(key)

@@ -1,0 +1,139 @@
+"""`workbench run`: manifests in, the life of their jobs out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Run
+from tests.control.manifests import job, small_cluster, task
+from workbench.formats.write_manifests import to_yaml
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(to_yaml(small_cluster()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Path:
+    path = tmp_path / "jobs.yaml"
+    path.write_text(to_yaml([job(plugins={"svc": [], "env": []})]), encoding="utf-8")
+    return path
+
+
+def test_json_has_jobs_pods_with_environment_events_and_the_time(run: Run, cluster: Path, jobs: Path) -> None:
+    result = run("run", cluster, jobs, "--run-seconds", "60", "-o", "json")
+    assert result.status == 0 and result.err == ""
+    found = result.json
+    assert found["now"] == 60
+    (row,) = found["jobs"]
+    assert (row["name"], row["phase"], row["succeeded"], row["hypernode"], row["tier"]) == (
+        "train",
+        "Completed",
+        2,
+        "leaf0",
+        1,
+    )
+    # While it runs: the ConfigMap of its hosts goes when a Job ends.
+    first, second = run("run", cluster, jobs, "-o", "json").json["pods"]
+    assert first["node"] != second["node"] and first["gpus"] == list(range(8))
+    assert second["environment"]["main"]["VC_TASK_INDEX"] == "1"
+    assert second["environment"]["main"]["VC_WORKER_HOSTS"] == "train-worker-0.train,train-worker-1.train"
+    assert second["environment"]["main"]["CUDA_VISIBLE_DEVICES"] == "0,1,2,3,4,5,6,7"
+    assert [event["reason"] for event in found["events"]].count("Completed") == 1
+
+
+def test_yaml_is_every_object_as_stored(run: Run, cluster: Path, jobs: Path) -> None:
+    result = run("run", cluster, jobs, "-o", "yaml")
+    objects = list(yaml.safe_load_all(result.out))
+    kinds = {one["kind"] for one in objects}
+    assert {"Node", "HyperNode", "Job", "PodGroup", "Pod", "Service", "ConfigMap", "NetworkPolicy"} <= kinds
+    (stored,) = [one for one in objects if one["kind"] == "Job"]
+    assert stored["spec"]["queue"] == "default" and stored["status"]["state"]["phase"] == "Running"
+
+
+def test_the_table_says_why_a_job_waits_and_the_status_is_1(run: Run, cluster: Path, tmp_path: Path) -> None:
+    (tmp_path / "big.yaml").write_text(to_yaml([job(tasks=[task(replicas=9)])]), encoding="utf-8")
+    result = run("run", cluster, tmp_path / "big.yaml")
+    assert result.status == 1
+    assert "default/train waits: " in result.out and "Insufficient nvidia.com/gpu" in result.out
+
+
+def test_a_pod_fails_and_a_node_is_lost_at_the_times_given(run: Run, cluster: Path, jobs: Path) -> None:
+    wishes = ("--fail", "train-worker-1@10", "--lose", "n0@20", "--until", "30")
+    events = run("run", cluster, jobs, *wishes, "-o", "json").json["events"]
+    seen = [(event["at"], event["reason"]) for event in events if event["warning"]]
+    assert (10, "Failed") in seen and (20, "NodeLost") in seen
+
+
+def test_a_store_goes_on_where_it_stopped(run: Run, cluster: Path, jobs: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    first = run("run", cluster, jobs, "--run-seconds", "60", "--until", "30", "--store", store, "-o", "json")
+    assert first.json["now"] == 30 and first.json["jobs"][0]["phase"] == "Running"
+    second = run("run", "--store", store, "--run-seconds", "60", "-o", "json")
+    assert second.json["now"] == 60 and second.json["jobs"][0]["phase"] == "Completed"
+
+
+def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_path: Path) -> None:
+    # The Job restarts for as long as somebody watches.
+    again = task(replicas=2, gpus=1)
+    again["template"]["metadata"] = {"annotations": {"topology-workbench/exit-code": "1"}}
+    forever = job(tasks=[again], policies=[{"event": "PodFailed", "action": "RestartJob"}], maxRetry=2_000_000)
+    # What is said about it shows when the command listens to Ctrl-C.
+    forever["spec"]["nonsense"] = 1
+    (tmp_path / "forever.yaml").write_text(to_yaml([forever]), encoding="utf-8")
+    store = tmp_path / "store.json"
+    command = [sys.executable, "-P", "-m", "workbench", "run", str(cluster), str(tmp_path / "forever.yaml")]
+    command += ["--run-seconds", "1", "--store", str(store), "-o", "json"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}, text=True
+    )
+    assert process.stderr is not None and "nonsense" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "stopped at" in err and str(store) in err
+    stopped = json.loads(out)["now"]
+    assert json.loads(store.read_text())["now"] == stopped
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--fail", "nobody"], "--fail: no name and time"),
+        (["--fail", "nobody@1"], "unknown running pod 'nobody'"),
+        (["--until", "-1"], "--until"),
+        (["-o", "csv"], "-o"),
+        (["--policy", "nonsense"], "unknown policy"),
+    ],
+)
+def test_bad_wishes_are_one_line(run: Run, cluster: Path, jobs: Path, arguments: list[str], said: str) -> None:
+    result = run("run", cluster, jobs, *arguments)
+    assert result.status == 2 and said in result.err and result.err.count("\n") == 1 and result.out == ""
+
+
+def test_a_refused_object_names_file_and_document_and_leaves_no_store(run: Run, cluster: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(to_yaml([job("good"), job(queue="missing")]), encoding="utf-8")
+    store = tmp_path / "store.json"
+    result = run("run", cluster, bad, "--store", store)
+    assert result.status == 2 and f"{bad}: document 2 " in result.err and "missing" in result.err
+    assert not store.exists()
+
+
+def test_a_broken_store_is_not_overwritten(run: Run, cluster: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    store.write_text('{"format": ')
+    result = run("run", cluster, "--store", store)
+    assert result.status == 2 and str(store) in result.err
+    assert store.read_text() == '{"format": '

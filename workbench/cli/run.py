@@ -1,0 +1,199 @@
+"""`workbench run`: live through what a cluster makes of manifests."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.arguments import given_paths, policy_with, standard_input
+from workbench.cli.option_values import one_of, seconds
+from workbench.cli.options import Files, Out, Paths, PlaceOutput
+from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.cancel import Token
+    from workbench.control.cluster import EmbeddedCluster
+
+__all__ = ["run"]
+
+_LONGEST = 1e9
+
+#: Seconds between two pictures of a table that moves.
+_BETWEEN = 0.1
+
+
+def run(
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Scheduler; see 'workbench policies'.")
+    ] = "volcano",
+    set_: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Policy parameter; config=FILE for a volcano-scheduler.conf."),
+    ] = [],  # noqa: B006
+    until: Annotated[
+        float | None,
+        seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),
+    ] = None,
+    run_seconds: Annotated[
+        float | None,
+        seconds("--run-seconds", least=0, most=_LONGEST, help="How long pods run; by default until they are deleted."),
+    ] = None,
+    start_seconds: Annotated[
+        float, seconds("--start-seconds", least=0, most=_LONGEST, help="How long pods take to start.")
+    ] = 0.0,
+    fail: Annotated[
+        list[str],
+        typer.Option("--fail", metavar="POD@SECONDS", help="Let a running pod fail at this time. Repeatable."),
+    ] = [],  # noqa: B006
+    lose: Annotated[
+        list[str], typer.Option("--lose", metavar="NODE@SECONDS", help="Delete a node at this time. Repeatable.")
+    ] = [],  # noqa: B006
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="FILE", help="Go on with the cluster in this file, and leave it there again."),
+    ] = None,
+    output: Annotated[
+        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result; yaml: every object as stored.")
+    ] = PlaceOutput.table,
+    out: Out = None,
+) -> None:
+    """Submit manifests to an embedded cluster and let it run, in virtual time.
+
+    Jobs become pods, a scheduler of any policy binds them, kubelets run them. The annotations
+    topology-workbench/run-seconds, …/start-seconds and …/exit-code of a pod tell how it behaves. Ctrl-C stops at the
+    next event; with --store a later call goes on from there. Exit status 1 when a job waits or has failed.
+
+    Examples:
+
+    \b
+      workbench run cluster.yaml job.yaml --run-seconds 60
+      workbench run datasets/demo --policy volcano-1.13 --until 30 -o json
+      workbench run datasets/demo --run-seconds 60 --fail nccl-pair-worker-0@10
+      workbench run cluster.yaml job.yaml --until 60 --store cluster.json
+    """
+    from workbench.cancel import Cancelled, Token
+    from workbench.control.cluster import EmbeddedCluster
+
+    check_out(out, output)
+    check_out(store)
+    if output is PlaceOutput.csv:
+        raise InputError("no table of everything", source="-o", got="csv", expected="table, json or yaml")
+    resumes = store is not None and store.exists()
+    inputs = [] if resumes and not paths and not file else given_paths(paths, file)
+    events = sorted([*_events("--fail", fail), *_events("--lose", lose)])
+    cluster = EmbeddedCluster(policy_with(policy, set_), start_seconds=start_seconds, run_seconds=run_seconds)
+    if resumes and store is not None:
+        cluster.resume(store)
+    if inputs:
+        cluster.submit_read(inputs, standard_input(inputs))
+    token = Token()
+    stopped = False
+    with _stopping(token), live_table() as show:
+        for key, notice in cluster.warnings:
+            tell(f"{key}: {notice.message}")
+        try:
+            with token.watched():
+                _live(cluster, events, until, show)
+        except Cancelled:
+            stopped = True
+    if store is not None:
+        cluster.save(store)
+    if stopped:
+        left = f"; {store} goes on from here" if store is not None else ""
+        tell(f"stopped at {cluster.now:g} s{left}")
+    _tell_result(cluster, output, out)
+    unfinished = ("Pending", "Inqueue", "Failed", "Unknown", "Restarting")
+    if stopped:
+        raise typer.Exit(130)
+    if any(row.phase in unfinished or row.waits_for for row in cluster.jobs()):
+        raise typer.Exit(1)
+
+
+def _events(option: str, texts: Sequence[str]) -> Iterator[tuple[float, str, str]]:
+    for text in texts:
+        name, at, when = text.rpartition("@")
+        try:
+            moment = float(when.removesuffix("s"))
+        except ValueError:
+            moment = -1.0
+        if not name or not at or not 0 <= moment <= _LONGEST:
+            raise InputError("no name and time", source=option, got=repr(text), expected="NAME@SECONDS")
+        yield moment, option, name
+
+
+def _live(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], until: float | None, show: Any) -> None:
+    """Let time pass, with what is to happen at given times in between."""
+    from workbench.report.cluster_tables import job_table, summary
+
+    shown = 0.0
+
+    def advance(to: float | None) -> None:
+        nonlocal shown
+        going = True
+        while going:
+            going = cluster.advance(to)
+            if show is not None and time.monotonic() - shown > _BETWEEN:
+                shown = time.monotonic()
+                jobs = cluster.jobs()
+                show(summary(cluster.now, jobs), job_table(jobs, rows=15)[0])
+
+    for moment, option, name in events:
+        if until is not None and moment > until:
+            break
+        advance(moment)
+        cluster.settle()
+        if option == "--fail":
+            cluster.fail(name)
+        else:
+            cluster.delete("Node", name)
+    advance(until)
+    cluster.settle()
+
+
+@contextmanager
+def _stopping(token: Token) -> Iterator[None]:
+    """While this lasts, Ctrl-C cancels the token, so that the cluster stops between two steps."""
+    try:
+        before = signal.signal(signal.SIGINT, lambda number, frame: token.cancel())
+    except ValueError:  # another thread than the main one: nobody presses keys there
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _tell_result(cluster: EmbeddedCluster, output: PlaceOutput, out: Path | None) -> None:
+    from workbench.report import cluster_tables as tables
+
+    if output is PlaceOutput.yaml:
+        from workbench.formats.write_manifests import to_yaml as manifests_to_yaml
+
+        emit(manifests_to_yaml(cluster.store.contents()), out)
+        return
+    jobs, pods = cluster.jobs(), cluster.pods()
+    if output is PlaceOutput.json:
+        emit(to_json(_record(cluster)), out)
+        return
+    print_tables(tables.summary(cluster.now, jobs), *tables.job_table(jobs), *tables.pod_table(pods))
+    print_tables(*tables.log_table(cluster.log))
+
+
+def _record(cluster: EmbeddedCluster) -> dict[str, Any]:
+    return {
+        "now": cluster.now,
+        "jobs": [row._asdict() for row in cluster.jobs()],
+        "pods": [row._asdict() for row in cluster.pods()],
+        "events": [{**line._asdict(), "key": str(line.key)} for line in cluster.log],
+        "warnings": [{"object": str(key), **notice.to_dict()} for key, notice in cluster.warnings],
+    }

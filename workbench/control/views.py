@@ -1,0 +1,161 @@
+"""What a cluster shows of its Jobs and pods: one row each, for tables and data frames."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import reduce
+from typing import NamedTuple
+
+from workbench.control.kubelets import containers_environment
+from workbench.control.store import Object, Store
+from workbench.jobs.membership import JOB_LABEL
+from workbench.model.placement import GPU_ANNOTATION
+from workbench.model.topology import Topology
+from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
+
+__all__ = ["JobRow", "PodRow", "job_rows", "pod_rows"]
+
+
+class JobRow(NamedTuple):
+    """One Job, or one PodGroup of pods without a Job.
+
+    Attributes
+    ----------
+    namespace, name, kind : str
+    phase : str
+        Phase of the Job, or of the PodGroup.
+    pending, running, succeeded, failed : int
+        Pods by phase.
+    hypernode : str
+        The closest HyperNode that holds all of its pods that have a node; empty without one.
+    tier : int, optional
+        Tier of that HyperNode; None without one.
+    waits_for : str
+        Why pods wait for nodes, as the scheduler says; empty if none does.
+    """
+
+    namespace: str
+    name: str
+    kind: str
+    phase: str
+    pending: int
+    running: int
+    succeeded: int
+    failed: int
+    hypernode: str
+    tier: int | None
+    waits_for: str
+
+
+class PodRow(NamedTuple):
+    """One pod.
+
+    Attributes
+    ----------
+    namespace, name : str
+    job : str
+        Name of its Job; empty without one.
+    phase : str
+    node : str
+        Empty: it has none yet.
+    gpus : tuple of int
+        Host numbers of its GPUs, ascending; empty if it has none or nobody chose them.
+    environment : dict of str to dict of str to str
+        Variables of each container by its name, as its processes see them.
+    """
+
+    namespace: str
+    name: str
+    job: str
+    phase: str
+    node: str
+    gpus: tuple[int, ...]
+    environment: dict[str, dict[str, str]]
+
+
+def pod_rows(store: Store) -> list[PodRow]:
+    """All pods of a cluster, by namespace and name."""
+    return [
+        PodRow(
+            namespace=pod["metadata"]["namespace"],
+            name=pod["metadata"]["name"],
+            job=(pod["metadata"].get("labels") or {}).get(JOB_LABEL, ""),
+            phase=_pod_phase(pod),
+            node=pod["spec"].get("nodeName") or "",
+            gpus=_gpus(pod),
+            environment=containers_environment(store, pod),
+        )
+        for pod in store.list("Pod")
+    ]
+
+
+def job_rows(store: Store, topology: Topology) -> list[JobRow]:
+    """All Jobs of a cluster and its other PodGroups, by namespace and name.
+
+    Parameters
+    ----------
+    store : Store
+    topology : Topology
+        Names the HyperNode that holds a Job's pods.
+    """
+    pods: dict[tuple[str, str], list[Object]] = {}
+    for pod in store.list("Pod"):
+        group = (pod["metadata"].get("annotations") or {}).get(GROUP_NAME_ANNOTATION)
+        if group:
+            pods.setdefault((pod["metadata"]["namespace"], group), []).append(pod)
+    found = []
+    groups = {(one["metadata"]["namespace"], one["metadata"]["name"]): one for one in store.list("PodGroup")}
+    for job in store.list("Job"):
+        metadata = job["metadata"]
+        key = metadata["namespace"], f"{metadata['name']}-{metadata['uid']}"
+        phase = ((job.get("status") or {}).get("state") or {}).get("phase") or "Pending"
+        found.append(_row(metadata, "Job", phase, pods.get(key, []), groups.pop(key, None), topology))
+    for key, group in groups.items():
+        phase = (group.get("status") or {}).get("phase") or "Pending"
+        found.append(_row(group["metadata"], "PodGroup", phase, pods.get(key, []), group, topology))
+    return sorted(found, key=lambda row: (row.namespace.encode(), row.name.encode(), row.kind))
+
+
+def _row(
+    metadata: Object, kind: str, phase: str, pods: list[Object], group: Object | None, topology: Topology
+) -> JobRow:
+    counts = Counter(_pod_phase(pod) for pod in pods)
+    names = {pod["spec"].get("nodeName") or "" for pod in pods}
+    homes = [int(topology.home_of_node[topology.node(name)]) for name in names if topology.has_node(name)]
+    domain = reduce(topology.lca, homes) if homes else None
+    waits = [pod for pod in pods if not pod["spec"].get("nodeName")]
+    return JobRow(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        kind=kind,
+        phase=phase,
+        pending=counts["Pending"],
+        running=counts["Running"],
+        succeeded=counts["Succeeded"],
+        failed=counts["Failed"],
+        hypernode="" if domain is None else topology.domain_name(domain),
+        tier=None if domain is None else topology.domain_tier(domain),
+        waits_for=_reason(group) if group is not None and (waits or not pods) else "",
+    )
+
+
+def _pod_phase(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase") or "Pending")
+
+
+def _reason(group: Object) -> str:
+    conditions = (group.get("status") or {}).get("conditions") or ()
+    found = (one for one in conditions if one.get("type") == "Unschedulable" and one.get("status") == "True")
+    condition: Object = next(found, {})
+    return str(condition.get("message") or "")
+
+
+def _gpus(pod: Object) -> tuple[int, ...]:
+    text = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
+    if not text:
+        return ()
+    try:
+        return tuple(sorted(int(gpu) for gpus in json.loads(text)["allocatedGPUs"].values() for gpu in gpus))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ()

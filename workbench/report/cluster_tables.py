@@ -1,0 +1,86 @@
+"""Tables of an embedded cluster: its Jobs, its pods and what happened."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from workbench.control.event_log import LogLine
+from workbench.control.views import JobRow, PodRow
+from workbench.model.counted import counted
+from workbench.report.tables import new_table, text_row
+
+__all__ = ["job_table", "log_table", "pod_table", "summary"]
+
+#: Rows of a table before the rest is counted; -o json has everything.
+_ROWS = 40
+
+#: A uid in the name of a PodGroup: its beginning is enough to tell two apart.
+_UID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+_PHASES = ("pending", "running", "succeeded", "failed")
+
+
+def summary(now: float, jobs: Sequence[JobRow]) -> str:
+    """One sentence on the state of a cluster: the time, and its Jobs by phase."""
+    phases = ", ".join(f"{count} {phase}" for phase, count in Counter(row.phase for row in jobs).items())
+    return f"{now:g} s: {counted(len(jobs), 'job')}{f' ({phases})' if phases else ''}"
+
+
+def job_table(jobs: Sequence[JobRow], rows: int = _ROWS) -> list[Table | str]:
+    """The Jobs of a cluster with their pods by phase, and below, why some wait.
+
+    Parameters
+    ----------
+    jobs : sequence of JobRow
+    rows : int
+        Jobs that are listed; those that wait or run come first.
+    """
+    order = ("Pending", "Inqueue", "Restarting", "Unknown", "Failed", "Running")
+    shown = sorted(jobs, key=lambda row: order.index(row.phase) if row.phase in order else len(order))[:rows]
+    table = new_table("job", "phase", "pods", "inside", "tier")
+    for row in shown:
+        pods = ", ".join(f"{getattr(row, phase)} {phase}" for phase in _PHASES if getattr(row, phase))
+        tier = "" if row.tier is None else row.tier
+        text_row(table, f"{row.namespace}/{row.name}", row.phase, pods or "none", row.hypernode or "-", tier)
+    parts: list[Table | str] = [table]
+    if len(jobs) > rows:
+        parts.append(f"and {counted(len(jobs) - rows, 'job')} more (-o json has all)")
+    parts += [f"{row.namespace}/{row.name} waits: {row.waits_for}" for row in shown if row.waits_for]
+    return parts
+
+
+def pod_table(pods: Sequence[PodRow], rows: int = _ROWS) -> list[Table | str]:
+    """The pods of a cluster with node and GPUs.
+
+    Parameters
+    ----------
+    pods : sequence of PodRow
+    rows : int
+        Pods that are listed.
+    """
+    table = new_table("pod", "phase", "node", "GPUs")
+    for row in pods[:rows]:
+        gpus = ",".join(map(str, row.gpus))
+        text_row(table, f"{row.namespace}/{row.name}", row.phase, row.node or "-", gpus or "-")
+    more = [f"and {counted(len(pods) - rows, 'pod')} more (-o json has all)"] if len(pods) > rows else []
+    return [table, *more]
+
+
+def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
+    """The last lines of a cluster's log.
+
+    Parameters
+    ----------
+    lines : sequence of LogLine
+    rows : int
+        Lines that are listed.
+    """
+    table = new_table("seconds", "event", "object", "what happened", right=(0,))
+    for line in lines[-rows:]:
+        text_row(table, f"{line.at:g}", line.reason, _UID.sub(r"\1…", str(line.key)), line.message)
+    more = [f"{counted(len(lines) - rows, 'event')} before these (-o json has all)"] if len(lines) > rows else []
+    return [*more, table]
