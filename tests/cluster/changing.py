@@ -12,7 +12,7 @@ from workbench.cluster.changes import ObjectChange, read_change
 from workbench.cluster.state import ClusterState
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
+from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.device import device_manifest
 
 # Names sort otherwise than their numbers, and "a-b" comes before "a/".

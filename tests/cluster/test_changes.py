@@ -6,8 +6,8 @@ import pytest
 
 from workbench.cluster.changes import ObjectChange, added, deleted, read_change
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.extras import GPU_GROUP_NAME_LABEL
 from workbench.model.snapshot import Queue
+from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node

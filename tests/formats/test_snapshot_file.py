@@ -24,6 +24,7 @@ from workbench.model.links import SuspiciousLinks
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.model.switches import SwitchStates, SwitchTable
+from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 
 
 def same(a: Any, b: Any) -> bool:
@@ -83,6 +84,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             ending=draw(st.booleans()),
             job_class=draw(st.sampled_from(["", "normal-schema"])),
             group_phase=draw(st.sampled_from(["", "Running"])),
+            gpu_group=draw(st.sampled_from([None, GpuGroup("g", 2)])),
             assumed=draw(AMOUNTS),
             uid=draw(st.sampled_from(["", "1-2"])),
             resource_version=draw(st.sampled_from(["", "7"])),
@@ -156,7 +158,18 @@ def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue", "ending",
         "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
+        "gpu_group",
     }  # fmt: skip
+
+
+def test_the_group_of_a_running_pod_is_that_of_its_labels_in_a_file_without_it():
+    labels = {GPU_GROUP_NAME_LABEL: "g", GPU_GROUP_REPLICA_LABEL: "2"}
+    pod = RunningPod("d", "p", 0, {"cpu": 1}, labels=labels)
+    snapshot = dataclasses.replace(read_back("SwitchName=a Nodes=n1\n"), running=(pod,))
+    old = json.loads(snapshot_text(snapshot))
+    assert "gpu_group" not in json.dumps(old)
+    again = read_back(json.dumps(old))
+    assert again.running == (dataclasses.replace(pod, gpu_group=GpuGroup("g", 2)),)
 
 
 def test_what_is_no_tree_stays_so(tmp_path):

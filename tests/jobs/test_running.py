@@ -4,17 +4,22 @@ import json
 
 from tests.notices import said
 from workbench.jobs.running import Doubts, running_pods
+from workbench.model.extras import GpuGroup
+from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
 
 
-def pod(name: str, node: str, gpus: int = 0, held: object = None) -> tuple[Pod, str]:
+def pod(
+    name: str, node: str, gpus: int = 0, held: object = None, labels: dict[str, str] | None = None
+) -> tuple[Pod, str]:
     annotations = {}
     if held is not None:
         text = held if isinstance(held, str) else json.dumps({"allocatedGPUs": held, "visibleGPUs": []})
         annotations["topology.scheduling.koordinator.sh/gpu"] = text
     requests = {"cpu": 1, "nvidia.com/gpu": gpus}
-    return Pod(Metadata(name, "ns", annotations=annotations), PodSpec(requests, node_name=node), "Running"), "ns/g"
+    metadata = Metadata(name, "ns", labels=labels or {}, annotations=annotations)
+    return Pod(metadata, PodSpec(requests, node_name=node), "Running"), "ns/g"
 
 
 INDEX = {"n0": 0, "n1": 1}
@@ -26,6 +31,12 @@ def test_recorded_gpus_are_held() -> None:
     assert (running[0].gang, running[0].node) == ("ns/g", 0)
     assert free == [0b11001101, 0xFF]
     assert gaps == []
+
+
+def test_the_gpu_group_is_read_from_the_labels() -> None:
+    labels = {GPU_GROUP_NAME_LABEL: "x", GPU_GROUP_REPLICA_LABEL: "2"}
+    running, _, _ = running_pods([pod("a", "n0", labels=labels), pod("b", "n0")], INDEX, [0xFF, 0xFF])
+    assert [p.gpu_group for p in running] == [GpuGroup("x", 2), None]
 
 
 def test_pods_without_a_record_get_the_lowest_gpus_after_all_recorded_ones() -> None:

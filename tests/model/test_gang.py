@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from workbench.errors import InputError
-from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, GpuGroup
 from workbench.model.gang import Gang, Role
 
 MIXED = Gang("d", "g", (Role("m", 1, {"cpu": 1}), Role("w", 2, {"cpu": 1})), 3, order=("g-w-0", "g-m-0", "g-w-1"))
@@ -25,8 +24,3 @@ def test_a_copy_with_other_pods_needs_another_order(roles: str) -> None:
     with pytest.raises(InputError, match=r"order=\(\), too"):
         dataclasses.replace(MIXED, roles=others)
     assert dataclasses.replace(MIXED, roles=others, order=()).n_pods == sum(role.count for role in others)
-
-
-@pytest.mark.parametrize("replica", ["0", "-1", "two", "²", "9" * 5000])
-def test_a_replica_that_is_no_whole_number_above_0_names_no_group(replica: str) -> None:
-    assert GpuGroup.of_labels({GPU_GROUP_NAME_LABEL: "a", GPU_GROUP_REPLICA_LABEL: replica}) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 
 CONFIG = SchedulerConfig(
     ("allocate",),
@@ -16,14 +16,8 @@ CONFIG = SchedulerConfig(
 def test_a_plugin_is_found_by_name_and_the_first_of_a_name_counts() -> None:
     assert [option.name for option in CONFIG.plugins] == ["priority", "gang", "drf", "gang"]
     first = CONFIG.plugin("gang")
-    assert first is not None and not first.enabled("JobOrder")
+    assert first is not None and first.switches == {"JobOrder": False}
     assert CONFIG.plugin("binpack") is None
-
-
-def test_a_switch_is_on_unless_written_and_only_hierarchy_is_off() -> None:
-    option = PluginOption("drf")
-    assert {switch for switch in SWITCHES if not option.enabled(switch)} == {"Hierarchy"}
-    assert PluginOption("drf", {"Hierarchy": True}).enabled("Hierarchy")
 
 
 def test_an_argument_of_another_type_counts_as_not_written() -> None:

@@ -19,6 +19,7 @@ from workbench.errors import CapacityError, InputError
 from workbench.formats.manifests import read_text
 from workbench.formats.whole_file import write_whole
 from workbench.formats.write_manifests import to_yaml_value
+from workbench.jobs.roles import gpu_group_of
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
@@ -110,7 +111,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "matrices": [_matrix_record(matrix) for matrix in snapshot.matrices],
         "node_matrix": snapshot.node_matrix.tolist(),
         "queues": [_plain(queue) for queue in snapshot.queues.values()],
-        "running": [{**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"} for pod in snapshot.running],
+        "running": [_running_record(pod) for pod in snapshot.running],
         "records": dict(snapshot.records),
         "gpu_plans": [
             {
@@ -141,6 +142,13 @@ def _switch_record(table: SwitchTable) -> dict[str, Any]:
             for i, name in enumerate(table.names)
         ],
     }
+
+
+def _running_record(pod: RunningPod) -> dict[str, Any]:
+    found = {**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"}
+    if pod.gpu_group is not None:
+        found["gpu_group"] = dataclasses.asdict(pod.gpu_group)
+    return found
 
 
 def _plain(value: Queue | RunningPod) -> dict[str, Any]:
@@ -431,7 +439,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", "ending"):
+        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", "ending", "gpu_group"):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -446,18 +454,29 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
         gpu_milli=int(_ints({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]),
         ending=get_bool(item, "ending", path),
+        gpu_group=_gpu_group_of_pod(item, path, texts.get("labels", {})),
         **texts,
     )
 
 
-def _gpu_plan(item: Mapping[str, Any], path: str) -> GpuPlan:
+def _gpu_group_of_pod(item: Mapping[str, Any], path: str, labels: Mapping[str, str]) -> GpuGroup | None:
+    """The GPU group of a running pod; that of its labels where a file, as older ones, names none."""
+    if "gpu_group" not in item:
+        return gpu_group_of(labels)
+    return _gpu_group(get_map(item, "gpu_group", path), child(path, "gpu_group"))
+
+
+def _gpu_group(item: Mapping[str, Any], path: str) -> GpuGroup:
     replica = int(_ints({"replica": [item.get("replica")]}, "replica", path, (1,), 1)[0])
+    return GpuGroup(get_text(item, "name", path), replica)
+
+
+def _gpu_plan(item: Mapping[str, Any], path: str) -> GpuPlan:
     pods = tuple(
         PlannedPod(get_text(pod, "name", at), get_text(pod, "node", at), _mask(pod.get("gpu_mask"), at))
         for at, pod in get_maps(item, "pods", path)
     )
-    group = GpuGroup(get_text(item, "name", path), replica)
-    return GpuPlan(get_text(item, "namespace", path), group, pods, get_text(item, "made_at", path))
+    return GpuPlan(get_text(item, "namespace", path), _gpu_group(item, path), pods, get_text(item, "made_at", path))
 
 
 def _texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.errors import InputError
-from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gather, GpuGroup
+from workbench.model.extras import Gather, GpuGroup
 from workbench.model.gang import Role
 from workbench.model.notice import Notice
+from workbench.model.whole_number import whole_number
+from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.gather import read_gather
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
@@ -18,6 +20,7 @@ __all__ = [
     "Priorities",
     "first_gather",
     "gates",
+    "gpu_group_of",
     "make_role",
     "nominations",
     "notes_about",
@@ -150,16 +153,25 @@ def gates(pods: Iterable[Pod]) -> list[Notice]:
     ]
 
 
-def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup | None:
-    """The GPU topology group that a pod's labels name; None where they name none.
+def gpu_group_of(labels: Mapping[str, str]) -> GpuGroup | None:
+    """The GPU topology group that a pod's labels name; None if they name none.
 
-    One label alone, or a replica number that is no whole number above 0, names no group and adds a notice to `notes`
-    (docs/reference/gpu-topology.md, section A1).
+    They name none where a label is missing or the replica is no whole number above 0 (docs/reference/gpu-topology.md,
+    section A1).
+    """
+    name, replica = labels.get(GPU_GROUP_NAME_LABEL), whole_number(labels.get(GPU_GROUP_REPLICA_LABEL, ""))
+    return GpuGroup(name, replica) if name and replica else None
+
+
+def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup | None:
+    """Return `gpu_group_of` the labels, and add a notice to `notes` if they try in vain to name a group.
+
+    They do where one label stands alone, or the replica is no whole number above 0.
     """
     name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
     if name is None and replica is None:
         return None
-    group = GpuGroup.of_labels(labels)
+    group = gpu_group_of(labels)
     if group is not None:
         return group
     text = f"the labels {GPU_GROUP_NAME_LABEL}={name or ''} and replica={replica or ''} name no GPU group"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import role_of
-from workbench.jobs.roles import JOB_CLASS_LABEL
+from workbench.jobs.roles import JOB_CLASS_LABEL, gpu_group_of
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.placement import GPU_ANNOTATION
@@ -183,6 +183,7 @@ def deal_gpus(
             ending=pod.ending,
             job_class=labels[gang].job_class if gang in labels else pod.metadata.labels.get(JOB_CLASS_LABEL, ""),
             group_phase=labels[gang].phase if gang in labels else "",
+            gpu_group=gpu_group_of(pod.metadata.labels),
             assumed=pod.spec.assumed,
             uid=pod.metadata.uid,
             resource_version=pod.metadata.resource_version,

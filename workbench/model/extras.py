@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.model.whole_number import whole_number
-
-#: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
-GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
-GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
-
 __all__ = [
-    "GPU_GROUP_NAME_LABEL",
-    "GPU_GROUP_REPLICA_LABEL",
     "NO_ASCEND_WISH",
     "NO_KOORDINATOR_WISH",
     "NO_VOLCANO_MEMORY",
@@ -51,16 +43,6 @@ class GpuGroup:
 
     name: str
     replica: int
-
-    @classmethod
-    def of_labels(cls, labels: Mapping[str, str]) -> GpuGroup | None:
-        """The GPU topology group that a pod's labels name; None if they name none.
-
-        None where a label is missing or the replica is no whole number above 0 (docs/reference/gpu-topology.md, section
-        A1).
-        """
-        name, replica = labels.get(GPU_GROUP_NAME_LABEL), whole_number(labels.get(GPU_GROUP_REPLICA_LABEL, ""))
-        return cls(name, replica) if name and replica else None
 
 
 @dataclass(frozen=True)

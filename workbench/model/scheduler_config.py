@@ -69,10 +69,6 @@ class PluginOption:
     switches: Mapping[str, bool] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def enabled(self, switch: str) -> bool:
-        """Whether a switch is on; one that is not written is on, except ``Hierarchy``."""
-        return self.switches.get(switch, switch != "Hierarchy")
-
     def integer(self, key: str, default: int) -> int:
         """A whole number among the arguments; `default` if it is missing or no whole number, as in Volcano."""
         value = self.arguments.get(key)

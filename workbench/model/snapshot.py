@@ -16,6 +16,7 @@ from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
+from workbench.model.extras import GpuGroup
 from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
@@ -100,6 +101,8 @@ class RunningPod:
         Label tor-affinity of its gang; empty: none.
     group_phase : str
         Phase of the pod's PodGroup; empty: the pod has none, or the input does not say.
+    gpu_group : GpuGroup, optional
+        Koordinator's GPU topology group that the pod belongs to; None: none.
     assumed : mapping of str to int
         Resources that scores assume of the pod beyond `requests` (`workbench.model.gang.Role.assumed`).
     uid, resource_version : str
@@ -121,6 +124,7 @@ class RunningPod:
     ending: bool = False
     job_class: str = ""
     group_phase: str = ""
+    gpu_group: GpuGroup | None = None
     assumed: Mapping[str, int] = field(default_factory=dict)
     uid: str = ""
     resource_version: str = ""
@@ -448,6 +452,7 @@ class ClusterSnapshot(Value, Displayed):
                     annotations={**ref.role.annotations, **written(int(position))},
                     queue=placement.gang.queue,
                     job_class=placement.job_class or placement.gang.ascend.job_class,
+                    gpu_group=placement.gang.koordinator.gpu_group,
                     assumed=ref.role.assumed,
                     # Binding a pod writes it: the resourceVersion that it waited with is out of date.
                     uid=ref.uid,

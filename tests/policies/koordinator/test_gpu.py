@@ -10,17 +10,13 @@ from tests.fabrics import snapshot
 from tests.machines import koordinator_matrix_a
 from tests.notices import codes, said
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, GpuGroup, KoordinatorWish
+from workbench.model.extras import GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.placement import GPU_ANNOTATION, Placement, Refusal
 from workbench.policies import get_policy
 
 MATRIX = BandwidthMatrix(koordinator_matrix_a())
-
-
-def labels(group):
-    return {GPU_GROUP_NAME_LABEL: group.name, GPU_GROUP_REPLICA_LABEL: str(group.replica)}
 
 
 def gang(*sizes, name="j", minimum=1, group=True, ready=0, **more):
@@ -33,7 +29,6 @@ def gang(*sizes, name="j", minimum=1, group=True, ready=0, **more):
             {"cpu": 1000, "nvidia.com/gpu": gpus},
             (gpus,),
             pod_names=(f"{name}-{i}",),
-            labels=labels(own) if own else {},
         )
         for i, gpus in enumerate(sizes)
     )
@@ -172,7 +167,7 @@ def test_after_a_restart_bound_pods_count_by_the_gpus_they_hold():
     what = gang(2, ready=1)
     before = decide(gang(2), cluster("11110000")).result
     running = cluster("11110000").with_placement(before).running[0]
-    bound = dataclasses.replace(running, gpu_mask=0b110000, labels=labels(what.koordinator.gpu_group), name="j-9")
+    bound = dataclasses.replace(running, gpu_mask=0b110000, gpu_group=what.koordinator.gpu_group, name="j-9")
     where = dataclasses.replace(cluster("11001111"), running=(bound,))
     placement = decide(what, where).result
     assert where_of(placement) == [("n0", (6, 7))]

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.model.whole_number import whole_number
 
-__all__ = ["GANG_MINIMUM_ANNOTATION", "GANG_NAME_ANNOTATION", "refuse_gpu_group"]
+__all__ = [
+    "GANG_MINIMUM_ANNOTATION",
+    "GANG_NAME_ANNOTATION",
+    "GPU_GROUP_NAME_LABEL",
+    "GPU_GROUP_REPLICA_LABEL",
+    "refuse_gpu_group",
+]
+
+#: Labels of GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
+GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
+GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
 
 GANG_NAME_ANNOTATION = "gang.scheduling.koordinator.sh/name"
 GANG_MINIMUM_ANNOTATION = "gang.scheduling.koordinator.sh/min-available"

@@ -237,7 +237,7 @@ def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int
     bound = 0
     if group is not None:
         for pod in snapshot.running:
-            if pod.namespace == gang.namespace and GpuGroup.of_labels(pod.labels) == group:
+            if pod.namespace == gang.namespace and pod.gpu_group == group:
                 bound += 1
                 if pod.node >= 0 and pod.gpu_mask:
                     members[pod.node] = members.get(pod.node, 0) | pod.gpu_mask

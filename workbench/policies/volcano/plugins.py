@@ -15,6 +15,7 @@ from workbench.model.release import Release
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
 from workbench.policies.volcano.node_scores.base import NodeScore
 from workbench.policies.volcano.node_scores.table import NODE_SCORES
+from workbench.policies.volcano.switches import enabled
 from workbench.policies.volcano.topology_arguments import TopologyArguments
 
 __all__ = [
@@ -106,11 +107,11 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
         return found | {"weight": 0, "normal_pod_enable": False}
     arguments = TopologyArguments.of(topology, release)
     return found | {
-        "weight": max(arguments.weight, 0) if topology.enabled("NodeOrder") else 0,
+        "weight": max(arguments.weight, 0) if enabled(topology, "NodeOrder") else 0,
         "hypernode_binpack_cpu": arguments.cpu,
         "hypernode_binpack_memory": arguments.memory,
         "hypernode_binpack_resources": arguments.resources,
-        "normal_pod_enable": arguments.normal_pod_enable and topology.enabled("NodeOrder"),
+        "normal_pod_enable": arguments.normal_pod_enable and enabled(topology, "NodeOrder"),
         "normal_pod_fading": arguments.normal_pod_fading,
     }
 
@@ -162,20 +163,20 @@ def _check_weights(config: SchedulerConfig, release: Release) -> None:
 def hypernode_weight(config: SchedulerConfig, release: Release) -> int:
     """Weight of the scores of HyperNodes, which the configuration switches separately from those of nodes."""
     topology = config.plugin(TOPOLOGY)
-    if topology is None or not topology.enabled("HyperNodeOrder"):
+    if topology is None or not enabled(topology, "HyperNodeOrder"):
         return 0
     return TopologyArguments.of(topology, release).weight
 
 
 def sub_job_order(config: SchedulerConfig) -> tuple[str, ...]:
     """Plugins that order sub-jobs, as they are asked: gang (not ready before ready), priority (higher first)."""
-    names = [option.name for option in config.plugins if option.enabled("SubJobOrder")]
+    names = [option.name for option in config.plugins if enabled(option, "SubJobOrder")]
     return tuple(dict.fromkeys(name for name in names if name in ("gang", "priority")))
 
 
 def _ordering(config: SchedulerConfig, name: str) -> PluginOption | None:
     option = config.plugin(name)
-    return option if option is not None and option.enabled("NodeOrder") else None
+    return option if option is not None and enabled(option, "NodeOrder") else None
 
 
 def _binpack(option: PluginOption | None) -> dict[str, Any]:
@@ -264,7 +265,7 @@ def _about(option: PluginOption, release: Release) -> Iterator[Notice]:
                 f"plugin {option.name}",
             )
     yield from _about_pipelined(option, release)
-    if option.enabled("Hierarchy"):
+    if enabled(option, "Hierarchy"):
         yield Notice(
             "not-modelled",
             f"enableHierarchy of plugin {option.name} is not modelled: its queues stand side by side",
@@ -280,7 +281,7 @@ def _about_pipelined(option: PluginOption, release: Release) -> Iterator[Notice]
     parts = [("Job", "a job")] + [("SubJob", "a sub-group")] * (release is Release.NEWEST)
     for part, name in parts if option.name == "gang" else ():
         switch = f"{part}Pipelined"
-        if option.enabled(f"{part}Ready") and not option.enabled(switch):
+        if enabled(option, f"{part}Ready") and not enabled(option, switch):
             yield Notice(
                 "not-modelled",
                 f"{SWITCHES[switch]}: false of plugin gang is not modelled: {name} that cannot start gives all back",

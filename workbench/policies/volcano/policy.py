@@ -47,6 +47,7 @@ from workbench.policies.volcano.session.job_order import with_plugins
 from workbench.policies.volcano.session.pipelined import assign_beside_endings
 from workbench.policies.volcano.session.session import Session
 from workbench.policies.volcano.session.turns import Turns
+from workbench.policies.volcano.switches import enabled
 
 __all__ = ["VolcanoPolicy"]
 
@@ -78,7 +79,7 @@ class VolcanoPolicy(NodePolicy):
         given = parameters.config
         self.config = DEFAULT_CONFIG if given is None else given
         option = self.config.plugin(TOPOLOGY)
-        self.gradients = option is not None and option.enabled("HyperNodeGradient")
+        self.gradients = option is not None and enabled(option, "HyperNodeGradient")
         self.warnings = () if given is None else config_warnings(given, self.release)
         self._weights: dict[tuple[str, ...], ScoreWeights] = {}
         self._at_open: dict[tuple[str, ...], NodeOrderAtOpen] = {}
@@ -181,7 +182,7 @@ class VolcanoPolicy(NodePolicy):
         """
         seen = with_plugins(self.config, gang)
         option = self.config.plugin("predicates")
-        filters = option is not None and option.enabled("Predicate")
+        filters = option is not None and enabled(option, "Predicate")
         demand = Demand(seen, ledger, gpus) if filters else _ResourceDemand(seen, ledger, gpus)
         return Request(seen, ledger, demand, gpus, recorder)
 

@@ -14,6 +14,7 @@ from workbench.model.gang import Gang
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.volcano.session.queues import Queues, within
+from workbench.policies.volcano.switches import enabled
 
 __all__ = ["Admission", "min_resources"]
 
@@ -54,7 +55,7 @@ class Admission:
     def __post_init__(self) -> None:
         self._inqueue = np.zeros(len(self.queues.total))
         option = self.config.plugin("overcommit")
-        self._overcommit = option if option is not None and option.enabled("JobEnqueued") else None
+        self._overcommit = option if option is not None and enabled(option, "JobEnqueued") else None
         if self._overcommit is not None:
             factors = _factors(self._overcommit, self.snapshot.resources)
             self._idle = self.queues.total * factors - self.snapshot.used.sum(axis=0)

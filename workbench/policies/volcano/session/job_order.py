@@ -10,6 +10,7 @@ import numpy.typing as npt
 from workbench.model.gang import Gang
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.policies.volcano.session.queues import dominant_share
+from workbench.policies.volcano.switches import enabled
 
 __all__ = ["job_key", "with_plugins"]
 
@@ -32,7 +33,7 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
     """
     key: list[object] = []
     for option in config.plugins:
-        if not option.enabled("JobOrder"):
+        if not enabled(option, "JobOrder"):
             continue
         if option.name == "priority":
             key.append(-gang.priority)
@@ -51,12 +52,12 @@ def with_plugins(config: SchedulerConfig, gang: Gang) -> Gang:
     gang's order.
     """
     together, order = config.plugin("gang"), config.plugin("priority")
-    if together is None or not together.enabled("JobReady"):
+    if together is None or not enabled(together, "JobReady"):
         roles = tuple(replace(role, min_available=None) for role in gang.roles)
         gang = replace(gang, min_available=0, roles=roles, min_subgroups={})
-    if (together is None or not together.enabled("SubJobReady")) and gang.sub_groups:
+    if (together is None or not enabled(together, "SubJobReady")) and gang.sub_groups:
         gang = replace(gang, sub_groups=tuple(replace(group, min_available=0) for group in gang.sub_groups))
-    if (order is None or not order.enabled("TaskOrder")) and len({role.priority for role in gang.roles}) > 1:
+    if (order is None or not enabled(order, "TaskOrder")) and len({role.priority for role in gang.roles}) > 1:
         # The order of sub-jobs still goes by the priorities of their pods.
         gang = replace(gang, tasks_by_priority=False)
     return gang

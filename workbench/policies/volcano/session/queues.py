@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.model.resources import PODS
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, Queue
+from workbench.policies.volcano.switches import enabled
 
 __all__ = ["QueueHeadroom", "QueueState", "Queues", "dominant_share", "within"]
 
@@ -159,7 +160,7 @@ class Queues:
         state = self._by_name[name]
         key: list[object] = []
         for option in self._plugins:
-            if option.enabled("QueueOrder"):
+            if enabled(option, "QueueOrder"):
                 key += [-state.queue.priority, state.share(option.name)]
                 if option.name == "capacity":
                     key.append(not state.deserved[option.name].any())
@@ -171,7 +172,7 @@ class Queues:
         return any(
             bool(within(state.deserved[option.name], state.allocated).all())
             for option in self._plugins
-            if option.name == "proportion" and option.enabled("Overused")
+            if option.name == "proportion" and enabled(option, "Overused")
         )
 
     def room(self, name: str, rows: Longs) -> QueueHeadroom | None:
@@ -182,7 +183,7 @@ class Queues:
         state = self._by_name[name]
         limit = np.full(len(self.total), np.inf)
         for option in self._plugins:
-            if option.enabled("Allocatable"):
+            if enabled(option, "Allocatable"):
                 own = state.deserved[option.name] if option.name == "proportion" else state.real_capability
                 limit = np.minimum(limit, own)
         # As much as the whole cluster is no limit beside the nodes'.
@@ -217,7 +218,7 @@ class Queues:
     @property
     def guards(self) -> tuple[PluginOption, ...]:
         """Plugins that vote on the admission of jobs."""
-        return tuple(option for option in self._plugins if option.enabled("JobEnqueued"))
+        return tuple(option for option in self._plugins if enabled(option, "JobEnqueued"))
 
     def _amounts(self, given: Mapping[str, int] | None, missing: float) -> Floats:
         values = [float((given or {}).get(name, missing)) for name in self._columns]
