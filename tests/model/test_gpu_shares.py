@@ -16,8 +16,9 @@ from workbench.errors import InputError, InternalError
 from workbench.evaluate.records import decision_record
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.model.gang import Gang, Role
+from workbench.model.gpu_annotation import GPU_ANNOTATION
 from workbench.model.gpu_shares import WHOLE_GPU, free_milli, gpu_width, shared_words
-from workbench.model.placement import GPU_ANNOTATION, Decision
+from workbench.model.placement import Decision
 from workbench.model.snapshot import RunningPod, gpu_words
 from workbench.simulate.faults import damaged_gang
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from tests.hand_made import document_tree, gang_of, placement_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
+from workbench.model.gpu_annotation import GPU_ANNOTATION, gpu_annotation
 from workbench.model.notice import Notice
-from workbench.model.placement import GPU_ANNOTATION, NO_RECORD, NearestMiss, Placement, Refusal, gpu_annotation
+from workbench.model.placement import NO_RECORD, NearestMiss, Placement, Refusal
 from workbench.model.snapshot import gpu_words
 from workbench.model.topology import TOP, VIRTUAL_TOP
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,8 +10,8 @@ from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL, gpu_group_of
 from workbench.model.counted import counted
+from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.notice import Notice
-from workbench.model.placement import GPU_ANNOTATION
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import UNKNOWN_NODE, RunningPod
 from workbench.objects.pod import Pod
@@ -152,7 +151,7 @@ def deal_gpus(
     masks: list[int | None] = []
     contradictions = 0
     for pod, _, node in placed:
-        mask = _recorded_gpus(pod)
+        mask = recorded_gpus(pod.metadata.annotations.get(GPU_ANNOTATION))
         if mask is not None and node >= 0:
             contradictions += (mask & free[node]) != mask
             free[node] &= ~mask
@@ -192,23 +191,6 @@ def deal_gpus(
     )
     lost = sum(node < 0 for _, _, node in placed)
     return running, free, Doubts(assumed, short, contradictions, lost)
-
-
-def _recorded_gpus(pod: Pod) -> int | None:
-    """Mask of the GPUs that the pod's annotation lists; None if the annotation is missing or cannot be read."""
-    text = pod.metadata.annotations.get(GPU_ANNOTATION)
-    if text is None:
-        return None
-    try:
-        gpus = [int(gpu) for gpus in json.loads(text)["allocatedGPUs"].values() for gpu in gpus]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
-    mask = 0
-    for gpu in gpus:
-        if not 0 <= gpu < 1024:
-            return None
-        mask |= 1 << gpu
-    return mask
 
 
 def _lowest(mask: int, count: int) -> int:

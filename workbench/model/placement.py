@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -17,7 +16,7 @@ from workbench.kernels.domains import NO_RECORD
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
-from workbench.model.gpu_environment import DeviceIds, container_environment
+from workbench.model.gpu_annotation import GPU_ANNOTATION, DeviceIds, container_environment, gpu_annotation
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.notice import Notice, texts_of
 from workbench.model.switches import RANK_ANNOTATION
@@ -37,9 +36,6 @@ __all__ = [
     "words_to_mask",
 ]
 
-
-#: Written on each pod by the Koordinator proposal's Reserve step.
-GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
 
 #: In arrays that give each pod of a gang a node: the pod has none.
 UNPLACED = -1
@@ -333,16 +329,6 @@ def _masks_of(words: npt.NDArray[np.uint64]) -> list[int]:
     """Rows of little-endian 64-bit words as Python ints."""
     masks: list[int] = words[:, 0].tolist() if words.shape[1] == 1 else [words_to_mask(row) for row in words]
     return masks
-
-
-def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:
-    """Value of the pod annotation that tells the node agent the pod's GPUs.
-
-    Containers without a GPU are left out; GPU numbers are strings, ascending. Source: Koordinator proposal, "Record the
-    allocation information to the pod annotation", which the scheduler does in its Reserve phase.
-    """
-    allocated = {str(i): [str(g) for g in gpus] for i, gpus in enumerate(container_gpus) if gpus}
-    return json.dumps({"allocatedGPUs": allocated, "visibleGPUs": [str(g) for g in visible]}, separators=(",", ":"))
 
 
 def _deal(gpus: tuple[int, ...], container_gpus: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:

@@ -16,13 +16,10 @@ import numpy.typing as npt
 
 from workbench.kernels.switches import CROSSING, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
 from workbench.model.switches import (
-    EXCLUSIVE,
-    IDLE,
     IS_HEALTHY,
-    IS_SHARED,
-    SHARED,
     SwitchStates,
     SwitchTable,
+    mark_of,
 )
 from workbench.model.value import Value, Working
 
@@ -118,7 +115,7 @@ class RunningPods(Value):
             job = jobs.get(pod.gang)
             if job is None:
                 job = jobs[pod.gang] = (pod.job_class, pod.group_phase, [], [])
-            says = _MARKS.get(pod.annotations.get(IS_SHARED, ""), IDLE)
+            says = mark_of(pod.annotations)
             if pod.annotations.get(IS_HEALTHY) == "1":
                 says |= SAYS_UNHEALTHY
             if pod.requests and pod.job_class not in ("", "null"):
@@ -138,7 +135,6 @@ class RunningPods(Value):
 
 
 _NOTHING = np.zeros((0, 4), dtype=np.bool_)
-_MARKS = {str(state): state for state in (IDLE, SHARED, EXCLUSIVE)}
 
 
 @lru_cache(maxsize=64)

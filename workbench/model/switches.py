@@ -30,6 +30,7 @@ __all__ = [
     "SHARED_ADDRESS",
     "SwitchStates",
     "SwitchTable",
+    "mark_of",
     "switches_of_hypernodes",
 ]
 
@@ -46,6 +47,13 @@ IDLE, SHARED, EXCLUSIVE = 0, 1, 2
 #: Annotations of a pod (docs/reference/switch-affinity.md, section 1.4).
 IS_SHARED, IS_HEALTHY, SHARED_ADDRESS = "isSharedTor", "isHealthy", "sharedTorIp"
 RANK_ANNOTATION = "hccl/rankIndex"
+
+_MARKS = {str(state): state for state in (IDLE, SHARED, EXCLUSIVE)}
+
+
+def mark_of(annotations: Mapping[str, str]) -> int:
+    """State that a pod's annotation isSharedTor gives its switch; `IDLE` where it is missing or names none."""
+    return _MARKS.get(annotations.get(IS_SHARED, ""), IDLE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 from workbench.model.extras import AscendWish, FormerPod
 from workbench.model.gang import Gang, Role
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
-from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS
+from workbench.model.switches import IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS, mark_of
 from workbench.model.whole_number import whole_number
 
 __all__ = ["break_gpus", "break_node", "damaged_gang", "in_sub_groups"]
@@ -90,7 +90,7 @@ def damaged_gang(
     wish = AscendWish(first.job_class)
     whole = gang or Gang(namespace, name, roles, len(pods), queue=first.queue or "default", ascend=wish)
     former = tuple(
-        FormerPod(rank, names[pod.node], faulty=True, mark=_mark(pod), pod=pod.name)
+        FormerPod(rank, names[pod.node], faulty=True, mark=mark_of(pod.annotations), pod=pod.name)
         for pod in lost
         if (rank := whole_number(pod.annotations.get(RANK_ANNOTATION, ""))) is not None and pod.node >= 0
     )
@@ -157,8 +157,3 @@ def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:
         pod_uids=None,
         pod_resource_versions=None,
     )
-
-
-def _mark(pod: RunningPod) -> int:
-    text = pod.annotations.get(IS_SHARED, "")
-    return int(text) if text in ("1", "2") else IDLE

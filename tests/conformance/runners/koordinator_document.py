@@ -16,8 +16,8 @@ from workbench.jobs.roles import Priorities
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.extras import GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang, Role
-from workbench.model.gpu_environment import container_environment
-from workbench.model.placement import GPU_ANNOTATION, Placement, Refusal
+from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
+from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import gpu_words
 from workbench.objects.admission import refuse_gpu_group
 from workbench.objects.metadata import Metadata

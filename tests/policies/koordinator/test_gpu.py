@@ -12,8 +12,9 @@ from tests.notices import codes, said
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.extras import GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang, Role
+from workbench.model.gpu_annotation import GPU_ANNOTATION
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
-from workbench.model.placement import GPU_ANNOTATION, Placement, Refusal
+from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy
 
 MATRIX = BandwidthMatrix(koordinator_matrix_a())

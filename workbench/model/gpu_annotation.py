@@ -1,4 +1,7 @@
-"""Environment variables that tell a container its GPUs, derived from the pod's annotation as the node agent does."""
+"""The annotation that tells the node agent a pod's GPUs: how it is written and read, and what a container sees of it.
+
+Koordinator's name and form, which every policy with GPUs writes (docs/adr/0020-vendor-words-in-the-model.md).
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,38 @@ from typing import Literal
 
 from workbench.errors import InputError
 
-__all__ = ["DeviceIds", "container_environment"]
+__all__ = ["GPU_ANNOTATION", "DeviceIds", "container_environment", "gpu_annotation", "recorded_gpus"]
+
+#: Written on each pod by the Koordinator proposal's Reserve step.
+GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
 
 DeviceIds = Literal["position", "host"]
+
+
+def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:
+    """Value of the pod annotation that tells the node agent the pod's GPUs.
+
+    Containers without a GPU are left out; GPU numbers are strings, ascending. Source: Koordinator proposal, "Record the
+    allocation information to the pod annotation", which the scheduler does in its Reserve phase.
+    """
+    allocated = {str(i): [str(g) for g in gpus] for i, gpus in enumerate(container_gpus) if gpus}
+    return json.dumps({"allocatedGPUs": allocated, "visibleGPUs": [str(g) for g in visible]}, separators=(",", ":"))
+
+
+def recorded_gpus(annotation: str | None) -> int | None:
+    """Mask of the GPUs that a pod's annotation lists; None if the annotation is missing or cannot be read."""
+    if annotation is None:
+        return None
+    try:
+        gpus = [int(gpu) for gpus in json.loads(annotation)["allocatedGPUs"].values() for gpu in gpus]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    mask = 0
+    for gpu in gpus:
+        if not 0 <= gpu < 1024:
+            return None
+        mask |= 1 << gpu
+    return mask
 
 
 def container_environment(annotation: str, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
@@ -18,7 +50,7 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
     Parameters
     ----------
     annotation : str
-        Value of ``topology.scheduling.koordinator.sh/gpu``.
+        Value of the pod's annotation `GPU_ANNOTATION`.
     container : int
         Position of the container in the pod, from 0.
     device_ids : {"position", "host"}
@@ -47,7 +79,7 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(
             "an annotation that gives no GPUs",
-            source="topology.scheduling.koordinator.sh/gpu",
+            source=GPU_ANNOTATION,
             got=f"{annotation[:80]} ({type(error).__name__})",
             expected='{"allocatedGPUs": {"0": ["4"]}, "visibleGPUs": ["4", "5"]}, the first within the second',
         ) from None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import InputError
-from workbench.model.gpu_environment import container_environment
+from workbench.model.gpu_annotation import container_environment
 
 EXAMPLE = '{"allocatedGPUs":{"0":["4","6"],"2":["5"]},"visibleGPUs":["4","5","6","7"]}'
 
