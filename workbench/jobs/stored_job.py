@@ -1,6 +1,6 @@
 """A submitted Job as the cluster stores it, with the defaults of admission and the Job controller.
 
-Only fields that reach pods are filled in. Source: docs/reference/volcano-jobs.md, sections 3.1 and 4.2.
+Of what the controller fills in, only fields that reach pods. Source: docs/reference/volcano-jobs.md, sections 3.1, 4.2.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from typing import Any
 from workbench.jobs.create_pod import name_like_random
 from workbench.jobs.frameworks.contract import object_of_job
 from workbench.jobs.task_pods import namespace_of, spec_of, tasks_of, template_spec_of
+from workbench.objects.admission.job_defaults import job_defaults
+from workbench.objects.admission.stored import with_defaults
+from workbench.objects.job import read_job
 
 __all__ = ["as_stored", "claims_of"]
 
 Object = Mapping[str, Any]
-
-#: Plugins that admission adds for others, each without arguments.
-_NEEDED = {
-    "svc": ("tensorflow", "mpi", "pytorch", "ray", "mxnet"),
-    "ssh": ("mpi",),
-}
 
 
 def as_stored(job: Object) -> dict[str, Any]:
@@ -35,21 +32,20 @@ def as_stored(job: Object) -> dict[str, Any]:
     Returns
     -------
     dict
-        The Job with a namespace, a uid (a missing one is derived from namespace and name), a queue and a
-        scheduler, a name and replicas of every task, the plugins that other plugins need, and names of volume claims.
+        The Job with the defaults of `job_defaults`, a namespace, a uid (a missing one is derived from namespace and
+        name), replicas of every task, and names of volume claims.
     """
     metadata = {**job["metadata"], "namespace": namespace_of(job) or "default"}
     key = f"batch.volcano.sh/Job/{metadata['namespace']}/{metadata['name']}"
     metadata["uid"] = metadata.get("uid") or str(uuid.uuid5(uuid.NAMESPACE_OID, key))
+    filled = with_defaults(job, job_defaults(job, read_job(job)))
     spec = {
-        **spec_of(job),
-        "queue": spec_of(job).get("queue") or "default",
-        "schedulerName": spec_of(job).get("schedulerName") or "volcano",
-        "tasks": [_task(task, position) for position, task in enumerate(tasks_of(job))],
-        "plugins": _plugins(spec_of(job).get("plugins") or {}),
+        **filled["spec"],
+        "tasks": [_task(task) for task in tasks_of(filled)],
+        "plugins": spec_of(filled).get("plugins") or {},
         "volumes": [_volume(entry, key, metadata["name"]) for entry in spec_of(job).get("volumes") or ()],
     }
-    return {**job, "metadata": metadata, "spec": spec}
+    return {**filled, "metadata": metadata, "spec": spec}
 
 
 def claims_of(job: Object) -> list[dict[str, Any]]:
@@ -61,19 +57,15 @@ def claims_of(job: Object) -> list[dict[str, Any]]:
     ]
 
 
-def _task(task: Object, position: int) -> dict[str, Any]:
-    name = task.get("name") or f"default{position}"
-    replicas = 1 if task.get("replicas") is None else task["replicas"]
-    template, spec = task.get("template") or {}, template_spec_of(task)
-    if spec.get("hostNetwork") and not spec.get("dnsPolicy"):
-        spec = {**spec, "dnsPolicy": "ClusterFirstWithHostNet"}
-    metadata = {**(template.get("metadata") or {}), "name": name}
-    return {**task, "name": name, "replicas": replicas, "template": {**template, "metadata": metadata, "spec": spec}}
-
-
-def _plugins(plugins: Object) -> dict[str, Any]:
-    needed = [name for name, users in _NEEDED.items() if any(user in plugins for user in users)]
-    return {**plugins, **{name: [] for name in needed if name not in plugins}}
+def _task(task: Object) -> dict[str, Any]:
+    template = task.get("template") or {}
+    metadata = {**(template.get("metadata") or {}), "name": task["name"]}
+    spec = {"metadata": metadata, "spec": template_spec_of(task)}
+    return {
+        **task,
+        "replicas": 1 if task.get("replicas") is None else task["replicas"],
+        "template": {**template, **spec},
+    }
 
 
 def _volume(entry: Object, job: str, name: str) -> dict[str, Any]:
