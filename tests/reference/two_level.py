@@ -1,4 +1,7 @@
-"""Oracle of the ``two_level`` kernel: every HyperNode tried in every turn, every sub-job dry-run in every HyperNode."""
+"""The two-level search: every HyperNode tried in every turn, every sub-job dry-run in every HyperNode.
+
+Oracle of the ``two_level`` kernel, and of `volcano-1.15`: `tests.reference.volcano_1_15` says which search a gang is.
+"""
 
 from __future__ import annotations
 
@@ -84,6 +87,7 @@ class Sub:
     request: list[int]
     pending: list[int]
     on_nodes: list[int]
+    waiting: list[list[int]] = field(default_factory=list)  # pods of each entry, as they are tried; empty: nameless
 
 
 @dataclass
@@ -107,7 +111,8 @@ class Search:
     record: int
     subs: list[Sub]
     score: float = 0.0
-    placed: list[tuple[int, int, int]] = field(default_factory=list)
+    placed: list[tuple[int, int, int]] = field(default_factory=list)  # sub-job, shape and node of each pod
+    pods: list[int] = field(default_factory=list)  # those placed, where they are told apart
     fading: list[tuple[int, float]] | None = None  # by tier; of sub-jobs that are not scored
     chosen: int = NO_RECORD  # by the last turn
     needed: set[int] = field(default_factory=set)  # ranks of the sub-jobs that come first, as before the first turn
@@ -197,9 +202,11 @@ class Search:
             looked += [(d, d in scores, scores.get(d, 0.0)) for d in gradient]
             score, domain, done = max(solved, key=lambda found: (found[0], -found[1]))
             nodes = self.tree.nodes_of(domain)
-            for entry, position, _ in done.placed:
+            for (entry, position, _), pod in zip(done.placed, done.numbers, strict=True):
                 shape, node = sub.ask.shapes[entry], nodes[position]
                 self.placed.append((number, shape, node))
+                if sub.waiting:
+                    self.pods.append(sub.waiting[entry][pod])
                 sub.on_nodes.append(node)
                 for k, amount in enumerate(self.shapes[shape][0]):
                     self.idle[node][k] -= amount
@@ -208,6 +215,7 @@ class Search:
                     self.job.counted += 1
                     self.job.present[shape] += 1
             sub.ask = done.ask
+            sub.waiting = [pods[len(pods) - left :] for pods, left in zip(sub.waiting, sub.ask.left, strict=False)]
             if not self.grouped:
                 self.job = done.ask
             sub.record = self.tree.lca(sub.record, domain)
