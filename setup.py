@@ -73,7 +73,11 @@ if os.environ.get("WORKBENCH_LINK_ONLY") != "1":
 setup(
     options={"build_ext": {"parallel": os.cpu_count() or 1}},
     packages=find_packages(include=["workbench", "workbench.*"]),
-    package_data={"": ["*.pyi", "*.pyx", "*.pxd", "*.pxi", "py.typed", "templates/*", "static/*", "link-speeds.csv"]},
+    package_data={
+        "": ["*.pyi", "*.pyx", "*.pxd", "*.pxi", "py.typed", "templates/*", "static/*"],
+        "workbench.formats.matrices": ["link-speeds.csv"],
+        "workbench.report": ["palette.json"],
+    },
     ext_modules=cythonize(
         extensions,
         build_dir=f"build/cython-{mode}",

@@ -113,3 +113,13 @@ def test_the_key_of_a_wide_class_has_both_of_its_colours() -> None:
     key = draw_heatmap(BandwidthMatrix(near)).split("1 link class")[0]
     assert "fill='#440154'/>" in key and "fill='#fde725'/>" in key
     assert "fill='#440154'/>" not in draw_heatmap(BandwidthMatrix(np.full((16, 16), 392.0)))
+
+
+def test_many_link_classes_are_explained_by_the_scale_of_their_colours() -> None:
+    speeds = np.full((14, 14), 1.0)
+    for i in range(1, 14):
+        # One speed for each GPU beside those before it: 13 classes.
+        speeds[i, :i] = speeds[:i, i] = 2.0**i
+    svg = draw_heatmap(BandwidthMatrix(speeds))
+    assert "class='tw-speeds'" in svg
+    assert {"2", "8.19e+03", "GB/s"} <= set(texts(svg))

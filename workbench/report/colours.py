@@ -1,35 +1,48 @@
-"""Colours of jobs and bandwidths that people with common colour blindness can distinguish on light and dark ground."""
+"""The colours of every picture, readable on light and dark ground and with the common kinds of colour blindness.
+
+The table is ``palette.json`` beside this module; the page side of the widgets bundles the same file.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["CHOSEN", "MARK", "SET_COLOURS", "JobColour", "heat", "ink_on", "job_colours"]
+__all__ = [
+    "CHOSEN",
+    "LINK",
+    "MARK",
+    "NODE",
+    "OTHER_JOBS",
+    "SET_COLOURS",
+    "JobColour",
+    "heat",
+    "ink_on",
+    "job_colours",
+    "tier_colour",
+]
+
+_PALETTE = json.loads(Path(__file__).with_name("palette.json").read_text("utf-8"))
 
 # Okabe and Ito's qualitative palette without black, then Paul Tol's muted one where it differs from those.
-_JOBS = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#56b4e9",
-    "#d55e00",
-    "#f0e442",
-    "#882255",
-    "#999933",
-    "#44aa99",
-    "#6f63c5",
-    "#ddcc77",
-)
-_OTHERS = "#8a8a8a"
+_JOBS = tuple(_PALETTE["jobs"])
+#: Jobs after the second dozen.
+OTHER_JOBS = str(_PALETTE["more_jobs"])
+
+#: HyperNodes of tier 1, 2, …; each stands out from white and from the darkest ground by a contrast of 3 or more.
+_TIERS = tuple(_PALETTE["tiers"])
+
+#: A node without a job, and a link between two HyperNodes.
+NODE, LINK = str(_PALETTE["node"]), str(_PALETTE["link"])
 
 #: A chosen set of GPUs, and its slowest pair.
-CHOSEN, MARK = "#0072b2", "#d55e00"
+CHOSEN, MARK = str(_PALETTE["chosen"]), str(_PALETTE["mark"])
 #: Sets beside the chosen one, by position: what policies would take.
 SET_COLOURS = tuple(colour for colour in _JOBS if colour not in (CHOSEN, MARK))
 
 # Viridis at nine even steps (Smith and van der Walt): even in lightness, so that it survives grey printing.
-_HEAT = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725")
+_HEAT = tuple(_PALETTE["speeds"])
 
 
 @dataclass(frozen=True)
@@ -51,7 +64,12 @@ class JobColour:
 def job_colours(n_jobs: int) -> list[JobColour]:
     """One look per job, by its position."""
     looks = [JobColour(c) for c in _JOBS] + [JobColour(c, hatched=True) for c in _JOBS]
-    return [looks[i] if i < len(looks) else JobColour(_OTHERS) for i in range(n_jobs)]
+    return [looks[i] if i < len(looks) else JobColour(OTHER_JOBS) for i in range(n_jobs)]
+
+
+def tier_colour(tier: int) -> str:
+    """Colour of the HyperNodes of a tier as ``#rrggbb``; from the seventh tier on the colours repeat."""
+    return str(_TIERS[max(tier - 1, 0) % len(_TIERS)])
 
 
 def heat(value: float) -> str:

@@ -20,6 +20,7 @@ from workbench.model.links import LinkClass, link_class_table, suspicious_links
 from workbench.report.colours import MARK, SET_COLOURS, heat, ink_on
 from workbench.report.heatmap_overlay import COLUMN, asymmetry_overlay, asymmetry_text, set_columns
 from workbench.report.png import svg_image
+from workbench.report.speed_colours import SpeedScale
 from workbench.report.svg_text import fit_text
 
 __all__ = ["draw_heatmap", "slowest_pair"]
@@ -119,15 +120,18 @@ def _cell_size(n: int) -> float:
 
 def _shades(matrix: BandwidthMatrix) -> npt.NDArray[np.float64]:
     """Each entry between 0 and 1 on a logarithmic scale over the measured range; NaN for no link and the diagonal."""
+    return _scale(matrix).shades(_between_gpus(matrix))
+
+
+def _scale(matrix: BandwidthMatrix) -> SpeedScale:
+    return SpeedScale.over(_between_gpus(matrix))
+
+
+def _between_gpus(matrix: BandwidthMatrix) -> npt.NDArray[np.float64]:
+    """The bandwidths with 0 on the diagonal."""
     gb_s = matrix.gb_s.copy()
     np.fill_diagonal(gb_s, 0.0)
-    links = gb_s[gb_s > 0]
-    if len(links) == 0:
-        return np.full_like(gb_s, np.nan)
-    low, high = np.log(links.min()), np.log(links.max())
-    with np.errstate(divide="ignore"):
-        shades = (np.log(gb_s) - low) / (high - low) if high > low else np.where(gb_s > 0, 1.0, -np.inf)
-    return np.where(gb_s > 0, shades, np.nan)
+    return gb_s
 
 
 def _entries(
@@ -232,7 +236,11 @@ def _legend(
     matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str, words: bool
 ) -> tuple[str, float]:
     classes = link_class_table(matrix)
-    parts, y = _class_keys(classes) if len(classes) <= _CLASSES_SHOWN else ([], 0.0)
+    if len(classes) <= _CLASSES_SHOWN:
+        parts, y = _class_keys(classes)
+    else:
+        bar, y = _scale(matrix).legend()
+        parts = [bar]
     lines = [part for line in note.splitlines() for part in textwrap.wrap(line, _LINE)]
     lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}")
     if any(c.noise for c in classes):
