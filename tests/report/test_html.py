@@ -88,7 +88,17 @@ def test_the_report_runs_no_script_and_points_nowhere_outside() -> None:
 
 def test_the_report_has_a_picture_per_policy_that_answered_and_their_heat_maps() -> None:
     kinds = [attributes.get("class") for tag, attributes in Page(REPORT).tags if tag == "svg"]
-    assert kinds == ["tw-topology"] * 2 + ["tw-chart"] * 2 + ["tw-heatmap"] * 2
+    drawings = [kind for kind in kinds if kind != "tw-swatch"]
+    assert drawings == ["tw-topology"] * 2 + ["tw-chart"] * 2 + ["tw-heatmap"] * 2
+
+
+def test_all_pictures_of_a_report_share_one_legend() -> None:
+    tags = Page(REPORT).tags
+    assert [attributes["class"] for _, attributes in tags if attributes.get("class") in ("tw-key", "tw-legend")] == [
+        "tw-key"
+    ]
+    assert sum(attributes.get("class") == "tw-swatch" for _, attributes in tags) == 2 + 2 + 3 + 1
+    assert "tier 3" in REPORT
 
 
 def test_the_report_has_reasons_table_errors_and_provenance() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.hand_made import document_tree, gang_of, placement_of, tree
 from workbench.errors import CapacityError
 from workbench.model.topology import DomainSpec, Topology
+from workbench.report.colours import tier_colour
 from workbench.report.occupancy import occupancy
 from workbench.report.pyvis_view import network_html
 
@@ -49,3 +50,12 @@ def test_nodes_are_coloured_by_job_and_hostile_names_stay_text() -> None:
 def test_large_clusters_are_left_to_the_svg() -> None:
     with pytest.raises(CapacityError, match="kind='svg'"):
         network_html(tree((301,)))
+
+
+def test_hypernodes_have_the_colour_of_their_tier() -> None:
+    page = page_in(network_html(TOPOLOGY))
+    for name, tier in (("s0", 1), ("s4", 2), ("s6", 3)):
+        box = next(
+            part for part in re.findall(r"\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}", page) if f'"label": "{name}"' in part
+        )
+        assert f'"color": "{tier_colour(tier)}"' in box

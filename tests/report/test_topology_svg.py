@@ -8,6 +8,7 @@ import pytest
 from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, tree
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.report.blocks import MIN_CELL
+from workbench.report.colours import tier_colour
 from workbench.report.occupancy import occupancy
 from workbench.report.svg_text import fit_text
 from workbench.report.topology_svg import SHRINK, Drawing, DrawingPlan, draw_parts, draw_topology
@@ -127,7 +128,8 @@ def test_a_picture_falls_into_elements_that_say_what_they_are_of() -> None:
     topology = tree((4, 3))
     parts = draw_parts(topology, title="a title")
     assert str(parts) == draw_topology(topology, title="a title")
-    boxes, labels, squares = parts.groups
+    boxes, labels, levels, squares = parts.groups
+    assert levels == ()
     assert {name for name, _ in boxes} == set(topology.domain_names) >= {name for name, _ in labels}
     assert sorted(name for name, _ in squares) == sorted(topology.node_names)
     for group_of, tag in ((boxes, "rect"), (labels, "text"), (squares, "g")):
@@ -153,3 +155,49 @@ def test_a_picture_after_another_is_what_it_would_be_alone() -> None:
         for node in (0, topology.n_nodes - 1):
             who = occupancy([placement_of(gang_of("train", 1, 2), topology, [node], [0b11])], snapshot_of(topology))
             assert draw_topology(topology, who, "x", plan) == draw_topology(topology, who, "x")
+
+
+def test_a_box_has_the_colour_of_its_tier_which_the_legend_names() -> None:
+    svg = draw_topology(TOPOLOGY)
+    boxes = {b.findtext(f"{SVG}title"): (b.get("stroke"), b.get("fill")) for b in group(svg, "tw-blocks")}
+    assert boxes["s0: tier 1, 2 nodes"] == (tier_colour(1), tier_colour(1))
+    assert boxes["s6: tier 3, 8 nodes"] == (tier_colour(3), tier_colour(3))
+    legend = group(svg, "tw-legend")
+    assert {"tier 1", "tier 2", "tier 3"} <= {t.text for t in legend.iter(f"{SVG}text")}
+    assert {tier_colour(t) for t in (1, 2, 3)} <= {r.get("stroke") for r in legend.iter(f"{SVG}rect")}
+
+
+def test_a_picture_leaves_the_legend_to_the_page() -> None:
+    drawing = draw_parts(TOPOLOGY, legend=False)
+    assert "tw-legend" not in str(drawing) and "tier 1</text>" not in str(drawing)
+    assert drawing.height < draw_parts(TOPOLOGY).height
+
+
+def levels_of(svg: str) -> dict[str, float]:
+    """The filled part of the bar of each HyperNode, by its tool tip."""
+    found = {}
+    for bar in group(svg, "tw-levels"):
+        whole, *filled = [float(rect.get("width", 0)) for rect in bar.findall(f"{SVG}rect")]
+        found[bar.findtext(f"{SVG}title") or ""] = sum(filled) / whole
+    return found
+
+
+def test_a_bar_says_how_full_each_hypernode_is() -> None:
+    placement = placement_of(gang_of("train", 2, 4), TOPOLOGY, [0, 0], [0x0F, 0xF0])
+    levels = levels_of(draw_topology(TOPOLOGY, occupancy([placement], snapshot_of(TOPOLOGY, busy={1: 0b1111}))))
+    assert levels["s0: 12 of 16 GPUs in use"] == pytest.approx(0.75, abs=0.01)
+    assert levels["s1: 0 of 16 GPUs in use"] == 0.0
+    assert levels["s6: 12 of 64 GPUs in use"] == pytest.approx(12 / 64, abs=0.01)
+    assert len(levels) == TOPOLOGY.n_domains
+
+
+def test_bars_are_wide_enough_to_read_where_twenty_thousand_nodes_are_folded() -> None:
+    topology = tree((16, 25, 10, 5))
+    svg = draw_topology(topology, occupancy([], snapshot_of(topology)))
+    bars = [rect for bar in group(svg, "tw-levels") for rect in bar.findall(f"{SVG}rect")]
+    assert len(bars) == 50 + 5 + 1
+    assert all(float(rect.get("width", 0)) >= 30 for rect in bars)
+
+
+def test_without_known_gpus_there_are_no_bars() -> None:
+    assert levels_of(draw_topology(TOPOLOGY, occupancy([placement_of(gang_of("train", 1), TOPOLOGY, [0])]))) == {}

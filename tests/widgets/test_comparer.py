@@ -324,6 +324,7 @@ def test_the_pictures_are_one_drawing_side_by_side(comparer):
     comparer.wait()
     svg = comparison_svg(comparer.comparison)
     assert ask(comparer, "export", kind="svg") == {"name": "comparison.svg", "type": "image/svg+xml", "text": svg}
+    assert svg.count("class='tw-topology'") == 2 and svg.count("class='tw-legend'") == 1
     assert base64.b64decode(ask(comparer, "export", kind="png")["base64"]) == to_png(svg)
     assert "html, csv, svg or png" in refused(comparer, "export", kind="pdf")
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
 
-__all__ = ["ASPECT", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack", "square_corners"]
+__all__ = ["ASPECT", "LEVEL_PX", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack", "square_corners"]
 
 #: Desired ratio of a picture's width to its height.
 ASPECT = 1.6
@@ -34,7 +34,10 @@ MIN_CELL = 4.0
 #: More squares than this are folded: a browser draws that many with their tool tips at once.
 MAX_CELLS = 2000
 
-_HEADER = 16.0
+#: Height of the bar below the label of a box that says how full the domain is.
+LEVEL_PX = 4.0
+
+_HEADER = 15.0 + LEVEL_PX + 2.0
 _HEADER_FROM = 34.0
 
 
@@ -76,7 +79,7 @@ class Block:
     left, top, cell : float
         Upper left corner of the first square, and the side of each, in pixels.
     header : float
-        Height kept free for the label; 0 where none fits.
+        Height kept free for the label and the bar below it; 0 where no label fits.
     """
 
     domain: int

@@ -24,8 +24,10 @@ from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.charts import comparison_charts
+from workbench.report.colours import job_colours
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.inserted import Inserted
+from workbench.report.legend import legend_html
 from workbench.report.metric_columns import (
     Column,
     groups,
@@ -38,7 +40,7 @@ from workbench.report.metric_columns import (
 from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy, occupancy_of_running
 from workbench.report.quoted import quoted
-from workbench.report.topology_svg import SHRINK, DrawingPlan, draw_topology, drawing_width
+from workbench.report.topology_svg import SHRINK, DrawingPlan, draw_parts, draw_topology, drawing_width
 
 if TYPE_CHECKING:
     import jinja2
@@ -210,7 +212,11 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     snapshot = comparison.snapshot
     plan = DrawingPlan(snapshot.topology)
     pictures = [
-        Inserted(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan))
+        Inserted(
+            str(
+                draw_parts(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan, legend=False)
+            )
+        )
         for row in comparison.rows
         if row.error is None
     ]
@@ -218,6 +224,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     differing = differences(comparison)
     return {
         "pictures": pictures,
+        "legend": Inserted(legend_html(occupancy([], snapshot, jobs), job_colours(len(jobs)), plan.tiers, plan.note)),
         "width": round(drawing_width(plan.layout)),
         "least_width": round(drawing_width(plan.layout) * SHRINK),
         "runs": _run_table(comparison),

@@ -14,7 +14,7 @@ from workbench.errors import CapacityError
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.blocks import natural_key
-from workbench.report.colours import job_colours
+from workbench.report.colours import LINK, NODE, ink_on, job_colours, tier_colour
 from workbench.report.occupancy import Occupancy
 
 __all__ = ["MAX_NODES", "network_html"]
@@ -63,7 +63,7 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
     for name, x, domain in order:
         if domain is None:
             held = who.held.get(topology.node(name), ())
-            colour = colours[held[0].job].colour if held else "#bbbbbb"
+            colour = colours[held[0].job].colour if held else NODE
             tip = "; ".join(f"{who.jobs[h.job]} {counted(h.pods, 'pod')}" for h in held) or "free"
             network.add_node(
                 f"node/{name}",
@@ -77,6 +77,7 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
                 physics=False,
             )
         else:
+            colour = tier_colour(topology.domain_tier(domain))
             network.add_node(
                 f"domain/{domain}",
                 label=name,
@@ -84,11 +85,12 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
                 x=x * spacing,
                 y=-110 * level[domain],
                 shape="box",
-                color="#dfe7f2",
+                color=colour,
+                font={"color": ink_on(colour)},
                 physics=False,
             )
     for a, b in _edges(topology):
-        network.add_edge(a, b, color="#9aa4b2")
+        network.add_edge(a, b, color=LINK)
     page = _OUTSIDE.sub("", network.generate_html(notebook=False))
     return (
         f"<iframe srcdoc=\"{escape(page, quote=True)}\" title='Topology' width='100%' height='{height_px}' "

@@ -11,10 +11,11 @@ from html import escape
 from workbench.model.counted import counted
 from workbench.report.blocks import square_corners
 from workbench.report.colours import JobColour, ink_on
+from workbench.report.legend import job_fill
 from workbench.report.occupancy import Held, Occupancy
 from workbench.report.svg_text import LABEL_PX, fit_text, short
 
-__all__ = ["Look", "fill_of", "looks_of", "squares"]
+__all__ = ["Look", "looks_of", "squares"]
 
 #: Squares at least this wide show their GPUs one by one.
 _GPU_CELL = 40.0
@@ -86,27 +87,13 @@ def looks_of(
 
     def look(several: tuple[_State, ...]) -> Look:
         numbers = sorted({entry.job for state in several for entry in state[0] or ()})
-        jobs = tuple((i, _JobPaint(who.jobs[i], fill_of(i, colours, key), colours[i].colour)) for i in numbers)
+        jobs = tuple((i, _JobPaint(who.jobs[i], job_fill(i, colours, key), colours[i].colour)) for i in numbers)
         return _look(several, jobs, size)
 
     # Most nodes of a cluster are in the same few states.
     known = {state: look((state,)) for state in set(states)}
     single = [known[state] for state in states]
     return lambda of: single[of[0]] if len(of) == 1 else look(tuple([states[node] for node in of]))
-
-
-def fill_of(job: int, colours: Sequence[JobColour], key: str) -> str:
-    """Return the paint of a job: a colour or a reference to a hatching pattern.
-
-    Parameters
-    ----------
-    job : int
-        Number of the job.
-    colours : sequence of JobColour
-    key : str
-        Beginning of the ids of patterns.
-    """
-    return f"url(#{key}p{job})" if colours[job].hatched else colours[job].colour
 
 
 def squares(

@@ -1,14 +1,15 @@
 """The topology as one SVG: packed blocks, coloured by job.
 
-Theme-safe without a style sheet: lines and text are `currentColor`, which the page sets, so that the same picture is
-right in a dark JupyterLab, in a light report and as a file of its own. Element ids are derived from the content,
+Theme-safe without a style sheet: text and the lines of squares are `currentColor`, which the page sets, so that the
+same picture is right in a dark JupyterLab, in a light report and as a file of its own. Boxes have the colour of their
+tier, which stands out from both grounds. Element ids are derived from the content,
 because several pictures share a page.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
@@ -16,16 +17,15 @@ from html import escape
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.blocks import Layout, pack
-from workbench.report.colours import JobColour, ink_on, job_colours
+from workbench.report.colours import job_colours, tier_colour
+from workbench.report.fill_levels import fill_levels
+from workbench.report.legend import BOX_FILL, legend_keys, legend_svg, patterns
 from workbench.report.occupancy import Occupancy
-from workbench.report.squares import Look, fill_of, looks_of, squares
-from workbench.report.svg_text import CHARACTER, LABEL_PX, fit_text, short
+from workbench.report.squares import Look, looks_of, squares
+from workbench.report.svg_text import LABEL_PX, fit_text, short
 
 __all__ = ["SHRINK", "Drawing", "DrawingPlan", "draw_parts", "draw_topology", "drawing_width"]
 
-_LEGEND_LINE = 19.0
-#: Jobs that get a legend entry of their own; the rest is counted.
-_LEGEND_JOBS = 24
 _MIN_WIDTH = 260.0
 #: Wider pictures have the class ``tw-wide``: a page that shows them small leaves their labels out.
 _WIDE = 800.0
@@ -102,6 +102,8 @@ class DrawingPlan:
     ----------
     topology : Topology
     layout : Layout
+    tiers : tuple of int
+        Tiers of the HyperNodes that have a box, smallest first.
     boxes, labels : tuple of (str, str)
         Groups of a `Drawing`.
     """
@@ -118,12 +120,23 @@ class DrawingPlan:
             for block in self._blocks
             if block.domain >= 0
         ]
+        self.tiers = tuple(sorted({tier for _, tier, _ in framed}))
         self.boxes = tuple(
             [(name, _frame(name, tier, b.n_nodes, b.x, b.y, b.width, b.height)) for name, tier, b in framed]
         )
         self.labels = tuple(
             [(name, _block_label(name, tier, b.n_nodes, b.x, b.y, b.width)) for name, tier, b in framed if b.header]
         )
+        self._headed = [(name, block) for name, _, block in framed if block.header]
+
+    @property
+    def note(self) -> str:
+        """What is to be said below the pictures: problems of the topology, and what a square stands for."""
+        return _note(self.topology, self.layout)
+
+    def levels(self, who: Occupancy) -> Elements:
+        """The group of the bars that say how full each HyperNode is."""
+        return fill_levels(self.topology, who, self._headed)
 
     def squares(self, look: Callable[[tuple[int, ...]], Look]) -> Elements:
         """The group of the squares, each with the look of the nodes that it stands for."""
@@ -157,7 +170,11 @@ def draw_topology(
 
 
 def draw_parts(
-    topology: Topology, who: Occupancy | None = None, title: str = "", plan: DrawingPlan | None = None
+    topology: Topology,
+    who: Occupancy | None = None,
+    title: str = "",
+    plan: DrawingPlan | None = None,
+    legend: bool = True,
 ) -> Drawing:
     """Draw a topology as a `Drawing`, whose parts can be updated separately.
 
@@ -170,11 +187,13 @@ def draw_parts(
         Heading; also the accessible name.
     plan : DrawingPlan, optional
         Layout of this topology, if several pictures share it.
+    legend : bool
+        Whether the legend stands below the picture; False where one legend serves several pictures.
 
     Returns
     -------
     Drawing
-        Groups: the boxes, their labels, the squares. All text escaped. Same input, same bytes.
+        Groups: the boxes, their labels, their bars, the squares. All text escaped. Same input, same bytes.
     """
     who = who or Occupancy()
     plan = plan or DrawingPlan(topology)
@@ -185,8 +204,11 @@ def draw_parts(
     key = "tw" + hashlib.sha256(repr((title, description)).encode()).hexdigest()[:10]
     head = 24.0 if title else 2.0
     width = drawing_width(layout)
-    legend, legend_height = _legend(topology, layout, who, colours, key, width)
-    height = head + layout.height + 6.0 + legend_height
+    below, below_height = "", 0.0
+    if legend:
+        drawn, below_height = legend_svg(legend_keys(who, colours, plan.tiers, key), plan.note, width)
+        below = f"<g class='tw-legend' transform='translate(1 {short(head + layout.height + 6.0)})'>{drawn}</g>"
+    height = head + layout.height + 6.0 + below_height
     classes = "tw-topology tw-wide" if width > _WIDE else "tw-topology"
     before = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='{classes}' role='img' aria-labelledby='{key}t {key}d' "
@@ -195,24 +217,24 @@ def draw_parts(
         f"font-family='system-ui, sans-serif' font-size='{short(LABEL_PX)}' fill='currentColor'>",
         f"<title id='{key}t'>{escape(title or 'Topology')}</title>",
         f"<desc id='{key}d'>{escape(description)}</desc>",
-        _patterns(colours, key),
+        patterns(colours, key),
     ]
     if title:
         before.append(
             f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
         )
     before.append(f"<g transform='translate(1 {short(head)})'>")
-    before.append("<g class='tw-blocks' stroke='currentColor' stroke-opacity='.45' fill-opacity='.035'>")
+    before.append(f"<g class='tw-blocks' stroke-opacity='.8' fill-opacity='{BOX_FILL}'>")
     look = looks_of(who, topology.n_nodes, layout.cell, colours, key)
     return Drawing(
         (
             "".join(before),
             "</g><g class='tw-labels'>",
+            "</g><g class='tw-levels'>",
             "</g><g class='tw-nodes' stroke='currentColor' stroke-width='.6' stroke-opacity='.5'>",
-            f"</g></g><g class='tw-legend' transform='translate(1 {short(head + layout.height + 6.0)})'>{legend}</g>"
-            "</svg>",
+            f"</g></g>{below}</svg>",
         ),
-        (plan.boxes, plan.labels, plan.squares(look)),
+        (plan.boxes, plan.labels, plan.levels(who), plan.squares(look)),
         width,
         height,
     )
@@ -230,22 +252,13 @@ def _describe(topology: Topology, who: Occupancy) -> str:
     return f"{counted(topology.n_nodes, 'node')}{', ' if tiers else ''}{tiers}{jobs}"
 
 
-def _patterns(colours: Sequence[JobColour], key: str) -> str:
-    stripes = "".join(
-        f"<pattern id='{key}p{i}' width='5' height='5' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
-        f"<rect width='5' height='5' fill='{look.colour}'/>"
-        f"<rect width='2' height='5' fill='{ink_on(look.colour)}' fill-opacity='.55'/></pattern>"
-        for i, look in enumerate(colours)
-        if look.hatched
-    )
-    return f"<defs>{stripes}</defs>" if stripes else ""
-
-
 # Most boxes of a picture are unchanged since the previous picture.
 @lru_cache(maxsize=4096)
 def _frame(name: str, tier: int, n_nodes: int, x: float, y: float, width: float, height: float) -> str:
+    colour = tier_colour(tier)
     return (
-        f"<rect x='{short(x)}' y='{short(y)}' width='{short(width)}' height='{short(height)}' rx='3'>"
+        f"<rect x='{short(x)}' y='{short(y)}' width='{short(width)}' height='{short(height)}' rx='3' "
+        f"fill='{colour}' stroke='{colour}'>"
         f"<title>{escape(name)}: tier {tier}, {counted(n_nodes, 'node', form=',')}</title></rect>"
     )
 
@@ -256,35 +269,6 @@ def _block_label(name: str, tier: int, n_nodes: int, x: float, y: float, width: 
     texts = (f"{name} · tier {tier} · {counted(n_nodes, 'node', form=',')}", f"{name} · tier {tier}", name)
     text = next((t for t in texts if fit_text(t, room, LABEL_PX) == t), fit_text(name, room, LABEL_PX))
     return f"<text x='{short(x + 5)}' y='{short(y + 12)}'>{escape(text)}</text>"
-
-
-def _legend(
-    topology: Topology, layout: Layout, who: Occupancy, colours: Sequence[JobColour], key: str, width: float
-) -> tuple[str, float]:
-    entries = [(f"fill='{fill_of(i, colours, key)}'", name) for i, name in enumerate(who.jobs[:_LEGEND_JOBS])]
-    if len(who.jobs) > _LEGEND_JOBS:
-        entries.append(("fill='#8a8a8a'", f"and {counted(len(who.jobs) - _LEGEND_JOBS, 'more job')} (hover)"))
-    if any(who.n_busy.values()):
-        entries.append(("fill-opacity='.4'", "in use before"))
-    if who.jobs or who.n_gpus:
-        entries.append(("fill-opacity='.06'", "free"))
-    parts, x, y = [], 0.0, 0.0
-    for paint, name in entries:
-        text = fit_text(name, min(width - 20.0, 240.0), LABEL_PX)
-        span = 17.0 + len(text) * LABEL_PX * CHARACTER + 12.0
-        if x and x + span > width:
-            x, y = 0.0, y + _LEGEND_LINE
-        parts.append(
-            f"<rect x='{short(x + 0.5)}' y='{short(y + 3)}' width='12' height='12' stroke='currentColor' "
-            f"stroke-opacity='.5' {paint}/>"
-            f"<text x='{short(x + 17)}' y='{short(y + 13)}'>{escape(text)}</text>"
-        )
-        x += span
-    y += _LEGEND_LINE if entries else 0.0
-    for line in _wrapped(_note(topology, layout), width):
-        parts.append(f"<text x='0' y='{short(y + 13)}' fill-opacity='.75'>{escape(line)}</text>")
-        y += 15.0
-    return "".join(parts), y + 4.0
 
 
 def _note(topology: Topology, layout: Layout) -> str:
@@ -303,12 +287,3 @@ def _folded(topology: Topology, layout: Layout) -> str:
         f"{counted(layout.n_cells, 'square', form=',')} of up to {counted(layout.nodes_per_cell, 'node')}; "
         "a square is filled by the part of its GPUs that a job holds"
     )
-
-
-def _wrapped(text: str, width: float) -> list[str]:
-    room, lines = int(width / (LABEL_PX * CHARACTER)), [""]
-    for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > room:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return [line for line in lines if line]

@@ -5,7 +5,7 @@
 // it been drawn afresh.
 
 // The groups of a drawing in their order, as workbench/report/topology_svg.py calls them.
-const GROUPS = ["tw-blocks", "tw-labels", "tw-nodes"];
+const GROUPS = ["tw-blocks", "tw-labels", "tw-levels", "tw-nodes"];
 
 /** Elements of a fragment of SVG, not yet part of any page. */
 function read(markup) {
