@@ -92,11 +92,10 @@ def test_patched_pictures_of_placements_equal_fresh_ones(chromium, lab: Server):
     assert three == [[True, 24, True]] * 2 + [[True, 24, False]]
 
     # A step back, with a job followed through the pictures.
-    first = comparer.locator(".wb-picture").first
     comparer.locator("tr[data-job='0'] th").hover()
-    first.get_by_role("slider").fill("1")
+    comparer.get_by_role("slider").fill("1")
     notebook.settle(comparer)
-    assert "1 of" in first.inner_text()
+    assert "1 of" in comparer.inner_text()
     comparer.page.mouse.move(0, 0)
     # Tidied up: what the page's own marks leave behind them on elements.
     comparer.evaluate("root => root.querySelectorAll('[data-cell]').forEach((cell) => cell.removeAttribute('class'))")

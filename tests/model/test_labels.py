@@ -42,6 +42,7 @@ def test_a_condition_means_the_same_for_columns_and_for_one_object(requirement, 
 
 def test_a_row_comes_back_as_it_was_given():
     assert COLUMNS.rows() == LABELS
+    assert [COLUMNS.row(i) for i in range(len(LABELS))] == LABELS
 
 
 _ROW = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xyz"))

@@ -201,3 +201,10 @@ def test_bars_are_wide_enough_to_read_where_twenty_thousand_nodes_are_folded() -
 
 def test_without_known_gpus_there_are_no_bars() -> None:
     assert levels_of(draw_topology(TOPOLOGY, occupancy([placement_of(gang_of("train", 1), TOPOLOGY, [0])]))) == {}
+
+
+def test_a_page_with_cards_of_its_own_gets_a_picture_without_tool_tips() -> None:
+    who = occupancy([placement_of(gang_of("train", 1, 2), TOPOLOGY, [0], [0b11])], snapshot_of(TOPOLOGY))
+    with_tips = str(draw_parts(TOPOLOGY, who))
+    without = str(draw_parts(TOPOLOGY, who, plan=DrawingPlan(TOPOLOGY, tips=False)))
+    assert without == re.sub(r"<title>[^<]*</title>", "", with_tips)

@@ -6,6 +6,7 @@ import base64
 import csv
 import dataclasses
 import json
+import re
 import shlex
 import threading
 from html import escape
@@ -89,9 +90,58 @@ def test_a_result_tells_only_what_is_new_in_its_pictures(comparer, said):
 def test_a_step_shows_fewer_jobs(comparer):
     ask(comparer, "state")
     comparer.wait()
-    none = svg(ask(comparer, "step", policy=0, steps=0)["picture"])
-    all_ = svg(ask(comparer, "step", policy=0, steps=99)["picture"])
-    assert "data-jobs='0'" not in none and "data-jobs='0'" in all_
+    none = [svg(picture) for picture in ask(comparer, "step", steps=0)["pictures"]]
+    all_ = [svg(picture) for picture in ask(comparer, "step", steps=99)["pictures"]]
+    assert len(none) == len(all_) == 2
+    assert [re.findall(r"data-jobs='(?=\d)", one) for one in none] == [[], []]
+    assert all(re.findall(r"data-jobs='(?=\d)", one) for one in all_)
+    assert "0 or more" in refused(comparer, "step", steps=-1)
+
+
+def test_all_pictures_share_one_legend_and_leave_tool_tips_to_cards(comparer, said):
+    ask(comparer, "state")
+    comparer.wait()
+    result = last(said, "result")
+    assert all(gang.key in result["legend"] for gang in comparer.gangs) and "tier 3" in result["legend"]
+    for picture in result["pictures"]:
+        text = svg(picture)
+        assert "tw-legend" not in text
+        # The name and the description of the whole picture.
+        assert text.count("<title") == 1
+
+
+def test_a_card_says_what_is_free_and_what_runs_on_a_place(comparer):
+    ask(comparer, "state")
+    comparer.wait()
+    snapshot = comparer.comparison.snapshot
+    job, placement = next((d.gang.key, d.result) for d in comparer.comparison.rows[0].in_turn)
+    node = placement.topology.node_names[int(placement.node[0])]
+    before = dict(ask(comparer, "card", policy=0, steps=0, kind="square", name=node)["lines"])
+    card = ask(comparer, "card", policy=0, steps=1, kind="square", name=node)
+    lines = dict(card["lines"])
+    assert card["title"] == node
+    assert lines["placed"].startswith(job) and "placed" not in before
+    assert lines["free"] != before["free"] and lines["free"].endswith("of 8 GPUs")
+    kind, above = card["around"]["up"]
+    assert (kind, lines["in"].split(" (")[0]) == ("hypernode", above)
+    top = dict(ask(comparer, "card", policy=0, steps=1, kind=kind, name=above)["lines"])
+    assert top["HyperNode"] == f"tier {snapshot.topology.domain_tier(snapshot.topology.domain(above))}"
+    assert "no such place" in refused(comparer, "card", policy=0, steps=0, kind="square", name="nowhere")
+
+
+def test_arrow_keys_reach_every_place_of_a_picture(comparer):
+    ask(comparer, "state")
+    comparer.wait()
+    first = ask(comparer, "card", policy=1, steps=0)
+    seen, todo = set(), [(first["kind"], first["name"])]
+    while todo:
+        place = todo.pop()
+        if place not in seen:
+            seen.add(place)
+            card = ask(comparer, "card", policy=1, steps=0, kind=place[0], name=place[1])
+            todo += [tuple(other) for other in card["around"].values()]
+    topology = comparer.comparison.snapshot.topology
+    assert seen == {("square", n) for n in topology.node_names} | {("hypernode", n) for n in topology.domain_names}
 
 
 def test_steps_follow_the_order_in_which_the_decisions_were_taken():

@@ -179,6 +179,14 @@ class NodeLabels(Value):
         verdicts = np.array([requirement._accepts(v) for v in values] + [requirement._accepts(None)], dtype=np.bool_)
         return verdicts[codes]
 
+    def row(self, node: int) -> dict[str, str]:
+        """The labels of one node, in byte order of the keys."""
+        return {
+            key: values[codes[node]]
+            for key, (codes, values) in sorted(self.columns.items())
+            if key != NODE_NAME_FIELD and codes[node] >= 0
+        }
+
     def rows(self) -> list[dict[str, str]]:
         """The labels of every node, in byte order of the keys."""
         rows: list[dict[str, str]] = [{} for _ in range(self.n_nodes)]

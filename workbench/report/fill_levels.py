@@ -35,7 +35,9 @@ def used_of_domains(topology: Topology, who: Occupancy) -> npt.NDArray[np.int64]
     return topology.domain_sums(amounts)
 
 
-def fill_levels(topology: Topology, who: Occupancy, blocks: Iterable[tuple[str, Block]]) -> tuple[tuple[str, str], ...]:
+def fill_levels(
+    topology: Topology, who: Occupancy, blocks: Iterable[tuple[str, Block]], tips: bool = True
+) -> tuple[tuple[str, str], ...]:
     """Name and markup of the bar of each block with a header; nothing if no GPU is known.
 
     Parameters
@@ -44,22 +46,28 @@ def fill_levels(topology: Topology, who: Occupancy, blocks: Iterable[tuple[str, 
     who : Occupancy
     blocks : iterable of (str, Block)
         Name and box of the domains that have a header.
+    tips : bool
+        Whether each bar has a tool tip.
     """
     amounts = used_of_domains(topology, who)
     if amounts is None:
         return ()
     of = amounts.tolist()
     return tuple(
-        [(name, _bar(name, *of[b.domain], b.x, b.y + b.header - LEVEL_PX - 2.0, b.width)) for name, b in blocks]
+        [
+            (name, _bar(name if tips else "", *of[b.domain], b.x, b.y + b.header - LEVEL_PX - 2.0, b.width))
+            for name, b in blocks
+        ]
     )
 
 
 # Most bars of a picture are those of the picture before.
 @lru_cache(maxsize=8192)
 def _bar(name: str, used: int, total: int, x: float, y: float, width: float) -> str:
+    """The bar of a HyperNode, with a tool tip if a name is given."""
     room = width - 10.0
     place = f"x='{short(x + 5.0)}' y='{short(y)}' height='{short(LEVEL_PX)}'"
     part = used / total if total else 0.0
-    text = f"{name}: {used} of {counted(total, 'GPU')} in use"
+    tip = f"<title>{escape(name)}: {used} of {counted(total, 'GPU')} in use</title>" if name else ""
     filled = f"<rect {place} width='{short(max(part * room, 1.5))}' {LEVEL_USED}/>" if used else ""
-    return f"<g><title>{escape(text)}</title><rect {place} width='{short(room)}' {LEVEL_FREE}/>{filled}</g>"
+    return f"<g>{tip}<rect {place} width='{short(room)}' {LEVEL_FREE}/>{filled}</g>"

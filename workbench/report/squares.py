@@ -97,7 +97,7 @@ def looks_of(
 
 
 def squares(
-    labels: Sequence[str], left: float, top: float, size: float, looks: Sequence[Look]
+    labels: Sequence[str], left: float, top: float, size: float, looks: Sequence[Look], tips: bool = True
 ) -> tuple[tuple[str, str], ...]:
     """Return label and markup of each square of one block, in order.
 
@@ -109,18 +109,23 @@ def squares(
     size : float
         Side of a square, in pixels.
     looks : sequence of Look
+    tips : bool
+        Whether each square has a tool tip.
     """
     corners = square_corners(len(labels), left, top, size)
-    return tuple([(label, _square(label, x, y, size, look)) for label, (x, y), look in zip(labels, corners, looks)])
+    return tuple(
+        [(label, _square(label, x, y, size, look, tips)) for label, (x, y), look in zip(labels, corners, looks)]
+    )
 
 
-def _square(label: str, x: float, y: float, size: float, look: Look) -> str:
+def _square(label: str, x: float, y: float, size: float, look: Look, tips: bool) -> str:
     parts = "".join([f"<rect x='{short(x + offset)}' y='{short(y)}' {rest}" for offset, rest in look.parts])
     name = _name(label, x, y, size, look.ground) if size >= _NAMED_CELL and not look.folded else ""
     slots = _slots(x, y, size, look.slots) if look.slots else ""
     text = escape(label)
     # The names are those by which a page links the same place in several pictures.
-    return f"<g data-cell='{text}' data-jobs='{look.jobs}'><title>{text}{look.facts}</title>{parts}{name}{slots}</g>"
+    tip = f"<title>{text}{look.facts}</title>" if tips else ""
+    return f"<g data-cell='{text}' data-jobs='{look.jobs}'>{tip}{parts}{name}{slots}</g>"
 
 
 def _name(label: str, x: float, y: float, size: float, ground: str | None) -> str:

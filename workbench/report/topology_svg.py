@@ -96,7 +96,9 @@ class DrawingPlan:
     ----------
     topology : Topology
     before : DrawingPlan, optional
-        Plan of earlier pictures, from which unchanged squares are copied.
+        Plan of earlier pictures with equal `tips`, from which unchanged squares are copied.
+    tips : bool
+        Whether each element has a tool tip; False where the page shows its own.
 
     Attributes
     ----------
@@ -108,8 +110,9 @@ class DrawingPlan:
         Groups of a `Drawing`.
     """
 
-    def __init__(self, topology: Topology, before: DrawingPlan | None = None) -> None:
+    def __init__(self, topology: Topology, before: DrawingPlan | None = None, tips: bool = True) -> None:
         self.topology = topology
+        self._tips = tips
         self.layout = pack(topology)
         self._blocks = self.layout.blocks()
         self._written: dict[object, Elements] = {}
@@ -122,7 +125,10 @@ class DrawingPlan:
         ]
         self.tiers = tuple(sorted({tier for _, tier, _ in framed}))
         self.boxes = tuple(
-            [(name, _frame(name, tier, b.n_nodes, b.x, b.y, b.width, b.height)) for name, tier, b in framed]
+            [
+                (name, _frame(name if tips else "", tier, b.n_nodes, b.x, b.y, b.width, b.height))
+                for name, tier, b in framed
+            ]
         )
         self.labels = tuple(
             [(name, _block_label(name, tier, b.n_nodes, b.x, b.y, b.width)) for name, tier, b in framed if b.header]
@@ -136,7 +142,7 @@ class DrawingPlan:
 
     def levels(self, who: Occupancy) -> Elements:
         """The group of the bars that say how full each HyperNode is."""
-        return fill_levels(self.topology, who, self._headed)
+        return fill_levels(self.topology, who, self._headed, self._tips)
 
     def squares(self, look: Callable[[tuple[int, ...]], Look]) -> Elements:
         """The group of the squares, each with the look of the nodes that it stands for."""
@@ -148,7 +154,7 @@ class DrawingPlan:
             key = (block.labels, block.left, block.top, block.cell, looks)
             written = self._written.get(key) or self._written_before.get(key)
             if written is None:
-                written = squares(block.labels, block.left, block.top, block.cell, looks)
+                written = squares(block.labels, block.left, block.top, block.cell, looks, self._tips)
             self._written[key] = written
             found += written
         return tuple(found)
@@ -255,11 +261,12 @@ def _describe(topology: Topology, who: Occupancy) -> str:
 # Most boxes of a picture are unchanged since the previous picture.
 @lru_cache(maxsize=4096)
 def _frame(name: str, tier: int, n_nodes: int, x: float, y: float, width: float, height: float) -> str:
+    """The box of a HyperNode, with a tool tip if a name is given."""
     colour = tier_colour(tier)
+    tip = f"<title>{escape(name)}: tier {tier}, {counted(n_nodes, 'node', form=',')}</title>" if name else ""
     return (
         f"<rect x='{short(x)}' y='{short(y)}' width='{short(width)}' height='{short(height)}' rx='3' "
-        f"fill='{colour}' stroke='{colour}'>"
-        f"<title>{escape(name)}: tier {tier}, {counted(n_nodes, 'node', form=',')}</title></rect>"
+        f"fill='{colour}' stroke='{colour}'>{tip}</rect>"
     )
 
 

@@ -28,13 +28,16 @@ from workbench.widgets.comparison_files import exported
 from workbench.widgets.comparison_view import (
     comparison_view,
     differences_view,
+    occupancy_after,
     picture_after,
+    picture_plan,
     pictures,
     result_line,
 )
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
+from workbench.widgets.place_card import PictureWalk, card_of
 from workbench.widgets.progress import WorkProgress
 from workbench.widgets.repeat_command import repeat_command
 from workbench.widgets.worker import Worker
@@ -80,6 +83,7 @@ class PlacementComparer(Panel):
         "form": "_form",
         "cancel": "_cancel",
         "step": "_step",
+        "card": "_card",
         "explain": "_explain",
         "differences": "_differences",
         "export": "_export",
@@ -114,6 +118,8 @@ class PlacementComparer(Panel):
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
         self._plan: DrawingPlan | None = None
+        #: The places of the pictures, once somebody points at one.
+        self._walk: PictureWalk | None = None
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
@@ -273,8 +279,8 @@ class PlacementComparer(Panel):
             chosen = _configured(chosen, config)
             policies = [make_policy(name, parameters) for name, parameters in chosen]
             comparison = compare(gangs, cluster(), policies, step, most_advised=0)
-            plan = DrawingPlan(comparison.snapshot.topology, self._plan)
-            view, drawn = comparison_view(comparison), pictures(comparison, plan)
+            plan = picture_plan(comparison, self._plan)
+            view, drawn = comparison_view(comparison, plan), pictures(comparison, plan)
         except Exception as error:
             finish()
             text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
@@ -284,7 +290,7 @@ class PlacementComparer(Panel):
         finish()
         # The number first: an answer about the previous comparison must not pass for one about this.
         told = self._since(drawn)
-        self.comparison, self._ran, self._plan = comparison, chosen, plan
+        self.comparison, self._ran, self._plan, self._walk = comparison, chosen, plan, None
         self.tell("result", {**view, **told})
         self._tell_ended(result_line(comparison))
 
@@ -360,11 +366,34 @@ class PlacementComparer(Panel):
             raise InputError("no such policy", source="comparer", got=shown(row), expected=f"0 to {n - 1}")
         return row
 
-    def _step(self, body: dict[str, Any]) -> dict[str, Any]:
-        row, steps = self._row(body), body.get("steps", 0)
+    def _steps(self, body: dict[str, Any]) -> int:
+        steps = body.get("steps", 0)
         if type(steps) is not int or steps < 0:
             raise InputError("no number of decisions", source="comparer", got=shown(steps), expected="0 or more")
-        return {"picture": picture_after(self._compared(), row, steps).parts()}
+        return steps
+
+    def _step(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The picture of every policy after the same number of decisions; None for a policy that raised."""
+        comparison, plan, steps = self._compared(), self._plan, self._steps(body)
+        return {
+            "pictures": [
+                None if row.error is not None else picture_after(comparison, i, steps, plan).parts()
+                for i, row in enumerate(comparison.rows)
+            ]
+        }
+
+    def _card(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The card of a place in the picture of a policy, and where the arrow keys lead; without a name the first."""
+        comparison, row, steps = self._compared(), self._row(body), self._steps(body)
+        if self._walk is None:
+            plan = self._plan or picture_plan(comparison)
+            self._walk = PictureWalk(comparison.snapshot.topology, plan.layout)
+        place = self._walk.start if body.get("name") is None else (body.get("kind"), text_in(body, "name"))
+        if place is None or not self._walk.has(*place):
+            raise InputError("no such place", source="comparer", got=shown(body.get("name")), expected="a place")
+        kind, name = place
+        card = card_of(kind, name, self._walk, comparison.snapshot, occupancy_after(comparison, row, steps))
+        return {"kind": kind, "name": name, **card, "around": self._walk.around(kind, name)}
 
     def _explain(self, body: dict[str, Any]) -> dict[str, Any]:
         comparison, row = self._compared(), self._row(body)

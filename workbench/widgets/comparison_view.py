@@ -14,12 +14,21 @@ from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
+from workbench.report.legend import legend_html
 from workbench.report.metric_columns import Column, MetricCell, groups, job_cells, job_columns, run_cells, run_columns
 from workbench.report.number_text import number_text
-from workbench.report.occupancy import occupancy
+from workbench.report.occupancy import Occupancy, occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
 
-__all__ = ["comparison_view", "differences_view", "picture_after", "pictures", "result_line"]
+__all__ = [
+    "comparison_view",
+    "differences_view",
+    "occupancy_after",
+    "picture_after",
+    "picture_plan",
+    "pictures",
+    "result_line",
+]
 
 #: Characters of a reason in a cell.
 _BRIEF = 48
@@ -28,11 +37,19 @@ _BRIEF = 48
 _MOVES = 8
 
 
-def comparison_view(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the page shows beside the pictures, JSON-ready."""
+def comparison_view(comparison: Comparison, plan: DrawingPlan | None = None) -> dict[str, Any]:
+    """Everything that the page shows beside the pictures, JSON-ready.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    plan : DrawingPlan, optional
+        That of the pictures, if it was made.
+    """
     columns = job_columns(comparison, View.COMPARER)
     return {
         "nodes": comparison.snapshot.n_nodes,
+        "legend": _legend(comparison, plan or picture_plan(comparison)),
         "policies": [_row_view(row) for row in comparison.rows],
         "jobs": [
             {
@@ -51,6 +68,24 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
         "charts": comparison_charts(comparison),
         "gaps": texts_of(comparison.snapshot.gaps),
     }
+
+
+def picture_plan(comparison: Comparison, before: DrawingPlan | None = None) -> DrawingPlan:
+    """The layout of the pictures of a comparison; the page shows cards in place of tool tips.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    before : DrawingPlan, optional
+        That of an earlier comparison.
+    """
+    return DrawingPlan(comparison.snapshot.topology, before, tips=False)
+
+
+def _legend(comparison: Comparison, plan: DrawingPlan) -> str:
+    """The one legend of all pictures, as HTML."""
+    jobs = [gang.key for gang in comparison.gangs]
+    return legend_html(occupancy([], comparison.snapshot, jobs), job_colours(len(jobs)), plan.tiers, plan.note)
 
 
 def result_line(comparison: Comparison) -> str:
@@ -116,7 +151,7 @@ def _value(cell: MetricCell) -> dict[str, Any]:
 
 def pictures(comparison: Comparison, plan: DrawingPlan | None = None) -> list[Drawing | None]:
     """A picture per policy, after all its decisions; None for a policy that raised."""
-    plan = plan or DrawingPlan(comparison.snapshot.topology)
+    plan = plan or picture_plan(comparison)
     return [
         None if row.error is not None else picture_after(comparison, i, len(row.decisions), plan)
         for i, row in enumerate(comparison.rows)
@@ -138,11 +173,22 @@ def picture_after(comparison: Comparison, policy: int, steps: int, plan: Drawing
     """
     check()
     row = comparison.rows[policy]
-    placed = [d.result for d in row.in_turn[:steps] if isinstance(d.result, Placement)]
-    jobs = [gang.key for gang in comparison.gangs]
-    snapshot = comparison.snapshot
     title = row.policy if steps >= len(row.decisions) else f"{row.policy}, after {steps} of {len(row.decisions)}"
-    return draw_parts(snapshot.topology, occupancy(placed, snapshot, jobs), title, plan)
+    who = occupancy_after(comparison, policy, steps)
+    return draw_parts(comparison.snapshot.topology, who, title, plan or picture_plan(comparison), legend=False)
+
+
+def occupancy_after(comparison: Comparison, policy: int, steps: int) -> Occupancy:
+    """The jobs on each node after the first decisions of a policy; parameters as for `picture_after`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    policy : int
+    steps : int
+    """
+    placed = [d.result for d in comparison.rows[policy].in_turn[:steps] if isinstance(d.result, Placement)]
+    return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs])
 
 
 def _row_view(row: ComparisonRow) -> dict[str, Any]:

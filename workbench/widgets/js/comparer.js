@@ -1,4 +1,6 @@
 // The placement comparer: jobs, policies with parameters, and the outcome of each job, side by side.
+import { placeCard } from "./card.js";
+import { latest } from "./latest.js";
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
 import { yamlPane } from "./yaml_pane.js";
@@ -33,6 +35,14 @@ function render(context) {
       showTable();
     } }, "Differences");
   const pictures = h("div", { class: "wb-pictures" });
+  const said = h("output", { class: "wb-quiet" });
+  const slider = h("input", { type: "range", min: 0, class: "wb-steps", "aria-label": "decisions", oninput: () => {
+    said.textContent = decided(Number(slider.value));
+    step(Number(slider.value));
+  } });
+  const legend = h("div", { class: "wb-legend" });
+  const under = h("div", { hidden: true }, h("label", { class: "wb-bar", title: "how many decisions each picture shows, in the order in which they were taken" },
+    "decisions ", slider, said), legend);
   const table = h("div", { class: "wb-table" });
   const charts = h("div", { class: "wb-columns" });
   const detail = h("div", { class: "wb-detail", hidden: true });
@@ -44,7 +54,8 @@ function render(context) {
       h("button", { title: "save the pictures side by side as one PNG file", onclick: () => save("png") }, "PNG"),
       h("button", { title: "copy the line for a shell that repeats this comparison", onclick: copyCommand }, "Copy as command"),
       progress, cancel, status),
-    panel.message, panel.busy, jobs, pictures, table, detail, charts);
+    panel.message, panel.busy, jobs, pictures, under, table, detail, charts);
+  const card = placeCard(root);
 
   // ---- policies and their parameters ----
 
@@ -223,15 +234,21 @@ function render(context) {
     detail.hidden = true;
     if (view === null) {
       frames = [];
+      under.hidden = true;
       for (const element of [pictures, table, charts]) element.replaceChildren();
       return;
     }
     const before = frames;
+    card.hide();
     frames = view.policies.map((policy, i) => (policy.error ? failed(policy) : before[i]?.draw ? before[i] : framed(i)));
     view.policies.forEach((policy, i) => policy.error || frames[i].draw(policy, view.pictures[i]));
     if (frames.length !== before.length || frames.some((frame, i) => frame !== before[i])) {
       pictures.replaceChildren(...frames.map((frame) => frame.element));
     }
+    slider.max = slider.value = mostSteps();
+    said.textContent = "after all of them";
+    drawn(legend, view.legend);
+    under.hidden = false;
     showTable();
     drawn(charts, view.charts.map((chart) => `<div>${chart}</div>`).join(""));
   }
@@ -241,41 +258,96 @@ function render(context) {
       h("details", {}, h("summary", {}, "traceback"), h("pre", {}, error.traceback)))) };
   }
 
-  /** The panel with one policy's picture and a slider over its decisions; `draw(policy)` shows a result. */
+  // ---- the slider over the decisions of all policies ----
+
+  const mostSteps = () => Math.max(0, ...view.policies.map(({ steps }) => steps.length));
+
+  /** The last decision of those that the pictures show; policies are named where they decided about different jobs. */
+  function decided(n) {
+    if (n === 0) return "before any decision";
+    const by = new Map();
+    for (const { name, steps, error } of view.policies) {
+      if (error) continue;
+      const job = steps[n - 1] ?? "all decided";
+      by.set(job, [...(by.get(job) ?? []), name]);
+    }
+    const jobs = [...by].map(([job, names]) => (by.size === 1 ? job : `${job} (${names.join(", ")})`));
+    return `${n} of ${mostSteps()}: ${jobs.join("; ")}`;
+  }
+
+  const step = latest(async (n) => {
+    const asked = view;
+    const answer = await attempt("step", { steps: n });
+    if (answer === undefined || view !== asked) return;
+    answer.pictures.forEach((picture, i) => picture && frames[i].redraw(picture));
+    if (marked !== null) link(marked);
+  });
+
+  // All pictures of the present result in full, for a view that missed a result in between.
+  let whole = { of: null, pictures: null };
+  function wholePictures() {
+    if (whole.of !== view) whole = { of: view, pictures: attempt("step", { steps: mostSteps() }).then((answer) => answer?.pictures) };
+    return whole.pictures;
+  }
+
+  /** The panel with one policy's picture; `draw(policy)` shows a result, `redraw(picture)` fewer decisions. */
   function framed(i) {
     const title = h("strong", { class: "wb-title" });
-    const drawing = h("div", {});
+    const drawing = h("div", { class: "wb-drawing", tabindex: 0, role: "application",
+      onpointerover: (event) => pointAt(picture.placeOf(event.target)), onpointerleave: card.hide,
+      onfocus: (event) => event.target.matches(":focus-visible") && focusOn(at), onblur: leave, onkeydown: walk });
     const picture = new Picture(drawing);
-    const said = h("output", { class: "wb-quiet" });
-    const slider = h("input", { type: "range", min: 0, oninput: async () => {
-      const asked = view;
-      const { steps } = view.policies[i];
-      const n = Number(slider.value);
-      said.textContent = n === 0 ? "before any decision" : `${n} of ${steps.length}: ${steps[n - 1]}`;
-      const answer = await attempt("step", { policy: i, steps: n });
-      if (answer === undefined || view !== asked) return;
-      picture.draw(answer.picture);
-      link(marked);
-    } });
+    const time = h("div", { class: "wb-quiet" });
+    // The place that the keyboard chose, and where the arrow keys lead from it.
+    let at = null;
+    let around = {};
+
+    const ask = (place) => panel.ask("card", { policy: i, steps: Number(slider.value), kind: place?.kind, name: place?.name }).catch(() => undefined);
+    function pointAt(place) {
+      if (place === null) return card.hide();
+      return card.offer(() => ask(place), () => place.element.getBoundingClientRect());
+    }
+    async function focusOn(place) {
+      const found = await card.offer(() => ask(place), ({ kind, name }) => choose(picture.find(kind, name)).getBoundingClientRect(), false);
+      if (found !== undefined) around = found.around;
+    }
+    function choose(place) {
+      at = place;
+      for (const old of drawing.querySelectorAll(".wb-at")) old.classList.remove("wb-at");
+      at.element.classList.add("wb-at");
+      return at.element;
+    }
+    function leave() {
+      card.hide();
+      at?.element.classList.remove("wb-at");
+    }
+    function walk(event) {
+      const way = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" }[event.key];
+      if (event.key === "Escape") leave();
+      if (way === undefined) return undefined;
+      event.preventDefault();
+      const next = around[way];
+      return next === undefined ? undefined : focusOn({ kind: next[0], name: next[1] });
+    }
+
     // Picture of the last result, even if the slider shows another: the next result is sent as a delta against it.
     let last = { number: 0, groups: [] };
     async function draw(policy, told) {
       const { number } = view;
-      slider.max = policy.steps.length;
-      slider.value = policy.steps.length;
       title.textContent = policy.name;
-      slider.ariaLabel = `decisions of ${policy.name}`;
-      said.textContent = `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`;
+      drawing.ariaLabel = `placements by ${policy.name}; arrow keys go from place to place`;
+      time.textContent = `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`;
       let shown = told;
       if (told.since !== 0 && told.since !== last.number) {
-        // This view missed a result in between.
-        shown = (await attempt("step", { policy: i, steps: policy.steps.length }))?.picture;
-        if (shown === undefined || view?.number !== number) return;
+        shown = (await wholePictures())?.[i];
+        if (!shown || view?.number !== number) return;
       }
       last = { number, groups: grown(last.groups, shown.groups) };
       picture.draw({ frame: shown.frame, groups: last.groups });
+      at = null;
+      around = {};
     }
-    return { element: h("div", { class: "wb-picture" }, title, drawing, h("div", { class: "wb-bar" }, slider, said)), draw };
+    return { element: h("div", { class: "wb-picture" }, title, drawing, time), draw, redraw: (shown) => picture.draw(shown) };
   }
 
   /** Cell with the value of a metric; bold if no policy has a better value. */

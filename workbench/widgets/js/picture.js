@@ -6,6 +6,8 @@
 
 // The groups of a drawing in their order, as workbench/report/topology_svg.py calls them.
 const GROUPS = ["tw-blocks", "tw-labels", "tw-levels", "tw-nodes"];
+// What the elements of each group stand for; the first group of a kind has the element of its extent.
+const KINDS = ["hypernode", "hypernode", "hypernode", "square"];
 
 /** Elements of a fragment of SVG, not yet part of any page. */
 function read(markup) {
@@ -42,6 +44,23 @@ export class Picture {
     const containers = new Set(groups.map((_, i) => this.container(i)));
     become(svg, around, (element) => containers.has(element));
     this.groups = groups.map((group, i) => regroup(this.container(i), this.groups[i], group));
+  }
+
+  /** The place that an element of the picture belongs to: {kind, name, element}; null outside. */
+  placeOf(target) {
+    for (let at = target; at !== null && at !== this.element; at = at.parentElement) {
+      const group = GROUPS.indexOf(at.parentElement?.getAttribute("class"));
+      if (group < 0) continue;
+      const { name } = this.groups[group].find((one) => one.element === at);
+      return this.find(KINDS[group], name);
+    }
+    return null;
+  }
+
+  /** A place by kind and name; null if the picture has none. */
+  find(kind, name) {
+    const found = this.groups[KINDS.indexOf(kind)]?.find((one) => one.name === name);
+    return found === undefined ? null : { kind, name, element: found.element };
   }
 
   container(i) {
