@@ -11,6 +11,7 @@ import workbench
 from tests.widgets.page import ask, refused
 from workbench.errors import InputError
 from workbench.formats.scenario_file import ScenarioFile, read_scenario, scenario_text
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.widgets.workbench import Workbench
 
 
@@ -57,6 +58,45 @@ def test_a_saved_scenario_is_the_same_again(bench, tmp_path):
     again.save(tmp_path / "t.json")
     assert (tmp_path / "t.json").read_text() == (tmp_path / "s.json").read_text()
     again.end()
+
+
+CONF = """
+actions: "enqueue, allocate"
+tiers:
+- plugins:
+  - name: gang
+  - name: binpack
+    arguments: {binpack.weight: 7}
+    enabledJobOrdr: true
+"""
+
+
+def test_a_saved_scenario_keeps_the_scheduler_configuration(bench, tmp_path):
+    bench.comparer.choose([("volcano-1.13", {}), ("gang", {})])
+    ask(bench.comparer, "configure", text=CONF, name="volcano-scheduler.conf")
+    bench.save(tmp_path / "s.json")
+    again = Workbench(tmp_path / "s.json")
+    assert again.comparer.config == bench.comparer.config and again.comparer.config.notes
+    assert ask(again.comparer, "state")["config"] == "volcano-scheduler.conf"
+    bench.comparer.wait()
+    again.comparer.wait()
+    rows = [panel.comparison.rows[0] for panel in (bench.comparer, again.comparer)]
+    assert rows[0].parameters == rows[1].parameters and rows[0].parameters["config"] is not None
+    # A file may hold a configuration that none of its policies reads at the moment.
+    again.comparer.choose([("gang", {})])
+    again.save(tmp_path / "t.json")
+    third = Workbench(tmp_path / "t.json")
+    assert third.comparer.config == bench.comparer.config
+    for one in (again, third):
+        one.end()
+
+
+def test_a_configuration_made_by_hand_is_not_lost_on_the_way_to_a_file(bench, tmp_path):
+    bench.comparer.choose([("volcano-1.13", {})])
+    bench.comparer.configure(SchedulerConfig(("allocate",), ((PluginOption("gang"),),)))
+    with pytest.raises(InputError, match="a configuration without a text cannot be saved"):
+        bench.save(tmp_path / "s.json")
+    assert not (tmp_path / "s.json").exists()
 
 
 def test_jobs_without_a_text_are_not_lost_on_the_way_to_a_file(tmp_path):
@@ -117,7 +157,13 @@ def test_from_nothing_it_says_what_is_missing():
 
 
 @pytest.mark.parametrize(
-    "text", ['{"workbench_scenario":2}', '{"workbench_scenario":1,"policies":3}', '{"workbench_scenario"']
+    "text",
+    [
+        '{"workbench_scenario":2}',
+        '{"workbench_scenario":1,"policies":3}',
+        '{"workbench_scenario"',
+        '{"workbench_scenario":1,"config":{"name":"c","text":"a: 1"}}',
+    ],
 )
 def test_a_damaged_scenario_is_one_error(tmp_path, text):
     (tmp_path / "s.json").write_text(text)

@@ -1,9 +1,9 @@
-"""A scenario in one file: a cluster, the text of its jobs and the policies to compare."""
+"""A scenario in one file: a cluster, the text of its jobs, the policies to compare and their configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import orjson
 
 from workbench.errors import InputError
 from workbench.formats.manifests import read_bytes, read_manifests
+from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import get_map, get_maps, get_text, shown
 
@@ -37,15 +39,24 @@ class ScenarioFile:
         Manifests of the jobs to place.
     policies : tuple of (str, mapping)
         Names and parameters of the policies to compare.
+    config : SchedulerConfig, optional
+        The configuration of every policy that reads one; None: each has its own default.
     """
 
     snapshot: ClusterSnapshot | None
     jobs: str = ""
     policies: tuple[tuple[str, Mapping[str, Any]], ...] = field(default=())
+    config: SchedulerConfig | None = None
 
 
 def scenario_text(scenario: ScenarioFile) -> str:
-    """The text of a scenario file; the same scenario gives the same text."""
+    """The text of a scenario file; the same scenario gives the same text.
+
+    Raises
+    ------
+    InputError
+        The jobs are no Unicode, or the configuration was made by hand: a file holds texts.
+    """
     parts = [f'"{MARK}":{VERSION}']
     try:
         parts.append(f'"jobs":{_json(scenario.jobs)}')
@@ -53,9 +64,18 @@ def scenario_text(scenario: ScenarioFile) -> str:
         raise InputError("not text that a file can hold", source="scenario", where="jobs", expected="Unicode") from None
     named = [{"name": name, "parameters": dict(parameters)} for name, parameters in scenario.policies]
     parts.append(f'"policies":{_json(named)}')
+    if scenario.config is not None:
+        parts.append(f'"config":{_json(_config_parts(scenario.config))}')
     if scenario.snapshot is not None:
         parts.append(f'"snapshot":{snapshot_text(scenario.snapshot).strip()}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _config_parts(config: SchedulerConfig) -> dict[str, str]:
+    if not config.text:
+        expected = "one that was read from a file in UTF-8"
+        raise InputError("a configuration without a text cannot be saved", source="scenario", expected=expected)
+    return {"name": config.source, "text": config.text}
 
 
 def read_scenario(path: str | Path) -> ScenarioFile | None:
@@ -87,9 +107,17 @@ def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
             for where, item in get_maps(data, "policies", "")
         )
         snapshot = parse_snapshot(_json(get_map(data, "snapshot", "")), source) if "snapshot" in data else None
-        return ScenarioFile(snapshot, get_text(data, "jobs", ""), policies)
+        return ScenarioFile(snapshot, get_text(data, "jobs", ""), policies, _config_in(data, source))
     except InputError as error:
         raise error.at(source=source) from None
+
+
+def _config_in(data: Mapping[str, Any], source: str) -> SchedulerConfig | None:
+    if "config" not in data:
+        return None
+    parts = get_map(data, "config", "")
+    config = parse_config(get_text(parts, "text", "config").encode(), f"{source}, config")
+    return replace(config, source=get_text(parts, "name", "config"))
 
 
 def job_text(*paths: str | Path, stdin: str | None = None) -> str:

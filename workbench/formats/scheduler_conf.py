@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,11 @@ def load_config(path: str | Path) -> SchedulerConfig:
 def parse_config(content: bytes, source: str) -> SchedulerConfig:
     """Read a scheduler configuration from the bytes of a file, as `load_config`; `source` names it in errors."""
     what, expected = "scheduler configuration", "actions and tiers"
-    return parse_conf(content, source, CONFIG_KEY, what, expected, lambda data: _config(data, source))
+    config = parse_conf(content, source, CONFIG_KEY, what, expected, lambda data: _config(data, source))
+    try:
+        return replace(config, text=content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return config
 
 
 def _config(data: Any, source: str) -> SchedulerConfig:

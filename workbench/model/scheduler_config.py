@@ -113,6 +113,8 @@ class SchedulerConfig(Value):
         Settings that Volcano ignores; part of every decision's warnings.
     source : str
         Name of the file; empty: made by hand.
+    text : str
+        Text of the file, so that it can be saved elsewhere; empty: made by hand, or not UTF-8.
     """
 
     actions: tuple[str, ...]
@@ -120,6 +122,7 @@ class SchedulerConfig(Value):
     action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: tuple[Notice, ...] = ()
     source: str = ""
+    text: str = field(default="", repr=False, compare=False)
 
     @property
     def plugins(self) -> Iterator[PluginOption]:

@@ -60,6 +60,8 @@ class PlacementComparer(Panel):
         Cluster and jobs, from `workbench.load`.
     policies : sequence of str
         ``NODE[+GPU]`` or whole policies, shown side by side.
+    config : SchedulerConfig, optional
+        The configuration of every policy that reads one; by default each has its own.
 
     Attributes
     ----------
@@ -90,7 +92,12 @@ class PlacementComparer(Panel):
         "command": "_command",
     }
 
-    def __init__(self, scenario: Scenario | None = None, policies: Sequence[str] = USUAL_POLICIES) -> None:
+    def __init__(
+        self,
+        scenario: Scenario | None = None,
+        policies: Sequence[str] = USUAL_POLICIES,
+        config: SchedulerConfig | None = None,
+    ) -> None:
         super().__init__()
         self._chosen: list[tuple[str, dict[str, Any]]] = []
         self._worker = Worker(lambda: self.tell(*self._idle))
@@ -110,8 +117,8 @@ class PlacementComparer(Panel):
         self.jobs_changed: list[Callable[[], None]] = []
         self.ended: list[Callable[[str], None]] = []
         self._chosen = [(name, {}) for name in policies]
-        self._config: SchedulerConfig | None = None
-        _check(self._chosen)
+        self._config = config
+        _check(_configured(self._chosen, config))
         self.comparison: Comparison | None = None
         self._ran: _Chosen = ()
         #: Number of the last result, and its pictures as every open page shows them.

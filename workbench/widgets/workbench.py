@@ -8,7 +8,7 @@ from pathlib import Path
 import ipywidgets
 
 from workbench.errors import InputError
-from workbench.evaluate.choices import make_policy
+from workbench.evaluate.choices import make_policy, with_config
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.load import load
 from workbench.formats.scenario_file import ScenarioFile, job_text, parse_scenario, read_scenario, scenario_text
@@ -59,12 +59,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         return self.editor.snapshot
 
     def save(self, path: str | Path) -> None:
-        """Write the drawing, the text of the jobs and the policies into one file.
+        """Write the drawing, the text of the jobs, the policies and their configuration into one file.
 
         Raises
         ------
         InputError
-            The file cannot be written, or there are jobs that were handed in as values: a file holds texts.
+            The file cannot be written, or there are jobs or a scheduler configuration that were handed in as values: a
+            file holds texts.
         """
         write_whole(path, self._text())
 
@@ -105,15 +106,17 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             raise InputError(
                 "jobs handed in as values cannot be saved", source="scenario", got=names, expected=expected
             )
-        return scenario_text(ScenarioFile(self.snapshot, self.comparer.text, tuple(self.comparer.policies)))
+        comparer = self.comparer
+        return scenario_text(ScenarioFile(self.snapshot, comparer.text, tuple(comparer.policies), comparer.config))
 
     def _show(self, begun: ScenarioFile, given: Scenario | None, policies: Sequence[str] | None = None) -> None:
         """Make the three widgets and put them on the page."""
         names = [(name, {}) for name in policies] if policies is not None else list(begun.policies)
+        config = begun.config
         for name, parameters in names:
-            make_policy(name, parameters)
+            make_policy(name, parameters if config is None else with_config(name, parameters, config))
         editor = TopologyEditor(begun.snapshot)
-        comparer = PlacementComparer(given, [name for name, _ in names] or USUAL_POLICIES)
+        comparer = PlacementComparer(given, [name for name, _ in names] or USUAL_POLICIES, config)
         if names:
             comparer.choose(names)
         if begun.jobs:
