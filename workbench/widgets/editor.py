@@ -33,6 +33,7 @@ from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of
+from workbench.widgets.item_card import item_card
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
@@ -78,6 +79,7 @@ class TopologyEditor(Panel):
         "copy": "_copy",
         "select": "_select",
         "find": "_find",
+        "card": "_card",
         "without_gpus": "_without_gpus",
         "text": "_text",
         "apply_text": "_apply_text",
@@ -248,6 +250,12 @@ class TopologyEditor(Panel):
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
         pattern, label, kind = (text_in(body, key) for key in ("pattern", "label", "kind"))
         return {"ids": edits.select(self.draft, pattern, label, kind)}
+
+    def _card(self, body: dict[str, Any]) -> dict[str, Any]:
+        item_id = body.get("id")
+        if type(item_id) is not int:
+            raise InputError("no id of an item", source="editor", got=shown(item_id), expected="a whole number")
+        return item_card(self.draft, item_id, self._before)
 
     def _without_gpus(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"ids": edits.without_gpus(self.draft) if self.wants_gpus() else []}

@@ -13,7 +13,7 @@ from workbench.model.topology import Topology
 from workbench.report.blocks import Block, Layout
 from workbench.report.occupancy import Occupancy
 
-__all__ = ["Kind", "PictureWalk", "card_of"]
+__all__ = ["Kind", "PictureWalk", "card_of", "label_texts", "listed"]
 
 #: A box of a picture, or one of its squares.
 Kind = Literal["hypernode", "square"]
@@ -140,7 +140,7 @@ def _pods(nodes: Sequence[int], who: Occupancy) -> list[tuple[str, str]]:
         elif n_gpus:
             text += f" on {counted(n_gpus, 'GPU', form=',')}"
         texts.append(text)
-    return _listed("placed", texts)
+    return listed("placed", texts)
 
 
 def _running(nodes: Sequence[int], snapshot: ClusterSnapshot) -> list[tuple[str, str]]:
@@ -148,7 +148,7 @@ def _running(nodes: Sequence[int], snapshot: ClusterSnapshot) -> list[tuple[str,
     inside = set(nodes)
     names = [f"{pod.namespace}/{pod.name}" for pod in snapshot.running if pod.node in inside]
     if len(nodes) == 1:
-        return _listed("running", sorted(names, key=str.encode))
+        return listed("running", sorted(names, key=str.encode))
     return [("running", counted(len(names), "pod", form=","))] if names else []
 
 
@@ -165,15 +165,22 @@ def _above(walk: PictureWalk, kind: Kind, name: str, topology: Topology) -> str:
 
 def _of_one_node(node: int, snapshot: ClusterSnapshot) -> list[tuple[str, str]]:
     lines = [("state", "cordoned")] if np.asarray(snapshot.unschedulable)[node] else []
-    return lines + _listed("labels", _label_texts(snapshot.labels.row(node)))
+    return lines + listed("labels", label_texts(snapshot.labels.row(node)))
 
 
-def _label_texts(labels: Mapping[str, str]) -> list[str]:
+def label_texts(labels: Mapping[str, str]) -> list[str]:
+    """Labels as a person writes them: ``key=value``."""
     return [f"{key}={value}" for key, value in labels.items()]
 
 
-def _listed(heading: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """A line per text under one heading."""
+def listed(heading: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return a line per text under one heading, the first few; the rest is counted.
+
+    Parameters
+    ----------
+    heading : str
+    texts : sequence of str
+    """
     lines = [(heading if i == 0 else "", text) for i, text in enumerate(texts[:_LISTED])]
     if len(texts) > _LISTED:
         lines.append(("", f"and {len(texts) - _LISTED} more"))

@@ -3,10 +3,10 @@ import cytoscape from "cytoscape";
 import { SYMBOL, WITH_GPUS, drawFarNodesPlainly, drawInOrder, position } from "./far.js";
 import { ROOT } from "./items.js";
 import { CELL, labelWidth, layout, switchAt, wayTo } from "./layout.js";
+import { h } from "./panel.js";
+import { showLegend } from "./legend.js";
 import { Links } from "./links.js";
-
-// Tiers from the lowest up; told apart with the common kinds of colour blindness.
-const TIERS = ["#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00"];
+import { tierColour } from "./palette.js";
 
 /** Colours of the page's own theme, which Cytoscape cannot read from CSS by itself. */
 function themeColours(root) {
@@ -42,6 +42,7 @@ function stylesheet(c) {
     { selector: "node:selected", style: { "overlay-color": c.accent, "overlay-opacity": 0.35, "overlay-padding": 4 } },
     { selector: "node.holding", style: { "overlay-color": c.accent, "overlay-opacity": 0.15, "overlay-padding": 4 } },
     { selector: "node.target", style: { "underlay-color": c.accent, "underlay-opacity": 0.4, "underlay-padding": 10 } },
+    { selector: "node.refused", style: { "underlay-color": c.bad, "underlay-opacity": 0.45, "underlay-padding": 10 } },
   ];
 }
 
@@ -55,7 +56,8 @@ function set(element, data) {
 export class Canvas {
   /**
    * @param handlers select(ids, more), move(id, parent), fold(id): called for actions of the user. `more`: a key was
-   *   held that adds to the selection.
+   *   held that adds to the selection. moved(id): the items that a drag of this one moves. point(id, box): the pointer
+   *   is on an item at this place of the window; null: on none.
    */
   constructor(element, root, items, handlers) {
     this.items = items;
@@ -79,6 +81,8 @@ export class Canvas {
       minZoom: 0.02, maxZoom: 4, boxSelectionEnabled: true, selectionType: "single",
     });
     this.links = new Links(this.cy, element);
+    this.dropHint = h("div", { class: "wb-drop-hint", hidden: true });
+    element.append(this.dropHint);
     const dress = () => {
       this.colours = themeColours(root);
       this.links.dress(this.colours);
@@ -143,23 +147,44 @@ export class Canvas {
       last = twice ? { id: "", at: 0 } : { id: target.id(), at: timeStamp };
       if (twice) handlers.fold(Number(target.id()));
     });
-    cy.on("drag", "node", (event) => this.mark(this.targetOf(event.target)));
-    cy.on("dragfree", "node", (event) => {
-      const parent = this.targetOf(event.target);
+    cy.on("drag", "node", ({ target }) => this.mark(this.targetOf(target, handlers.moved(Number(target.id())))));
+    cy.on("dragfree", "node", ({ target }) => {
+      const dragged = Number(target.id());
+      const found = this.targetOf(target, handlers.moved(dragged));
       this.mark(null);
-      const dragged = Number(event.target.id());
-      if (parent !== null && parent !== this.items.get(dragged).parent) handlers.move(dragged, parent);
+      if (found?.accepts) handlers.move(dragged, found.id);
       else this.draw();
     });
+    cy.on("mouseover", "node", ({ target }) => target.grabbed() || handlers.point(Number(target.id()), this.boxOf(Number(target.id()))));
+    cy.on("mouseout grab pan zoom", () => handlers.point(null));
   }
 
-  /** The switch under which a dragged item would be placed; null if the item has hardly moved. */
-  targetOf(node) {
+  /**
+   * The switch on which a dragged item would be dropped, {id, accepts, why}; null where nothing would change: the item
+   * has hardly moved, or is where it was.
+   */
+  targetOf(node, moved) {
     const id = Number(node.id());
     const place = this.places.get(id);
     const now = node.position();
     if (!place || Math.hypot(now.x - place.x, now.y - place.y) < CELL / 3) return null;
-    return switchAt(this.items, this.places, now, (other) => !this.items.isWithin(other, id));
+    const found = switchAt(this.items, this.places, now);
+    const { block } = place;
+    const beside = now.x < block.x || now.x > block.x + block.w || now.y < block.y || now.y > block.y + block.h;
+    if (moved.some((other) => found !== ROOT && this.items.isWithin(found, other))) {
+      // Over its own block a dragged switch is still where it was.
+      return beside || found !== id ? { id: found, accepts: false, why: "a switch cannot hang under itself" } : null;
+    }
+    if (moved.every((other) => this.items.get(other).parent === found)) return null;
+    return { id: found, accepts: true, why: found === ROOT ? "to the top" : `under ${this.items.get(found).name}` };
+  }
+
+  /** Where a drawn item is on the window. */
+  boxOf(id) {
+    const node = this.nodes.get(id);
+    const { left, top } = this.cy.container().getBoundingClientRect();
+    const { x1, x2, y1, y2 } = node.renderedBoundingBox({ includeOverlays: false });
+    return new DOMRect(left + x1, top + y1, x2 - x1, y2 - y1);
   }
 
   /** Position in the drawing of a point of the window, and the switch at this position. */
@@ -172,9 +197,19 @@ export class Canvas {
     return switchAt(this.items, this.places, point);
   }
 
-  mark(id) {
-    this.cy.$(".target").removeClass("target");
-    if (id !== null && id !== ROOT) this.cy.$id(String(id)).addClass("target");
+  /** Show what would become of a drop: `found` as of `targetOf`. */
+  mark(found) {
+    this.cy.$(".target, .refused").removeClass("target refused");
+    this.dropHint.hidden = found === null;
+    this.root.dataset.drop = found === null ? "" : found.accepts ? "accepted" : "refused";
+    if (found === null) return;
+    this.dropHint.textContent = found.why;
+    if (found.id !== ROOT) this.cy.$id(String(found.id)).addClass(found.accepts ? "target" : "refused");
+  }
+
+  /** What would become of a new item that is dropped on a switch, or null for a place outside of the drawing. */
+  markNew(id) {
+    this.mark(id === null ? null : { id, accepts: true, why: id === ROOT ? "at the top" : `under ${this.items.get(id).name}` });
   }
 
   isDrawn(id) {
@@ -212,7 +247,7 @@ export class Canvas {
     const tier = item.tier ?? 0;
     return {
       id: String(item.id), kind: item.kind, label: this.items.label(item), room: labelWidth(this.items, item),
-      colour: TIERS[Math.max(tier - 1, 0) % TIERS.length], folded, gpus: item.gpus ?? 0,
+      tier, colour: tierColour(tier), folded, gpus: item.gpus ?? 0,
       cordoned: item.cordoned ?? false, failed: item.failed ?? false, finding: this.findings.get(item.id) ?? "",
     };
   }
@@ -280,6 +315,12 @@ export class Canvas {
       fans.get(parent).to.push({ node: this.nodes.get(id), place, way: wayTo(place, above), cut, gbits });
     }
     return [...fans.values()];
+  }
+
+  /** Show in an element what the colours and lines of the drawing mean. */
+  explain(element) {
+    const bandwidths = this.links.fans.flatMap(({ to }) => to.map(({ gbits }) => gbits));
+    showLegend(element, [...this.nodes.values()].map((node) => node.data()), bandwidths);
   }
 
   get size() {

@@ -24,6 +24,8 @@ export function placeCard(root) {
     element.replaceChildren(h("strong", {}, title),
       h("dl", {}, ...lines.flatMap(([heading, text]) => [h("dt", {}, heading), h("dd", {}, text)])));
     element.hidden = false;
+    // Measured where it has room: at the right edge its lines would break.
+    Object.assign(element.style, { left: "0", top: "0" });
     const own = root.getBoundingClientRect();
     const { width, height } = element.getBoundingClientRect();
     const left = Math.min(box.left - own.left, own.width - width - GAP);

@@ -1,5 +1,6 @@
 // The topology editor: sends operations, draws patches.
 import { Canvas } from "./canvas.js";
+import { placeCard } from "./card.js";
 import { listenToClipboard } from "./clipboard.js";
 import { gpuQuestion } from "./gpu_question.js";
 import { helpOverlay } from "./help.js";
@@ -43,6 +44,7 @@ function render(context) {
     model: h("input", { size: 5, placeholder: "H100", title: "model of the GPUs, kept as a label of the nodes", "aria-label": "GPU model" }),
   };
   const drawing = h("div", { class: "wb-canvas", tabindex: "0", role: "application", "aria-label": "drawing of the topology" });
+  const legend = h("div", { class: "wb-legend", "aria-label": "legend" });
   const form = h("div", { class: "wb-inspector" });
   const hidden = h("p", { class: "wb-quiet", hidden: true });
   const text = h("div", { class: "wb-yaml", hidden: true });
@@ -69,7 +71,8 @@ function render(context) {
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
     panel.message, panel.busy,
-    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text));
+    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text), legend);
+  const card = placeCard(root);
   const help = helpOverlay(root);
   const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
     h("p", {}, "Or set the numbers beside “Add” and click it: leaves with their nodes, and spines above them."),
@@ -86,7 +89,12 @@ function render(context) {
     select: (drawn, more) => select(more ? [...drawn, ...selected.filter((id) => !canvas.isDrawn(id))] : drawn),
     move: async (id, parent) => (await edit({ op: "move", ids: selected.includes(id) ? selected : [id], parent })) ?? canvas.draw(),
     fold: toggleFold,
+    moved: (id) => (selected.includes(id) ? selected : [id]),
+    point: (id, box) => (id === null ? card.hide() : card.offer(() => cardOf(id), () => box)),
   });
+  const cardOf = (id) => panel.ask("card", { id }).catch(() => undefined);
+  drawing.addEventListener("blur", card.hide);
+  drawing.addEventListener("pointerleave", card.hide);
 
   function edit(op) {
     return attempt("edit", op);
@@ -152,6 +160,8 @@ function render(context) {
     root.dataset.revision = String(revision);
     root.dataset.drawn = String(canvas.size);
     hint.hidden = items.byId.size > 0;
+    canvas.explain(legend);
+    card.hide();
     countHidden();
   }
 
@@ -201,6 +211,7 @@ function render(context) {
       if (id !== 0 && severity !== "note" && worst.get(id) !== "error") worst.set(id, severity);
     }
     canvas.setFindings(worst);
+    canvas.explain(legend);
     const groups = new Map();
     for (const finding of answer.findings) groups.set(finding.rule, [...(groups.get(finding.rule) ?? []), finding]);
     const total = answer.findings.length + answer.more;
@@ -284,7 +295,7 @@ function render(context) {
       ghost.style.left = `${event.clientX - box.left + 8}px`;
       ghost.style.top = `${event.clientY - box.top + 8}px`;
       const under = canvas.switchUnder(event.clientX, event.clientY);
-      canvas.mark(under === null ? null : under);
+      canvas.markNew(under);
     }
     return element;
   }
@@ -409,7 +420,10 @@ function render(context) {
     Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: group,
     s: () => add("switch"), n: () => add("node"), "/": () => search.focus(), u: unfold, "?": () => help.toggle(drawing),
     c: () => toggle("cordoned"), x: () => toggle("failed"),
-    F2: () => form.querySelector("input")?.select(), Escape: () => show([]),
+    F2: () => form.querySelector("input")?.select(), Escape: () => {
+      card.hide();
+      show([]);
+    },
     Enter: () => selected.length === 1 && toggleFold(selected[0]),
     ArrowUp: () => step((item) => items.get(item.parent)),
     ArrowDown: () => step((item) => (items.folded.has(item.id) ? undefined : items.children(item.id)[0])),
@@ -423,7 +437,9 @@ function render(context) {
   function step(next) {
     const item = items.get(selected[0]) ?? items.children(ROOT)[0];
     const found = item && (selected.length === 0 ? item : next(item));
-    if (found !== undefined) show([found.id]);
+    if (found === undefined) return;
+    show([found.id]);
+    card.offer(() => cardOf(found.id), () => canvas.boxOf(found.id), false);
   }
 
   function sibling(item, by) {

@@ -4,6 +4,7 @@
 // styled, measured and drawn with every frame.
 
 import { SYMBOL, position } from "./far.js";
+import { speedColours } from "./palette.js";
 
 // Smallest height of the letters of a bandwidth, in pixels.
 const READABLE = 9;
@@ -46,6 +47,7 @@ export class Links {
     this.canvas.className = "wb-links";
     element.prepend(this.canvas);
     this.fans = [];
+    this.speeds = new Map();
     cy.on("render", () => this.paint());
   }
 
@@ -55,6 +57,10 @@ export class Links {
    */
   set(fans) {
     this.fans = fans;
+    this.speeds = speedColours(fans.flatMap(({ to }) => to.map(({ gbits }) => gbits)));
+    // Cytoscape draws no frame where only a link changed.
+    this.stale = true;
+    requestAnimationFrame(() => this.stale && !this.cy.destroyed() && this.paint());
   }
 
   /** Set the colours of lines, of broken lines and of text. */
@@ -63,6 +69,7 @@ export class Links {
   }
 
   paint() {
+    this.stale = false;
     const { canvas, cy } = this;
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [Math.round(cy.width() * ratio), Math.round(cy.height() * ratio)];
@@ -75,6 +82,8 @@ export class Links {
     pen.setTransform(zoom * ratio, 0, 0, zoom * ratio, x * ratio, y * ratio);
     const whole = [];
     const broken = [];
+    // Lines of a known bandwidth, by its colour.
+    const fast = new Map();
     const named = [];
     pen.globalAlpha = 0.85;
     pen.lineWidth = 1;
@@ -98,7 +107,13 @@ export class Links {
         const straight = !still || !settled(end, of);
         const last = straight ? start : { x: end.x, y: way.along };
         const lines = cut ? broken : whole;
-        lines.push(last, edgeOf(end, last));
+        const points = [last, edgeOf(end, last)];
+        lines.push(...points);
+        if (gbits && !cut) {
+          const colour = this.speeds.get(gbits);
+          if (!fast.has(colour)) fast.set(colour, []);
+          fast.get(colour).push(...points);
+        }
         if (gbits) named.push(straight ? [(start.x + end.x) / 2, (start.y + end.y) / 2, gbits] : [end.x, way.along, gbits]);
         if (straight) continue;
         if (row?.along !== way.along) {
@@ -110,6 +125,16 @@ export class Links {
       }
       endRow();
       strokeLines(pen, whole.splice(0));
+    }
+    pen.globalAlpha = 1;
+    for (const [colour, points] of fast) {
+      // An edge around the line: the ends of the scale are near the ground of one theme or the other.
+      for (const [style, width] of [[this.colours.edge, 4], [colour, 2.5]]) {
+        pen.strokeStyle = style;
+        pen.lineWidth = width;
+        pen.beginPath();
+        strokeLines(pen, points);
+      }
     }
     pen.globalAlpha = 0.9;
     pen.lineWidth = 2;

@@ -117,6 +117,13 @@ export function openPanel({ model, el }, name) {
   return { root, busy, message, ask, attempt, on, say, ready, close };
 }
 
+/** Why what is dragged cannot be dropped here; empty if it can: every format that is read is text. */
+function refusal({ types, items }) {
+  if (!types.includes("Files")) return "only a file can be dropped here";
+  const other = [...items].find(({ type }) => /^(image|audio|video|font)\/|^application\/(pdf|zip|gzip|x-tar)$/.test(type));
+  return other ? `no text: ${other.type}` : "";
+}
+
 /** Files that were chosen, dropped on `target`, or pasted into it as text, given to `take(text, name, file)` one by one. */
 export function acceptFiles(target, take) {
   const input = h("input", { type: "file", hidden: true, onchange: () => readAll([...input.files]) });
@@ -125,17 +132,25 @@ export function acceptFiles(target, take) {
     for (const file of files) await take(await file.text(), file.name, file);
     input.value = "";
   }
+  const leave = () => {
+    target.classList.remove("wb-drop", "wb-refuse");
+    delete target.dataset.drop;
+  };
   target.addEventListener("dragover", (event) => {
     event.preventDefault();
     event.stopPropagation();
-    target.classList.add("wb-drop");
+    const why = refusal(event.dataTransfer);
+    event.dataTransfer.dropEffect = why ? "none" : "copy";
+    target.classList.toggle("wb-drop", !why);
+    target.classList.toggle("wb-refuse", Boolean(why));
+    target.dataset.drop = why || "drop the file here";
   });
-  target.addEventListener("dragleave", () => target.classList.remove("wb-drop"));
+  target.addEventListener("dragleave", leave);
   target.addEventListener("drop", (event) => {
     event.preventDefault();
     event.stopPropagation();
-    target.classList.remove("wb-drop");
-    readAll([...event.dataTransfer.files]);
+    leave();
+    if (!refusal(event.dataTransfer)) readAll([...event.dataTransfer.files]);
   });
   return { choose: () => input.click() };
 }

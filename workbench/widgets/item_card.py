@@ -1,0 +1,68 @@
+"""The card that is shown of an item of the drawing: a switch or a node, with what is free and what runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from workbench.model.counted import counted
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.topology.draft import Draft, Item
+from workbench.widgets.place_card import label_texts, listed
+
+__all__ = ["item_card"]
+
+
+def item_card(draft: Draft, item_id: int, before: ClusterSnapshot | None) -> dict[str, Any]:
+    """Title and lines of the card of an item, JSON-ready.
+
+    Parameters
+    ----------
+    draft : Draft
+    item_id : int
+    before : ClusterSnapshot, optional
+        The cluster that was drawn: its running pods, and the GPUs that they hold.
+    """
+    item = draft[item_id]
+    nodes = [item] if item.kind == "node" else [one for one in draft.beneath(item_id) if one.kind == "node"]
+    lines = [] if item.kind == "node" else [("HyperNode", f"tier {item.tier}"), ("nodes", f"{len(nodes):,}")]
+    lines += _free(nodes, before)
+    lines += _running({node.name for node in nodes}, item.kind == "node", before)
+    above = ", ".join(f"{switch.name} (tier {switch.tier})" for switch in draft.ancestors(item_id))
+    lines += [("in", above)] if above else []
+    lines += [("link", f"{item.link_gbit_s:g} Gbit/s")] if item.link_gbit_s else []
+    state = [word for word, holds in _states(item) if holds]
+    lines += [("state", ", ".join(state))] if state else []
+    return {"title": item.name, "lines": lines + listed("labels", label_texts(item.labels))}
+
+
+def _states(item: Item) -> list[tuple[str, bool]]:
+    return [("cordoned", item.cordoned), ("failed", item.failed), ("link failed", item.link_failed)]
+
+
+def _free(nodes: Collection[Item], before: ClusterSnapshot | None) -> list[tuple[str, str]]:
+    total = sum(node.gpus for node in nodes)
+    if not total:
+        return []
+    free = total
+    if before is not None:
+        in_use = np.bitwise_count(before.gpu_total & ~before.gpu_free).sum(axis=1)
+        n_gpus = np.bitwise_count(before.gpu_total).sum(axis=1)
+        for node in nodes:
+            # A node whose number of GPUs was changed has all of them free.
+            at = before.topology.node(node.name) if before.topology.has_node(node.name) else -1
+            free -= int(in_use[at]) if at >= 0 and n_gpus[at] == node.gpus else 0
+    return [("free", f"{free:,} of {counted(total, 'GPU', form=',')}")]
+
+
+def _running(names: Collection[str], by_name: bool, before: ClusterSnapshot | None) -> list[tuple[str, str]]:
+    """Pods that run on nodes of these names: each by its name, or how many."""
+    if before is None:
+        return []
+    node_names = before.topology.node_names
+    pods = [p for p in before.running if p.node >= 0 and node_names[p.node] in names]
+    if by_name:
+        return listed("running", sorted((f"{p.namespace}/{p.name}" for p in pods), key=str.encode))
+    return [("running", counted(len(pods), "pod", form=","))] if pods else []
