@@ -38,10 +38,30 @@ def test_a_pair_is_as_fast_as_the_slowest_link_on_its_way() -> None:
 
 
 def test_the_nearest_nic_shares_the_switch_then_the_numa_node() -> None:
-    machine = read_nccl_topo(SYSTEM, "m.xml")
-    assert machine.nearest_nics(0) == ("0000:04:00.0",)
-    assert machine.nearest_nics(2) == ("0000:04:00.0",)
-    assert machine.nearest_nics(3) == ("0000:07:00.0",)
+    parts = read_nccl_topo(SYSTEM, "m.xml").matrix.parts
+    assert parts is not None
+    assert parts.nearest(0) == {"0000:04:00.0": "PIX"}
+    assert parts.nearest(2) == {"0000:04:00.0": "PHB"}
+    assert parts.nearest(3) == {"0000:07:00.0": "PHB"}
+    assert parts.nics["0000:07:00.0"] == ("SYS", "SYS", "SYS", "PHB")
+    assert parts.numa == ("0", "0", "0", "1")
+
+
+def test_several_switches_on_the_way_are_told_from_one_and_nics_have_the_names_of_their_devices() -> None:
+    named = '<nic><net name="mlx5_0" dev="0"/><net name="mlx5_1" dev="1"/></nic>'
+    card = f'<pci busid="0000:07:00.0" class="0x020000">{named}</pci>'
+    same = "".join(f'<pci busid="0000:0{i}:00.0" class="0x020000"><nic><net name="x"/></nic></pci>' for i in (8, 9))
+    inner = pci("0000:02:00.0", "switch", inside=pci("0000:03:00.0", "gpu"))
+    other = pci("0000:04:00.0", "switch", inside=pci("0000:05:00.0", "gpu") + card)
+    text = f'<system><cpu numaid="3">{pci("0000:01:00.0", "switch", inside=inner + other)}{same}</cpu></system>'
+    parts = read_nccl_topo(text, "m.xml").matrix.parts
+    assert parts is not None
+    assert parts.nics == {
+        "mlx5_0/mlx5_1": ("PXB", "PIX"),
+        "0000:08:00.0": ("PHB", "PHB"),
+        "0000:09:00.0": ("PHB", "PHB"),
+    }
+    assert parts.numa == ("3", "3")
 
 
 def gpu(bus: str, dev: int, *links: str, sm: int = 80) -> str:

@@ -21,6 +21,7 @@ from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
+from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.model.switches import SwitchStates, SwitchTable
@@ -64,8 +65,14 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
     diagonal = draw(st.sampled_from([0.0, math.inf, math.nan, -1.0]))
     a, b = draw(finite), draw(finite)
     doubt = SuspiciousLinks("p2p-disabled", ((0, 1), (1, 0)), draw(st.text(max_size=5)))
+    parts = draw(st.sampled_from([None, MachineParts(), MachineParts({"mlx5_0": ("PIX", "é")}, ("0", "0,1"))]))
     matrix = BandwidthMatrix(
-        np.array([[diagonal, a], [b, 0.1]]), ("x", "é"), draw(st.text(max_size=5)), (("", "NV2"), ("→", "")), (doubt,)
+        np.array([[diagonal, a], [b, 0.1]]),
+        ("x", "é"),
+        draw(st.text(max_size=5)),
+        (("", "NV2"), ("→", "")),
+        (doubt,),
+        parts,
     )
     rows = [draw(TEXTS) for _ in range(n)]
     taints = [draw(st.sampled_from([(), (Taint("k", "v", "NoSchedule"), Taint("", "", ""))])) for _ in range(n)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -13,6 +14,7 @@ from workbench.evaluate.compare import Comparison, compare
 from workbench.model.best_gpus import best_gpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.gang import Gang
+from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Refusal, Unplaced
 from workbench.model.snapshot import ClusterSnapshot
@@ -231,3 +233,10 @@ def test_a_topology_page_lists_the_problems() -> None:
 )
 def test_numbers_are_short(value: object, want: str) -> None:
     assert html.number_text(value) == want
+
+
+def test_best_gpus_show_a_line_to_copy_and_the_nics_near_them() -> None:
+    parts = MachineParts({"mlx5_0": ("PIX",) * 4 + ("SYS",) * 4}, ("0",) * 4 + ("1",) * 4)
+    text = Page(html.best_gpus_html(best_gpus(replace(dgx_like(), parts=parts), 2))).text
+    assert "To copy: CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1" in text
+    assert "near NIC mlx5_0: GPU 0, 1 (PIX)" in text and "NUMA nodes: 0" in text

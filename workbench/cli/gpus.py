@@ -134,30 +134,14 @@ def gpus(
         # The functions name their arguments, the user knows options.
         raise (error.of(f"--{error.source}") if error.source in asked else error) from None
     if output is ShowOutput.json:
-        near = reading.parts.near(_all_of(found)) if reading.parts and found.gpus else {}
-        emit(to_json(found.to_dict() | near))
+        emit(to_json(found.to_dict()))
     elif found.gpus:
         from workbench.report.tables import best_gpus_tables, pod_gpus_tables
 
         print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
-        if reading.parts:
-            _print_near(reading.parts.near(_all_of(found)))
     if not found.gpus:
         tell(f"workbench: {counted(sum(sizes), 'GPU')} asked for, {found.n_free} of {len(found.matrix)} are free")
         raise typer.Exit(1)
-
-
-def _all_of(found: BestGpus | PodGpus) -> list[int]:
-    """GPUs of the answer, of all pods together."""
-    return sorted({gpu for part in found.gpus for gpu in ((part,) if isinstance(part, int) else part)})
-
-
-def _print_near(near: dict[str, Any]) -> None:
-    """Write the NICs near the chosen GPUs with the types of their links, and the NUMA nodes of these GPUs."""
-    for nic, links in near["near_nics"].items():
-        print_tables(f"near NIC {nic}: " + ", ".join(f"GPU {gpu} ({kind})" for gpu, kind in links.items()))
-    if near["numa_nodes"]:
-        print_tables(f"NUMA nodes: {', '.join(near['numa_nodes'])}")
 
 
 def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:

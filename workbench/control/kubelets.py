@@ -12,8 +12,7 @@ from workbench.control.kinds import Key
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import InputError
-from workbench.model.gpu_environment import container_environment
-from workbench.model.placement import GPU_ANNOTATION
+from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
 
 __all__ = ["EXIT_CODE", "RUN_SECONDS", "START_SECONDS", "Behaviour", "Kubelets", "containers_environment"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import reduce
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from workbench.control.kubelets import containers_environment
 from workbench.control.store import Object, Store
 from workbench.jobs.membership import JOB_LABEL
-from workbench.model.placement import GPU_ANNOTATION
+from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.topology import Topology
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
 
@@ -152,10 +151,5 @@ def _reason(group: Object) -> str:
 
 
 def _gpus(pod: Object) -> tuple[int, ...]:
-    text = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
-    if not text:
-        return ()
-    try:
-        return tuple(sorted(int(gpu) for gpus in json.loads(text)["allocatedGPUs"].values() for gpu in gpus))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return ()
+    mask = recorded_gpus((pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)) or 0
+    return tuple(gpu for gpu in range(mask.bit_length()) if mask >> gpu & 1)

@@ -7,7 +7,7 @@ bandwidth matrix (`NCCL_TOPO`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -20,6 +20,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, m
 from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.counted import counted
+from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 
@@ -53,6 +54,8 @@ class PciDevice:
         ``0001:00:00.0``, in lower case.
     kind : str
         ``gpu``, ``nic`` or ``switch``.
+    names : tuple of str
+        Network devices of a NIC, where the file names them.
     numa : int
         NUMA node.
     switches : tuple of str
@@ -66,6 +69,7 @@ class PciDevice:
     numa: int
     switches: tuple[str, ...]
     bandwidth_gb_s: float
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,7 @@ class Machine:
         By bus id.
     numa : tuple of int
     matrix : BandwidthMatrix
-        Nominal GB/s between GPUs; see `read_nccl_topo`.
+        Nominal GB/s between GPUs; see `read_nccl_topo`. Its parts are the NICs and the NUMA nodes of the GPUs.
     has_nvlink : bool
         Whether the file describes NVLinks (or AMD's XGMI).
     """
@@ -92,16 +96,6 @@ class Machine:
     numa: tuple[int, ...]
     matrix: BandwidthMatrix
     has_nvlink: bool
-
-    def nearest_nics(self, gpu: int) -> tuple[str, ...]:
-        """Bus ids, sorted, of the NICs that share the most PCI switches with a GPU; ties: those on its NUMA node."""
-        own = self.gpus[gpu]
-
-        def shared(nic: PciDevice) -> tuple[int, bool]:
-            return len(set(nic.switches) & set(own.switches)), nic.numa == own.numa
-
-        best = max(map(shared, self.nics), default=(0, False))
-        return tuple(nic.bus_id for nic in self.nics if shared(nic) == best)
 
 
 def is_nccl_topo(text: str) -> bool:
@@ -154,16 +148,37 @@ def read_nccl_topo(text: str, source: str) -> Machine:
         gpus = [gpus[order[number]] for number in range(len(gpus))]
     gb_s = _over_pci([device for device, _ in gpus], {bus: device for bus, (device, _) in found.items()}, root)
     links = _over_nvlink(gpus)
-    matrix = BandwidthMatrix(np.maximum(gb_s, links), source=source)
     others = sorted((device for device, _ in found.values()), key=lambda device: device.bus_id)
+    nics = tuple(device for device in others if device.kind == "nic")
+    parts = _parts([device for device, _ in gpus], nics)
+    matrix = BandwidthMatrix(np.maximum(gb_s, links), source=source, parts=parts)
     return Machine(
         gpus=tuple(device for device, _ in gpus),
-        nics=tuple(device for device in others if device.kind == "nic"),
+        nics=nics,
         switches=tuple(device for device in others if device.kind == "switch"),
         numa=tuple(sorted({device.numa for device in others})),
         matrix=matrix,
         has_nvlink=bool(links.any()),
     )
+
+
+def _parts(gpus: Sequence[PciDevice], nics: Sequence[PciDevice]) -> MachineParts:
+    """The links between NICs and GPUs as NCCL tells them (src/graph/topo.h, paths.cc), and the GPUs' NUMA nodes.
+
+    A NIC is named by its network devices, or by its bus id where the file has none or another NIC has the same.
+    """
+    names = ["/".join(nic.names) for nic in nics]
+    names = [nic.bus_id if not name or names.count(name) > 1 else name for name, nic in zip(names, nics, strict=True)]
+    types = {name: tuple(_link_type(nic, gpu) for gpu in gpus) for name, nic in zip(names, nics, strict=True)}
+    return MachineParts(types, tuple(str(gpu.numa) for gpu in gpus))
+
+
+def _link_type(nic: PciDevice, gpu: PciDevice) -> str:
+    if nic.switches[:1] == gpu.switches[:1] != ():
+        return "PIX"
+    if set(nic.switches) & set(gpu.switches):
+        return "PXB"
+    return "PHB" if nic.numa == gpu.numa else "SYS"
 
 
 def _devices(root: Any, source: str) -> Iterator[tuple[PciDevice, Any]]:
@@ -185,7 +200,8 @@ def _devices(root: Any, source: str) -> Iterator[tuple[PciDevice, Any]]:
             kind = "switch" if inner or of_class.startswith(_BRIDGE) else _KINDS.get(of_class[:4], "")
             if kind:
                 speed = _pci_gb_s(element, source, bus)
-                yield PciDevice(bus, kind, number if numa is None else numa, above, speed), element
+                names = tuple(name for net in element.iterfind("nic/net") if (name := net.get("name")))
+                yield PciDevice(bus, kind, number if numa is None else numa, above, speed, names), element
             waiting += [(child, (bus, *above)) for child in reversed(inner)]
 
 

@@ -26,6 +26,7 @@ from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
+from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
@@ -388,6 +389,9 @@ def _matrix_record(matrix: BandwidthMatrix) -> dict[str, Any]:
         record["link_types"] = [list(row) for row in matrix.link_types]
     if matrix.suspicious:
         record["suspicious"] = [doubt.to_dict() for doubt in matrix.suspicious]
+    if matrix.parts is not None:
+        nics = [{"name": name, "links": list(types)} for name, types in matrix.parts.nics.items()]
+        record["parts"] = {"nics": nics, "numa": list(matrix.parts.numa)}
     return record
 
 
@@ -407,7 +411,13 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
         get_text(item, "source", path),
         tuple(map(tuple, types)),
         tuple(_doubt(doubt, where, len(rows)) for where, doubt in get_maps(item, "suspicious", path)),
+        None if item.get("parts") is None else _parts(get_map(item, "parts", path), child(path, "parts")),
     )
+
+
+def _parts(item: Mapping[str, Any], path: str) -> MachineParts:
+    nics = {get_text(nic, "name", at): tuple(_texts(nic, "links", at)) for at, nic in get_maps(item, "nics", path)}
+    return MachineParts(nics, tuple(_texts(item, "numa", path)))
 
 
 def _doubt(item: Mapping[str, Any], path: str, n: int) -> SuspiciousLinks:

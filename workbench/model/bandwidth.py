@@ -7,6 +7,7 @@ Owns the matrix, its symmetrised pair weights and its link classes; choosing GPU
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from workbench.kernels.bottleneck import BottleneckSolver
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.links import SuspiciousLinks
+from workbench.model.machine_parts import MachineParts
 from workbench.model.value import Value
 
 __all__ = ["CLASS_GAP", "MAX_GPUS", "BandwidthMatrix", "Symmetric"]
@@ -53,12 +55,14 @@ class BandwidthMatrix(Value, Displayed):
     suspicious : sequence of SuspiciousLinks, optional
         Doubts that the source of the numbers raised; `workbench.model.links.suspicious_links` adds those seen in the
         matrix.
+    parts : MachineParts, optional
+        NICs and NUMA nodes that the source tells.
 
     Raises
     ------
     InputError
         Not square; an entry is negative, NaN or infinite (its position is named); or there are not n labels or n rows
-        of n link types.
+        of n link types; or the parts are for another number of GPUs.
     CapacityError
         More than 1,024 GPUs.
 
@@ -73,6 +77,7 @@ class BandwidthMatrix(Value, Displayed):
     source: str = "array"
     link_types: tuple[tuple[str, ...], ...] = ()
     suspicious: tuple[SuspiciousLinks, ...] = ()
+    parts: MachineParts | None = None
     # Not of __init__: `dataclasses.replace` would hand the searches of the old numbers to the new ones.
     _solvers: dict[tuple[str, bool], BottleneckSolver] = field(init=False, default_factory=dict, compare=False)
 
@@ -91,6 +96,9 @@ class BandwidthMatrix(Value, Displayed):
         types = tuple(tuple(row) for row in self.link_types)
         if types and (len(types) != n or any(len(row) != n for row in types)):
             raise InputError("link types of another size", source=self.source, expected=f"{n} rows of {n}")
+        if self.parts is not None and self.parts.n_gpus not in (0, n):
+            got = f"parts for {counted(self.parts.n_gpus, 'GPU')}"
+            raise InputError("parts of another machine", source=self.source, got=got, expected=str(n))
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "link_types", types)
         object.__setattr__(self, "suspicious", tuple(self.suspicious))
@@ -175,6 +183,25 @@ class BandwidthMatrix(Value, Displayed):
         np.divide(low, high, out=ratio, where=high > 0)
         np.fill_diagonal(ratio, 1.0)
         return ratio
+
+    def near(self, gpus: Iterable[int]) -> dict[str, Any]:
+        """The NICs nearest to some GPUs, and the NUMA nodes of these GPUs (`MachineParts.near`).
+
+        Returns
+        -------
+        dict
+            ``near_nics`` and ``numa_nodes``; empty without GPUs, or where the source of the matrix tells no parts.
+
+        Raises
+        ------
+        InputError
+            No such GPU.
+        """
+        gpus = tuple(gpus)
+        for gpu in gpus:
+            if not 0 <= gpu < len(self):
+                raise InputError("no such GPU", source="gpus", got=str(gpu), expected=f"0 to {len(self) - 1}")
+        return self.parts.near(gpus) if self.parts is not None and gpus else {}
 
     def solver(self, symmetric: Symmetric = "min", link_classes: bool = False) -> BottleneckSolver:
         """The exact search over this matrix, built once per direction rule and objective and then kept."""

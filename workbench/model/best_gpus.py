@@ -15,6 +15,7 @@ from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
+from workbench.model.gpu_variables import chosen_environment
 from workbench.model.links import suspicious_links
 from workbench.model.value import Value
 
@@ -72,16 +73,14 @@ class BestGpus(Value, Displayed):
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that give a CUDA program the chosen GPUs, numbered as nvidia-smi does; empty without a set."""
-        if not self.gpus:
-            return {}
-        # Without the order CUDA may number the fastest GPU first.
-        return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, self.gpus))}
+        """Variables that give a program the chosen GPUs (`workbench.model.gpu_variables`); empty without a set."""
+        return chosen_environment(self.gpus, self.matrix.labels)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `workbench gpus -o json` (docs/commands.md); infinity becomes None.
 
-        ``suspicious_links`` are those of the whole machine (`workbench.model.links`).
+        ``suspicious_links`` are those of the whole machine (`workbench.model.links`); ``near_nics`` and ``numa_nodes``
+        are told where the matrix knows its machine's parts.
         """
         return {
             "gpus": list(self.gpus),
@@ -95,6 +94,7 @@ class BestGpus(Value, Displayed):
             "tie_break_complete": self.tie_break_complete,
             "bottleneck_pair": list(self.bottleneck_pair) if self.bottleneck_pair else None,
             "suspicious_links": [doubt.to_dict() for doubt in suspicious_links(self.matrix)],
+            **self.matrix.near(self.gpus),
         }
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.errors import InputError
 from workbench.model.value import Value
 
-__all__ = ["MachineParts"]
+__all__ = ["MachineParts", "near_lines"]
 
-#: Link types of nvidia-smi topo from the nearest to the farthest.
+#: Link types of `nvidia-smi topo` from the nearest to the farthest, in the order of its legend.
 _NEAREST_FIRST = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
@@ -18,30 +19,70 @@ _NEAREST_FIRST = ("PIX", "PXB", "PHB", "NODE", "SYS")
 class MachineParts(Value):
     """What a machine has beside its GPUs.
 
-    Attributes
+    Parameters
     ----------
     nics : dict of str to tuple of str
-        Type of the link from each NIC to every GPU, in the order of the matrix.
+        Type of the link from each NIC to every GPU, in the order of the matrix. The types are those of
+        `nvidia-smi topo`, from the nearest: ``PIX`` (one PCIe switch), ``PXB`` (several), ``PHB`` (a host bridge),
+        ``NODE`` (several host bridges of a NUMA node), ``SYS`` (the link between NUMA nodes); others count as farther.
     numa : tuple of str
         NUMA node of each GPU as printed; empty where the printout does not tell it.
+
+    Raises
+    ------
+    InputError
+        NICs or NUMA nodes for different numbers of GPUs.
     """
 
-    nics: dict[str, tuple[str, ...]] = field(hash=False)
+    nics: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     numa: tuple[str, ...] = ()
 
-    def near(self, gpus: Iterable[int]) -> dict[str, Any]:
-        """The NICs nearest to some GPUs, with the link type to each GPU by its number, and their NUMA nodes.
+    def __post_init__(self) -> None:
+        sizes = {len(types) for types in self.nics.values()} | ({len(self.numa)} if self.numa else set())
+        if len(sizes) > 1:
+            got = ", ".join(map(str, sorted(sizes)))
+            raise InputError("parts for different numbers of GPUs", source="parts", got=got, expected="one per GPU")
 
-        A NIC is near if no other NIC has a nearer link to one of the GPUs.
+    @property
+    def n_gpus(self) -> int:
+        """Number of GPUs that the parts tell about; 0 without any part."""
+        return len(self.numa) or next((len(types) for types in self.nics.values()), 0)
+
+    def nearest(self, gpu: int) -> dict[str, str]:
+        """The NICs nearest to a GPU, with the types of their links: no other NIC has a nearer link to the GPU."""
+        best = min((_distance(types[gpu]) for types in self.nics.values()), default=0)
+        return {nic: types[gpu] for nic, types in self.nics.items() if _distance(types[gpu]) == best}
+
+    def near(self, gpus: Iterable[int]) -> dict[str, Any]:
+        """The NICs nearest to any of some GPUs, and the NUMA nodes of these GPUs, JSON-ready.
+
+        Returns
+        -------
+        dict
+            ``near_nics``: NIC -> {number of a GPU to which it is nearest: link type}; ``numa_nodes``: names, ascending.
         """
         gpus = tuple(gpus)
-        best = {gpu: min((_distance(types[gpu]) for types in self.nics.values()), default=0) for gpu in gpus}
-        near: dict[str, dict[str, str]] = {}
-        for nic, types in self.nics.items():
-            links = {str(gpu): types[gpu] for gpu in gpus if _distance(types[gpu]) == best[gpu]}
-            if links:
-                near[nic] = links
-        return {"near_nics": near, "numa_nodes": sorted({self.numa[gpu] for gpu in gpus} if self.numa else ())}
+        nearest = {gpu: self.nearest(gpu) for gpu in gpus}
+        found = {nic: {str(gpu): nearest[gpu][nic] for gpu in gpus if nic in nearest[gpu]} for nic in self.nics}
+        nodes = {self.numa[gpu] for gpu in gpus} if self.numa else set()
+        return {
+            "near_nics": {nic: links for nic, links in found.items() if links},
+            "numa_nodes": sorted(nodes, key=lambda name: (len(name), name)),
+        }
+
+
+def near_lines(near: Mapping[str, Any]) -> list[str]:
+    """The answer of `MachineParts.near` in words: a line for NICs with the same links, then the NUMA nodes."""
+    alike: dict[str, list[str]] = {}
+    for nic, links in near.get("near_nics", {}).items():
+        by_type: dict[str, list[str]] = {}
+        for gpu, kind in links.items():
+            by_type.setdefault(kind, []).append(gpu)
+        text = ", ".join(f"GPU {', '.join(gpus)} ({kind})" for kind, gpus in by_type.items())
+        alike.setdefault(text, []).append(nic)
+    lines = [f"near NIC{'s' if len(nics) > 1 else ''} {', '.join(nics)}: {text}" for text, nics in alike.items()]
+    nodes = near.get("numa_nodes", [])
+    return [*lines, f"NUMA nodes: {', '.join(nodes)}"] if nodes else lines
 
 
 def _distance(kind: str) -> int:

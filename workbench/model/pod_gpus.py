@@ -67,6 +67,7 @@ class PodGpus:
             "objective": self.objective,
             "proved": self.proved,
             "suspicious_links": [doubt.to_dict() for doubt in suspicious_links(self.matrix)],
+            **self.matrix.near(self.gpus),
         }
 
 

@@ -21,6 +21,8 @@ from workbench.evaluate.whatif.remedies import Advice
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Explanation
+from workbench.model.gpu_variables import shell_line
+from workbench.model.machine_parts import near_lines
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.charts import comparison_charts
@@ -176,6 +178,8 @@ def best_gpus_html(best: BestGpus) -> str:
         facts=facts,
         ties=facts["ties"][:20],
         more_ties=max(0, len(facts["ties"]) - 20),
+        copied=shell_line(best.environment),
+        near=near_lines(facts),
         picture=Inserted(draw_heatmap(best.matrix, best.gpus, best.bottleneck_pair)),
     )
 

@@ -23,7 +23,9 @@ from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
 from workbench.model.explanation import Explanation
+from workbench.model.gpu_variables import shell_line
 from workbench.model.links import suspicious_links
+from workbench.model.machine_parts import near_lines
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.report.layout import SOFT_BREAK
@@ -310,7 +312,7 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
     table = new_table("", "")
     table.show_header = False
     text_row(table, "GPUs", ", ".join(map(str, best.gpus)))
-    text_row(table, "to copy", " ".join(f"{name}={value}" for name, value in best.environment.items()))
+    text_row(table, "to copy", shell_line(best.environment))
     pair = ""
     if best.bottleneck_pair:
         i, j = best.bottleneck_pair
@@ -326,7 +328,7 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
         text_row(table, "note", "the budget for choosing among the ties ended first")
     for doubt in doubts:
         text_row(table, "suspicious", doubt.message)
-    return [table]
+    return [table, *map(Text, near_lines(facts))]
 
 
 def pod_gpus_tables(found: PodGpus) -> list[Any]:
@@ -337,7 +339,8 @@ def pod_gpus_tables(found: PodGpus) -> list[Any]:
     text_row(table, "all", ", ".join(map(str, found.gpus)), found.union_bottleneck_gb_s)
     proved = "" if found.proved == "all" else f"; proved: {found.proved}"
     doubts = [Text(f"suspicious: {doubt.message}") for doubt in suspicious_links(found.matrix)]
-    return [table, Text(f"GB/s: slowest pair{proved}", style="dim"), *doubts]
+    near = map(Text, near_lines(found.matrix.near(found.gpus)))
+    return [table, Text(f"GB/s: slowest pair{proved}", style="dim"), *doubts, *near]
 
 
 def plan_tables(plan: ReconcilePlan) -> list[Any]:

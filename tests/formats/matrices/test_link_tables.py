@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import pytest
@@ -75,15 +74,13 @@ def off_diagonal(reading: MatrixReading) -> list[float]:
     return [value for i, row in enumerate(reading.matrix.gb_s.tolist()) for j, value in enumerate(row) if i != j]
 
 
-def test_topo_m_keeps_types_and_asymmetry_and_leaves_nics_aside() -> None:
+def test_topo_m_keeps_types_and_asymmetry() -> None:
     reading = read(TOPO)
     assert (reading.format, reading.kind, reading.unread) == ("nvidia-smi-topo", "link types", ())
     assert off_diagonal(reading) == [300, 10, 300, 14.8, 10, 12.1]
     assert reading.matrix.labels == ("GPU0", "GPU1", "GPU2")
     assert reading.matrix.link_types[1] == ("NV12", "", "PIX")
     assert reading.notes == ()
-    assert reading.parts is not None and list(reading.parts.nics) == ["NIC0"]
-    assert pickle.loads(pickle.dumps(reading)).parts == reading.parts
 
 
 def test_topo_p2p_says_which_pairs_cannot_and_why() -> None:
@@ -180,3 +177,32 @@ def test_speeds_of_the_users_own_replace_those_of_the_table(tmp_path: Path) -> N
     reading = read(TOPO.replace("PHB", "WARP"), link_speeds=str(own))
     assert off_diagonal(reading) == [168, 10, 168, 14.8, 10, 77]
     assert 5.0 in off_diagonal(read(P2P, link_speeds=str(own)))
+
+
+def test_topo_m_tells_nics_by_the_names_of_their_legend_and_numa_nodes() -> None:
+    parts = read(TOPO).matrix.parts
+    assert parts is not None
+    assert parts.nics == {"mlx5_0": ("PXB", "SYS", "SYS")}
+    assert parts.numa == ("0", "0", "1")
+
+
+def test_topo_m_without_a_legend_tells_the_columns() -> None:
+    parts = read(TOPO[: TOPO.index("\nNIC Legend")]).matrix.parts
+    assert parts is not None and list(parts.nics) == ["NIC0"]
+
+
+def test_npu_smi_tells_nics_as_well() -> None:
+    text = "\tNPU0 NPU1 mlx5_0 CPU Affinity\nNPU0 X HCCS PIX 0-7\nNPU1 HCCS X PHB 0-7\nmlx5_0 PIX PHB X\n"
+    parts = read(text).matrix.parts
+    assert parts is not None
+    assert (parts.nics, parts.numa) == ({"mlx5_0": ("PIX", "PHB")}, ())
+
+
+def test_rocm_smi_tells_the_numa_node_of_every_gpu_or_none() -> None:
+    assert read(ROCM).matrix.parts is None  # GPU[0] only
+    rest = "".join(f"GPU[{i}]\t\t: (Topology) Numa Node: {i - 1}\n" for i in (1, 2))
+    parts = read(ROCM + rest).matrix.parts
+    assert parts is not None
+    assert (parts.nics, parts.numa) == ({}, ("0", "0", "1"))
+    assert read(ROCM + rest).unread == ()
+    assert read(ROCM + rest, block="weight").matrix.parts == parts

@@ -161,3 +161,56 @@ def test_damaged_printouts_give_a_matrix_or_an_error(damage: tuple[str, int, int
         read(text[:at] + instead + text[at + length :])
     except WorkbenchError as error:
         assert "tool.txt" in str(error)
+
+
+# Two packages; on the first a PCIe switch (an upstream port, and a downstream port per device) with two GPUs and a NIC,
+# a second switch below it with a NIC, and a NIC at another host bridge. The second package has a NIC of its own.
+HWLOC_PARTS = """<topology version="2.0">
+<object type="Machine" os_index="0" gp_index="1">
+ <object type="Package" os_index="0" gp_index="2">
+  <object type="NUMANode" os_index="4" gp_index="30"/>
+  <object type="NUMANode" os_index="255" gp_index="31" subtype="GPUMemory"/>
+  <object type="Bridge" bridge_type="0-1" gp_index="10"><object type="Bridge" bridge_type="1-1" gp_index="11">
+   <object type="Bridge" bridge_type="1-1"><object type="Bridge" bridge_type="1-1">
+    <object type="PCIDev" pci_busid="0000:07:00.0" pci_type="0302 [10de:1db1] [0:0] a1">
+     <object type="OSDev" gp_index="7" name="cuda0" osdev_type="5" subtype="CUDA"/></object>
+   </object><object type="Bridge" bridge_type="1-1">
+    <object type="PCIDev" pci_busid="0000:08:00.0" pci_type="0302 [10de:1db1] [0:0] a1">
+     <object type="OSDev" gp_index="8" name="cuda1" osdev_type="5" subtype="CUDA"/></object>
+   </object><object type="Bridge" bridge_type="1-1">
+    <object type="PCIDev" pci_busid="0000:05:00.0" pci_type="0207 [15b3:1013] [0:0] 00">
+     <object type="OSDev" name="ib0" osdev_type="2"/><object type="OSDev" name="mlx5_0" osdev_type="3"/></object>
+   </object><object type="Bridge" bridge_type="1-1"><object type="Bridge" bridge_type="1-1">
+    <object type="Bridge" bridge_type="1-1">
+     <object type="PCIDev" pci_busid="0000:0a:00.0" pci_type="0207 [15b3:1013] [0:0] 00"/>
+    </object></object></object></object>
+  </object><object type="PCIDev" pci_busid="0000:0b:00.0" pci_type="0200 [15b3:1013] [0:0] 00"/></object>
+  <object type="Bridge" bridge_type="0-1">
+   <object type="PCIDev" pci_busid="0000:0c:00.0" pci_type="0200 [15b3:1013] [0:0] 00"/></object>
+ </object>
+ <object type="Package" os_index="1" gp_index="3"><object type="NUMANode" os_index="5" gp_index="32"/>
+  <object type="Bridge" bridge_type="0-1">
+   <object type="PCIDev" pci_busid="0001:00:00.0" pci_type="0200 [15b3:1013] [0:0] 00"/></object>
+ </object>
+</object>
+"""
+
+
+def test_hwloc_tells_nics_by_the_bridges_on_the_way_and_numa_nodes() -> None:
+    matrix = read(HWLOC_PARTS + HWLOC[HWLOC.index("  <distances2 ") :]).matrix
+    assert matrix.parts is not None
+    assert matrix.parts.nics == {
+        "ib0/mlx5_0": ("PIX", "PIX"),
+        "0000:0a:00.0": ("PXB", "PXB"),
+        "0000:0b:00.0": ("PHB", "PHB"),
+        "0000:0c:00.0": ("NODE", "NODE"),
+        "0001:00:00.0": ("SYS", "SYS"),
+    }
+    assert matrix.parts.numa == ("4", "4")
+    assert matrix.near([0])["near_nics"] == {"ib0/mlx5_0": {"0": "PIX"}}
+
+
+def test_hwloc_without_the_objects_of_its_gpus_tells_no_parts() -> None:
+    assert read(HWLOC).matrix.parts is None
+    other = HWLOC_PARTS.replace('gp_index="8"', 'gp_index="9"')
+    assert read(other + HWLOC[HWLOC.index("  <distances2 ") :]).matrix.parts is None

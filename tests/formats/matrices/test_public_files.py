@@ -131,3 +131,20 @@ def test_the_two_matrices_of_the_document_keep_their_slow_directions(public_data
 def test_a_table_of_types_names_the_classes(public_data: Path) -> None:
     classes = link_class_table(load_matrix(public_data / "matrices" / "topo_m_v100_sxm2_8_oneflow.txt"))
     assert [(c.name, c.low_gb_s, c.n_links) for c in classes] == [("SYS", 10, 24), ("NV1", 25, 16), ("NV2", 50, 16)]
+
+
+def test_machines_of_clouds_tell_the_nics_on_the_switch_of_each_gpu(public_data: Path) -> None:
+    """Azure's topology has a NIC for each GPU on a switch of two, Amazon's four NICs on the switch of each GPU."""
+    azure = load_matrix(public_data / "nccl-topo" / "ndv4-topo.xml")
+    assert azure.near([2, 3]) == {
+        "near_nics": {nic: {"2": "PIX", "3": "PIX"} for nic in ("0103:00:00.0", "0104:00:00.0")},
+        "numa_nodes": ["0"],
+    }
+    amazon = load_matrix(public_data / "nccl-topo-ec2" / "p5.48xl-2026.xml")
+    nics = {f"rdmap{number}s0": {"2": "PIX"} for number in (113, 114, 115, 116)}
+    assert amazon.near([2]) == {"near_nics": nics, "numa_nodes": ["0"]}
+
+
+def test_the_one_nic_of_a_printout_is_told_with_its_link_to_every_gpu(public_data: Path) -> None:
+    matrix = load_matrix(public_data / "matrices" / "topo_m_v100_sxm2_8_oneflow.txt")
+    assert matrix.near([0, 2]) == {"near_nics": {"mlx5_0": {"0": "NODE", "2": "PIX"}}, "numa_nodes": []}

@@ -13,7 +13,6 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.links import SuspiciousLinks, pairs_text
-from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
@@ -58,8 +57,6 @@ class MatrixReading:
         Lines that were not understood: number from 1, and text.
     notes : tuple of Notice
         Notices about parts that were ignored or replaced.
-    parts : MachineParts, optional
-        NICs and NUMA nodes that the file tells.
     """
 
     matrix: BandwidthMatrix
@@ -69,7 +66,6 @@ class MatrixReading:
     blocks: tuple[str, ...] = ()
     unread: tuple[tuple[int, str], ...] = ()
     notes: tuple[Notice, ...] = ()
-    parts: MachineParts | None = None
 
 
 @dataclass(frozen=True)

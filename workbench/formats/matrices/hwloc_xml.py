@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.formats.matrices.base import MatrixFormat, MatrixReading, no_direct_link
+from workbench.formats.matrices.hwloc_parts import hwloc_parts
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
@@ -71,7 +73,7 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
         if not (value.isascii() and value.isdigit() and len(value) < 16):
             raise InputError("not a bandwidth", source=source, where=where, got=shown(value), expected="MB/s")
     gb_s, labels = gpus_of(objects, np.array(values, dtype=np.float64).reshape(n, n), source)
-    matrix = no_direct_link(BandwidthMatrix(gb_s, labels, source), speeds)
+    matrix = replace(no_direct_link(BandwidthMatrix(gb_s, labels, source), speeds), parts=hwloc_parts(root, labels))
     left = n - len(labels)
     notes = (
         (

@@ -6,6 +6,7 @@ Huawei's ``npu-smi info -t topo`` prints the same table with other names; both a
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, read_grid, types_matrix
 from workbench.formats.matrices.link_speeds import LinkSpeeds
@@ -19,6 +20,8 @@ _GPU = re.compile(r"GPU\d+")
 _AFTER_DEVICES = frozenset({"CPU", "NUMA", "GPU"})
 _AFFINITY = re.compile(r"(?:CPU|NUMA)\s+Affinity|GPU\s+NUMA\s+ID")
 _LEGEND = re.compile(r"^\s*(?:NIC )?Legend:", re.IGNORECASE)
+# A line of the legend of NICs.
+_NIC_NAME = re.compile(r"^\s*(NIC\d+)\s*:\s*(\S+)$")
 _P2P_STATE = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
 
 
@@ -64,15 +67,22 @@ def topo_reading(
     header, columns, _ = found
     grid = read_grid(lines, header, columns, device)
     pass_over_legend(lines)
-    matrix = types_matrix(grid, source, speeds, _absent)
-    parts = _parts(lines, header, columns, grid)
-    return MatrixReading(matrix, format.name, "link types", unread=lines.unread(), parts=parts)
+    matrix = replace(types_matrix(grid, source, speeds, _absent), parts=_parts(lines, header, columns, grid))
+    return MatrixReading(matrix, format.name, "link types", unread=lines.unread())
 
 
 def _parts(lines: Lines, header: int, columns: list[str], grid: Grid) -> MachineParts | None:
-    """The columns behind the GPUs: NICs, and the NUMA affinity where every row has all its affinities."""
+    """The columns behind the GPUs: NICs, and the NUMA affinity where every row has all its affinities.
+
+    A legend of NICs names the network device of each column, which is what programs are told.
+    """
     rows = [lines.text[i].split()[1:] for i in grid.lines]
-    nics = {name: tuple(row[j] for row in rows) for j, name in enumerate(columns) if name not in grid.labels}
+    named = {found[1]: found[2] for line in lines.text if (found := _NIC_NAME.match(line))}
+    nics = {
+        named.get(name, name): tuple(row[j] for row in rows)
+        for j, name in enumerate(columns)
+        if name not in grid.labels
+    }
     after = [found[0] for found in _AFFINITY.finditer(lines.text[header])]
     numa: tuple[str, ...] = ()
     if "NUMA" in {name.split()[0] for name in after} and all(len(row) == len(columns) + len(after) for row in rows):

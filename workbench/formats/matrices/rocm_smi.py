@@ -1,8 +1,12 @@
-"""``rocm-smi --showtopo`` and ``--shownodesbw``: bandwidth, link types, hops or weights between AMD GPUs."""
+"""``rocm-smi --showtopo`` and ``--shownodesbw``: bandwidth, link types or weights between AMD GPUs.
+
+``--showtopo`` ends with what ``--showtoponuma`` prints alone: the NUMA node of each GPU. It tells no NICs.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from workbench.errors import InputError
 from workbench.formats.matrices.base import (
@@ -18,6 +22,7 @@ from workbench.formats.matrices.base import (
 )
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import shown
@@ -27,6 +32,7 @@ __all__ = ["ROCM_SMI"]
 _TITLE = re.compile(r"^=+\s*(Weight|Hops|Link Type|Bandwidth|Link accessibility) between two GPUs\s*=+$", re.IGNORECASE)
 _TALK = re.compile(r"^\s*(?:=+.*=+$|GPU\[\d+\]\s*:|Format:|WARNING|\*)")
 _GPU = re.compile(r"GPU\d+")
+_NUMA_NODE = re.compile(r"^\s*GPU\[(\d+)\]\s*:\s*\(Topology\) Numa Node:\s*(-?\d+)$")
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")
 _ORDER = ("bandwidth", "link type", "weight")
 
@@ -67,7 +73,15 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
             notes = [Notice("link-types-assumed", text)]
         matrix = types_matrix(grid, source, speeds, lambda cell: "no link" if cell in ("N/A", "0") else "")
         kind = "link types"
+    matrix = replace(matrix, parts=_parts(lines, matrix.labels))
     return MatrixReading(matrix, ROCM_SMI.name, kind, name, usable, lines.unread(), tuple(notes))
+
+
+def _parts(lines: Lines, labels: tuple[str, ...]) -> MachineParts | None:
+    """The NUMA node of each GPU; None unless every GPU has one."""
+    found = (_NUMA_NODE.match(line) for line in lines.text)
+    nodes = {f"GPU{line[1]}": line[2] for line in found if line is not None}
+    return MachineParts(numa=tuple(nodes[label] for label in labels)) if set(labels) <= set(nodes) else None
 
 
 def _types_of_weights(grid: Grid, source: str) -> Grid:
