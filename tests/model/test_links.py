@@ -6,7 +6,7 @@ import pytest
 from tests.machines import koordinator_matrix_a
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.links import SuspiciousLinks, link_class_table, pairs_text, suspicious_links
+from workbench.model.links import SuspiciousLinks, class_speeds_gb_s, link_class_table, pairs_text, suspicious_links
 
 
 def test_classes_have_ranges_and_the_noise_inside():
@@ -31,6 +31,44 @@ def test_classes_are_named_by_their_types_the_most_frequent_first():
     types = [["", "NV2", "SYS", "SYS"], ["NV2", "", "SYS", "PHB"], ["A", "B", "", "NV2"], ["SYS", "SYS", "NV2", ""]]
     assert [c.name for c in link_class_table(BandwidthMatrix(gb_s, link_types=types))] == ["SYS/A/B/…", "NV2"]
     assert [c.name for c in link_class_table(BandwidthMatrix(gb_s))] == ["", ""]
+
+
+def test_noise_inside_a_class_becomes_the_median_of_the_class():
+    speeds = class_speeds_gb_s(BandwidthMatrix(koordinator_matrix_a()))
+    medians = [c.median_gb_s for c in link_class_table(BandwidthMatrix(koordinator_matrix_a()))]
+    assert np.unique(speeds).tolist() == [0.0, *medians]
+    assert np.diag(speeds).tolist() == [0.0] * 8
+    assert speeds[1, 4] == speeds[4, 0] == 4.82
+
+
+def test_a_class_too_wide_for_noise_keeps_its_values():
+    # Neighbours differ by less than 10 %, the ends by a third; of the last three by a quarter, which may be noise.
+    chain = [12.0, 12.9, 13.9, 14.9, 16.0]
+    gb_s = [[0, *chain], *[[100.0] * 6] * 5]
+    matrix = BandwidthMatrix(gb_s)
+    assert [c.is_noise for c in link_class_table(matrix)] == [False, True]
+    assert class_speeds_gb_s(matrix)[0].tolist() == [0, *chain]
+    noise = class_speeds_gb_s(BandwidthMatrix([[0, 12.8, 13.9], [14.9, 0, 16.0], [100, 100, 0]]))
+    assert np.unique(noise[:2]).tolist() == [0.0, pytest.approx(14.4)]
+
+
+def test_links_of_different_names_keep_apart_within_a_class():
+    gb_s = [[0, 20.0, 20.4], [21.0, 0, 21.6], [20.2, 21.3, 0]]
+    types = [["", "PXB", "PXB"], ["PIX", "", "PIX"], ["PXB", "PIX", ""]]
+    assert class_speeds_gb_s(BandwidthMatrix(gb_s, link_types=types)).tolist() == [
+        [0, 20.2, 20.2],
+        [21.3, 0, 21.3],
+        [20.2, 21.3, 0],
+    ]
+    # One name does not hide a link that is slower than noise can make it.
+    named = [["", "NV2", "NV2"], ["NV2", "", "NV2"], ["NV2", "NV2", ""]]
+    slow = BandwidthMatrix([[0, 48, 48.2], [48, 0, 48], [5, 48, 0]], link_types=named)
+    assert class_speeds_gb_s(slow).tolist() == [[0, 48, 48], [48, 0, 48], [5, 48, 0]]
+
+
+def test_no_link_stays_none_and_one_gpu_has_no_speed():
+    assert class_speeds_gb_s(BandwidthMatrix([[3, 0], [5, 4]])).tolist() == [[0, 0], [5, 0]]
+    assert class_speeds_gb_s(BandwidthMatrix([[7.0]])).tolist() == [[0]]
 
 
 def test_link_types_are_square_and_frozen():

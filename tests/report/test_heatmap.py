@@ -5,12 +5,15 @@ import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.hand_made import dgx_like
+from tests.machines import koordinator_matrix_a
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.machine_parts import MachineParts
 from workbench.report.heatmap import draw_heatmap, slowest_pair
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -109,10 +112,88 @@ def test_suspicious_links_are_said_below_the_picture() -> None:
 
 
 def test_the_key_of_a_wide_class_has_both_of_its_colours() -> None:
-    near = np.where(np.arange(16)[:, None] // 8 == np.arange(16)[None, :] // 8, 392.0, 380.0)
-    key = draw_heatmap(BandwidthMatrix(near)).split("1 link class")[0]
+    chain = BandwidthMatrix([[0, 300, 325], [350, 0, 380], [380, 380, 0]])
+    key = draw_heatmap(chain).split("tw-entries")[1].split("1 link class")[0].split("tw-labels")[1]
     assert "fill='#440154'/>" in key and "fill='#fde725'/>" in key
     assert "fill='#440154'/>" not in draw_heatmap(BandwidthMatrix(np.full((16, 16), 392.0)))
+
+
+def colours_of(svg: str) -> dict[str, str | None]:
+    """Colour of each entry, by the two GPUs' names."""
+    entries = next(g for g in ET.fromstring(svg).iter(f"{SVG}g") if g.get("class") == "tw-entries")
+    found = {}
+    for entry in entries.iter(f"{SVG}g"):
+        title, square = entry.find(f"{SVG}title"), entry.find(f"{SVG}rect")
+        if title is not None and square is not None:
+            found[(title.text or "").split(":")[0]] = square.get("fill")
+    return found
+
+
+def test_noise_inside_a_link_class_gets_one_colour_which_its_key_has() -> None:
+    svg = draw_heatmap(BandwidthMatrix(koordinator_matrix_a()))
+    colours = colours_of(svg)
+    assert len(set(colours.values())) == 4 and len(colours) == 56
+    assert colours["gpu_0 → gpu_4"] == colours["gpu_2 → gpu_5"]  # 15.77 and 14.62
+    legend = svg.rsplit("<g transform=", 1)[1]
+    assert all(f"fill='{colour}'" in legend for colour in colours.values())
+
+
+def test_the_legend_explains_colours_bars_and_frames_in_words() -> None:
+    svg = draw_heatmap(dgx_like(), [0, 1, 4], others={"gpu-policy": [0]})
+    told = texts(svg)
+    assert any(text.startswith("row → column, GB/s; 3 link classes") for text in told)
+    assert "colour: one for each link class, from dark (slow) to light (fast)" in told
+    assert "orange bar at a row and a column: a chosen GPU; framed: their slowest pair" in told
+    assert "marks at the right: GPUs that policies would take, a column each" in told
+    titles = [t.text for t in ET.fromstring(svg).iter(f"{SVG}title")]
+    assert "GPU 4 is chosen" in titles
+    assert "slowest pair of the chosen GPUs: 1 → 4 has 4.64 GB/s" in titles
+    plain = " ".join(texts(draw_heatmap(dgx_like())))
+    assert "colour:" in plain and "bar" not in plain and "marks" not in plain and "beside the rows" not in plain
+    assert "framed" not in " ".join(texts(draw_heatmap(dgx_like(), [3])))
+
+
+PARTS = MachineParts(
+    {f"mlx5_{i}": tuple("PIX" if gpu // 2 == i else "SYS" for gpu in range(8)) for i in range(4)},
+    ("0",) * 4 + ("1",) * 4,
+)
+
+
+def test_numa_nodes_and_the_nearest_nics_stand_beside_the_rows() -> None:
+    svg = draw_heatmap(replace(dgx_like(), parts=PARTS), [0, 1], others={"gpu-policy": [0]})
+    told = texts(svg)
+    assert [told.count(f"PIX mlx5_{i}") for i in range(4)] == [2, 2, 2, 2]
+    titles = [t.text for t in ET.fromstring(svg).iter(f"{SVG}title")]
+    assert {"GPUs 0 to 3: NUMA node 0", "GPUs 4 to 7: NUMA node 1", "nearest to GPU 5: PIX mlx5_2"} <= set(titles)
+    assert "beside the rows: NUMA node of each GPU and nearest NICs with the type of their link" in told
+    assert {"NUMA", "nearest NICs"} <= set(told)
+    # The marks of policies stand to the right of the band, and all is inside the picture.
+    root = ET.fromstring(svg)
+    mark = next(r for r in root.iter(f"{SVG}rect") if r.get("class") == "tw-mark")
+    plain = ET.fromstring(draw_heatmap(dgx_like(), [0, 1], others={"gpu-policy": [0]}))
+    before = next(r for r in plain.iter(f"{SVG}rect") if r.get("class") == "tw-mark")
+    assert float(mark.get("x", 0)) > float(before.get("x", 0)) + 100
+    assert float(mark.get("x", 0)) < float(root.get("width", 0))
+
+
+def test_a_row_with_many_near_nics_shows_the_first_and_says_all_in_its_title() -> None:
+    parts = MachineParts({f"rdma-port-{i}": ("PIX",) * 8 for i in range(20)})
+    svg = draw_heatmap(replace(dgx_like(), parts=parts))
+    rows = [text for text in texts(svg) if text.startswith("PIX rdma-port-0")]
+    assert len(rows) == 8 and sum(text.endswith("…") for text in texts(svg)) == 8
+    assert any("rdma-port-19" in (t.text or "") for t in ET.fromstring(svg).iter(f"{SVG}title"))
+
+
+def test_a_large_machine_has_a_strip_of_numa_nodes_only() -> None:
+    parts = MachineParts({"nic": ("SYS",) * 72}, tuple(str(i // 36) for i in range(72)))
+    told = texts(draw_heatmap(replace(grid(72), parts=parts)))
+    assert "beside the rows: NUMA node of each GPU" in told
+    assert "nearest NICs" not in told
+
+
+def test_parts_are_escaped() -> None:
+    parts = MachineParts({"<b>": ("PIX<",) * 8}, ("<i>",) * 8)
+    assert "PIX< <b>" in texts(draw_heatmap(replace(dgx_like(), parts=parts)))
 
 
 def test_many_link_classes_are_explained_by_the_scale_of_their_colours() -> None:

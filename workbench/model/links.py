@@ -11,14 +11,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from workbench.model.bandwidth import BandwidthMatrix
 
-__all__ = ["SLOW_DIRECTION", "LinkClass", "SuspiciousLinks", "link_class_table", "pairs_text", "suspicious_links"]
+__all__ = [
+    "NOISE",
+    "SLOW_DIRECTION",
+    "LinkClass",
+    "SuspiciousLinks",
+    "class_speeds_gb_s",
+    "link_class_table",
+    "pairs_text",
+    "suspicious_links",
+]
 
 #: A direction below this part of the other one is suspicious. Measured machines without a fault stay above 0.82.
 SLOW_DIRECTION = 0.8
+
+#: Measurements of one speed differ by no more than this factor: on public machines up to 1.2. Neighbours below the gap
+#: of 10 % may chain further, as 17 to 24 GB/s between K80 boards, where the difference is real.
+NOISE = 1.25
 
 _NAMED = 3
 _LISTED = 4
@@ -39,6 +53,8 @@ class LinkClass:
         Directed links.
     noise : float
         Standard deviation over mean of its measurements; 0 for a class of zeros.
+    median_gb_s : float
+        Median of its measurements.
     """
 
     name: str
@@ -46,6 +62,12 @@ class LinkClass:
     high_gb_s: float
     n_links: int
     noise: float
+    median_gb_s: float
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether its measurements may be one speed and noise: the fastest is at most `NOISE` times the slowest."""
+        return _is_noise(self.low_gb_s, self.high_gb_s)
 
 
 @dataclass(frozen=True)
@@ -79,22 +101,58 @@ def link_class_table(matrix: BandwidthMatrix) -> tuple[LinkClass, ...]:
     The classes are those of `BandwidthMatrix.class_floors_gb_s` (docs/decisions.md, decision 1); every direction of a
     pair is a link of its own.
     """
-    floors = matrix.class_floors_gb_s
     off_diagonal = ~np.eye(len(matrix), dtype=np.bool_)
-    values = matrix.gb_s[off_diagonal]
-    which = np.searchsorted(floors, values, side="right") - 1
-    types: list[Counter[str]] = [Counter() for _ in floors]
+    values, which = matrix.gb_s[off_diagonal], _class_of(matrix)[off_diagonal]
+    types: list[Counter[str]] = [Counter() for _ in matrix.class_floors_gb_s]
     if matrix.link_types:
         names = [name for i, row in enumerate(matrix.link_types) for j, name in enumerate(row) if i != j]
         for k, name in zip(which.tolist(), names, strict=True):
             types[k][name] += 1
     found = []
-    for k in range(len(floors)):
+    for k, counts in enumerate(types):
         inside = values[which == k]
         mean = float(inside.mean())
         noise = float(inside.std()) / mean if mean > 0 else 0.0
-        found.append(LinkClass(_name(types[k]), float(inside.min()), float(inside.max()), len(inside), noise))
+        low, high = float(inside.min()), float(inside.max())
+        found.append(LinkClass(_name(counts), low, high, len(inside), noise, float(np.median(inside))))
     return tuple(found)
+
+
+def class_speeds_gb_s(matrix: BandwidthMatrix) -> npt.NDArray[np.float64]:
+    """The matrix without its noise: links that differ by noise only have the median of all of them.
+
+    Where the matrix names link types, these are the links of one type in one link class; otherwise all links of a
+    class. Links of a class that is too wide for noise (`LinkClass.is_noise`) keep their values.
+
+    Returns
+    -------
+    ndarray of shape (n, n), float64
+        The diagonal is 0.
+    """
+    off_diagonal = ~np.eye(len(matrix), dtype=np.bool_)
+    speeds = matrix.gb_s.copy()
+    np.fill_diagonal(speeds, 0.0)
+    if len(matrix) < 2:
+        return speeds
+    names = {name: code for code, name in enumerate(sorted({name for row in matrix.link_types for name in row}))}
+    alike = _class_of(matrix) * max(len(names), 1)
+    if names:
+        alike += np.array([[names[name] for name in row] for row in matrix.link_types])
+    which, values = np.unique(alike[off_diagonal], return_inverse=True)[1], matrix.gb_s[off_diagonal]
+    # The values of each group stand together, so that each is cut out once.
+    groups = np.split(values[np.argsort(which, kind="stable")], np.cumsum(np.bincount(which))[:-1])
+    medians = np.array([np.median(group) if _is_noise(group.min(), group.max()) else np.nan for group in groups])[which]
+    speeds[off_diagonal] = np.where(np.isnan(medians), values, medians)
+    return speeds
+
+
+def _class_of(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
+    """Link class of each entry, from 0, the slowest; int64 of shape (n, n)."""
+    return np.searchsorted(matrix.class_floors_gb_s, matrix.gb_s, side="right") - 1
+
+
+def _is_noise(low_gb_s: float, high_gb_s: float) -> bool:
+    return high_gb_s <= NOISE * low_gb_s
 
 
 def suspicious_links(matrix: BandwidthMatrix) -> tuple[SuspiciousLinks, ...]:

@@ -53,6 +53,10 @@ class MachineParts(Value):
         best = min((_distance(types[gpu]) for types in self.nics.values()), default=0)
         return {nic: types[gpu] for nic, types in self.nics.items() if _distance(types[gpu]) == best}
 
+    def nearest_kind(self, nic: str) -> str:
+        """Type of the nearest link that a NIC has to any GPU."""
+        return min(self.nics[nic], key=_distance)
+
     def near(self, gpus: Iterable[int]) -> dict[str, Any]:
         """The NICs nearest to any of some GPUs, and the NUMA nodes of these GPUs, JSON-ready.
 

@@ -1,7 +1,8 @@
 """A bandwidth matrix as a heat map, a chosen set of GPUs marked.
 
 Up to `_TILES_UP_TO` GPUs every entry is an SVG square with its tool tip; above, the entries are one embedded image (a
-page of 147,456 squares for 384 GPUs would not scroll), and marks are drawn over it.
+page of 147,456 squares for 384 GPUs would not scroll), and marks are drawn over it. A link class has one colour
+(`workbench.model.links.class_speeds_gb_s`): noise should not look like a difference.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
-from workbench.model.links import LinkClass, link_class_table, suspicious_links
+from workbench.model.links import LinkClass, class_speeds_gb_s, link_class_table, suspicious_links
 from workbench.report.colours import MARK, SET_COLOURS, heat, ink_on
 from workbench.report.heatmap_overlay import COLUMN, asymmetry_overlay, asymmetry_text, set_columns
+from workbench.report.heatmap_parts import parts_band, parts_words
 from workbench.report.png import svg_image
 from workbench.report.speed_colours import SpeedScale
 from workbench.report.svg_text import fit_text
@@ -76,19 +78,22 @@ def draw_heatmap(
     texts = matrix.labels if n <= _LABELS_UP_TO else tuple(str(i) for i in range(n))
     left = min(max(len(t) for t in texts) * 7.6 + 10.0, 110.0)
     above = (24.0 if title else 2.0) + 16.0
-    drawn = f"{matrix.checksum}{chosen}{pair}{title}{note}{sets}{asymmetry}"
+    drawn = f"{matrix.checksum}{matrix.parts}{chosen}{pair}{title}{note}{sets}{asymmetry}"
     key = "tw" + hashlib.sha256(drawn.encode()).hexdigest()[:10]
-    shades = _shades(matrix)
-    parts = [_entries(matrix, shades, chosen, left, above, cell)]
+    speeds = class_speeds_gb_s(matrix)
+    scale = SpeedScale.over(speeds)
+    parts = [_entries(matrix, scale.shades(speeds), chosen, left, above, cell)]
     parts.append(_labels(texts, chosen, left, above, cell))
     if pair is not None:
-        parts.extend(_mark(i, j, left, above, cell) for i, j in (pair, pair[::-1]))
+        parts.extend(_mark(matrix, i, j, left, above, cell) for i, j in (pair, pair[::-1]))
     if asymmetry:
         parts.append(asymmetry_overlay(matrix, left, above, cell, n > _TILES_UP_TO))
         note = f"{note}\n{asymmetry_text(matrix)}".strip()
-    parts.append(set_columns(sets, left + n * cell + 8.0, above, cell))
-    legend, legend_height = _legend(matrix, chosen, pair, note, words)
-    width = max(left + n * cell + 8.0 + COLUMN * len(sets), 420.0)
+    band, band_width = parts_band(matrix.parts, left + n * cell + 8.0, above, cell)
+    parts.append(band)
+    parts.append(set_columns(sets, left + n * cell + 8.0 + band_width, above, cell))
+    legend, legend_height = _legend(matrix, scale, chosen, pair, bool(sets), note, words)
+    width = max(left + n * cell + 8.0 + band_width + COLUMN * len(sets), 420.0)
     top = above + n * cell + 8.0
     height = top + legend_height
     heading = f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
@@ -116,22 +121,6 @@ def _cell_size(n: int) -> float:
         if n <= most:
             return size
     return max(600.0 / n, 1.0)
-
-
-def _shades(matrix: BandwidthMatrix) -> npt.NDArray[np.float64]:
-    """Each entry between 0 and 1 on a logarithmic scale over the measured range; NaN for no link and the diagonal."""
-    return _scale(matrix).shades(_between_gpus(matrix))
-
-
-def _scale(matrix: BandwidthMatrix) -> SpeedScale:
-    return SpeedScale.over(_between_gpus(matrix))
-
-
-def _between_gpus(matrix: BandwidthMatrix) -> npt.NDArray[np.float64]:
-    """The bandwidths with 0 on the diagonal."""
-    gb_s = matrix.gb_s.copy()
-    np.fill_diagonal(gb_s, 0.0)
-    return gb_s
 
 
 def _entries(
@@ -215,36 +204,43 @@ def _labels(texts: Sequence[str], chosen: Sequence[int], left: float, above: flo
     # Chosen GPUs get a bar beside their row and above their column: readable at every size.
     for i in chosen:
         parts.append(
-            f"<rect x='{left - 4:.1f}' y='{above + i * cell:.1f}' width='3' height='{cell:.1f}' fill='{MARK}'/>"
-        )
-        parts.append(
-            f"<rect x='{left + i * cell:.1f}' y='{above - 3:.1f}' width='{cell:.1f}' height='3' fill='{MARK}'/>"
+            f"<g class='tw-chosen' fill='{MARK}'><title>GPU {i} is chosen</title>"
+            f"<rect x='{left - 4:.1f}' y='{above + i * cell:.1f}' width='3' height='{cell:.1f}'/>"
+            f"<rect x='{left + i * cell:.1f}' y='{above - 3:.1f}' width='{cell:.1f}' height='3'/></g>"
         )
     return f"<g class='tw-labels'>{''.join(parts)}</g>"
 
 
-def _mark(i: int, j: int, left: float, above: float, cell: float) -> str:
+def _mark(matrix: BandwidthMatrix, i: int, j: int, left: float, above: float, cell: float) -> str:
     grow = max(0.0, 6.0 - cell) / 2
     side = cell + 2 * grow
     return (
         f"<rect class='tw-bottleneck' x='{left + j * cell - grow:.1f}' y='{above + i * cell - grow:.1f}' "
-        f"width='{side:.1f}' height='{side:.1f}' fill='none' stroke='{MARK}' stroke-width='{3 if cell >= 18 else 2}'/>"
+        f"width='{side:.1f}' height='{side:.1f}' fill='none' stroke='{MARK}' stroke-width='{3 if cell >= 18 else 2}'>"
+        f"<title>slowest pair of the chosen GPUs: {i} → {j} has {matrix.gb_s[i, j]:g} GB/s</title></rect>"
     )
 
 
 def _legend(
-    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str, words: bool
+    matrix: BandwidthMatrix,
+    scale: SpeedScale,
+    chosen: Sequence[int],
+    pair: tuple[int, int] | None,
+    has_sets: bool,
+    note: str,
+    words: bool,
 ) -> tuple[str, float]:
     classes = link_class_table(matrix)
     if len(classes) <= _CLASSES_SHOWN:
-        parts, y = _class_keys(classes)
+        parts, y = _class_keys(classes, scale)
     else:
-        bar, y = _scale(matrix).legend()
-        parts = [bar]
+        bar, y = scale.legend()
+        parts = [f"<g><title>colours of GB/s on a logarithmic scale, dark is slow</title>{bar}</g>"]
     lines = [part for line in note.splitlines() for part in textwrap.wrap(line, _LINE)]
     lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}")
     if any(c.noise for c in classes):
         lines[-1] += " (± noise inside it)"
+    lines += _explained(matrix, chosen, pair, has_sets)
     if chosen and words:
         shown = ", ".join(map(str, chosen[:24])) + (", …" if len(chosen) > 24 else "")
         lines.append(f"chosen: {shown}")
@@ -259,18 +255,30 @@ def _legend(
     return "".join(parts), y + 5.0
 
 
-def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
+def _explained(
+    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, has_sets: bool
+) -> list[str]:
+    """What colours, bars, frames and marks of the picture mean, a line each."""
+    lines = ["colour: one for each link class, from dark (slow) to light (fast)"]
+    if chosen:
+        frame = "; framed: their slowest pair" if pair is not None else ""
+        lines.append(f"orange bar at a row and a column: a chosen GPU{frame}")
+    if band := parts_words(matrix.parts, _cell_size(len(matrix))):
+        lines.append(band)
+    if has_sets:
+        lines.append("marks at the right: GPUs that policies would take, a column each")
+    return lines
+
+
+def _class_keys(classes: Sequence[LinkClass], scale: SpeedScale) -> tuple[list[str], float]:
     """A square for each link class with its name, range and noise, and the height that they take."""
-    speeds = [c for c in classes if c.low_gb_s > 0]
     parts: list[str] = []
-    if not speeds:
+    if not any(c.low_gb_s > 0 for c in classes):
         return parts, 0.0
-    low, high = float(np.log(speeds[0].low_gb_s)), float(np.log(speeds[-1].high_gb_s))
     x, y = 0.0, 0.0
     for c in classes:
-        ends = [
-            (float(np.log(v)) - low) / (high - low) if v > 0 and high > low else 1.0 for v in (c.low_gb_s, c.high_gb_s)
-        ]
+        shown = (c.median_gb_s, c.median_gb_s) if c.is_noise else (c.low_gb_s, c.high_gb_s)
+        ends = scale.shades(shown).tolist()
         paint = f"fill='{heat(ends[0])}'" if c.low_gb_s > 0 else "fill-opacity='.15'"
         speed = "no link" if c.high_gb_s == 0 else _range(c.low_gb_s, c.high_gb_s)
         noise = f" ±{100 * c.noise:.2g} %" if c.noise else ""
@@ -282,18 +290,16 @@ def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
         parts.append(
             f"<g><title>{escape(about)}</title><rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' "
             f"stroke='currentColor' stroke-opacity='.4' {paint}/>"
-            f"{_second_half(x, y, ends)}"
+            f"{'' if c.is_noise else _second_half(x, y, ends[1])}"
             f"<text x='{x + 17:.1f}' y='{y + 13:.1f}'>{escape(text)}</text></g>"
         )
         x += span
     return parts, y + 18.0
 
 
-def _second_half(x: float, y: float, ends: Sequence[float]) -> str:
-    """Markup of the second colour of a key, for a class wide enough to show two."""
-    if ends[1] - ends[0] < 0.2:
-        return ""
-    return f"<rect x='{x + 7:.1f}' y='{y + 3.5:.1f}' width='5' height='11' fill='{heat(ends[1])}'/>"
+def _second_half(x: float, y: float, shade: float) -> str:
+    """Markup of the second colour of a key, for a class of more colours than one."""
+    return f"<rect x='{x + 7:.1f}' y='{y + 3.5:.1f}' width='5' height='11' fill='{heat(shade)}'/>"
 
 
 def _range(low: float, high: float) -> str:

@@ -2,6 +2,7 @@
 
 Theme-safe without a style sheet, like `workbench.report.topology_svg`: lines and text are `currentColor`. Link classes
 keep the colours of the heat map; a chosen set is filled, its slowest pair is joined by a line of the mark's colour.
+Around a circle of GPUs stand the NICs, where the matrix knows them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.report.colours import CHOSEN, MARK, SET_COLOURS
 from workbench.report.machine_layout import Island, MachineLayout, machine_layout
+from workbench.report.machine_nics import NIC_MARGIN, NicBox, draw_nics, nic_boxes
 
 __all__ = ["draw_machine"]
 
@@ -28,6 +30,8 @@ _THIN, _THICK = 1.0, 6.5
 _JOINED_ISLANDS = 12
 _ALL_PAIRS_UP_TO = 16
 _LINE = 15.0
+#: Characters of a NUMA node's name that fit into a GPU.
+_NUMA_SHOWN = 3
 
 
 def draw_machine(
@@ -70,14 +74,19 @@ def draw_machine(
     sets = list((others or {}).items())[:_MARKED_SETS]
     key = (
         "tm"
-        + hashlib.sha256(f"{matrix.checksum}{chosen}{pair}{sets}{symmetric}{taken}{title}".encode()).hexdigest()[:10]
+        + hashlib.sha256(
+            f"{matrix.checksum}{matrix.parts}{chosen}{pair}{sets}{symmetric}{taken}{title}".encode()
+        ).hexdigest()[:10]
     )
     head = 24.0 if title else 2.0
-    width = max(layout.width + 2.0, 300.0)
-    words = _words(matrix, layout, classes, chosen, pair)
+    boxes = nic_boxes(matrix.parts, layout)
+    around = NIC_MARGIN if boxes else 0.0
+    width = max(layout.width + 2 * around + 2.0, 300.0)
+    words = _words(matrix, layout, classes, chosen, pair) + _part_words(matrix, layout, boxes)
     lines = [part for line in words for part in textwrap.wrap(line, int(width / 6.2))]
     legend, legend_height = _legend(lines, [name for name, _ in sets] if named else [], width)
-    height = head + layout.height + 6.0 + legend_height
+    below = head + layout.height + 2 * around + 6.0
+    height = below + legend_height
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-machine' role='img' aria-labelledby='{key}t {key}d' "
         f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {width:.1f} {height:.1f}' "
@@ -87,7 +96,9 @@ def draw_machine(
     ]
     if title:
         parts.append(f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(title)}</text>")
-    parts.append(f"<g transform='translate(1 {head:.1f})'>")
+    parts.append(f"<g transform='translate({1.0 + around:.0f} {head + around:.1f})'>")
+    lines_to_nics, nics = draw_nics(boxes, layout)
+    parts.append(lines_to_nics)
     parts += _island_links(layout, classes) if layout.islands else _pair_links(layout, classes, set(chosen))
     parts += [_box(island) for island in layout.islands]
     if pair is not None:
@@ -95,7 +106,8 @@ def draw_machine(
     slow = pair or ()
     parts += [_gpu(matrix, layout, gpu, gpu in chosen, gpu in taken, gpu in slow) for gpu in range(len(matrix))]
     parts += _marks(layout, sets)
-    parts.append(f"</g><g transform='translate(1 {head + layout.height + 6.0:.1f})'>{legend}</g></svg>")
+    parts.append(nics)
+    parts.append(f"</g><g transform='translate(1 {below:.1f})'>{legend}</g></svg>")
     return "".join(parts)
 
 
@@ -168,7 +180,11 @@ def _pair_line(layout: MachineLayout, pair: tuple[int, int]) -> str:
 def _gpu(matrix: BandwidthMatrix, layout: MachineLayout, gpu: int, chosen: bool, taken: bool, slow: bool) -> str:
     (x, y), size = layout.centre[gpu], layout.size
     state = ", chosen" if chosen else ", not free" if taken else ""
-    tip = f"<title>{escape(f'GPU {gpu}, {matrix.labels[gpu]}{state}')}</title>"
+    numa = matrix.parts.numa[gpu] if matrix.parts is not None and matrix.parts.numa else ""
+    place = f", NUMA node {numa}" if numa else ""
+    nearest = matrix.parts.nearest(gpu) if matrix.parts is not None else {}
+    near = f", nearest {', '.join(f'{nic} ({kind})' for nic, kind in nearest.items())}" if nearest else ""
+    tip = f"<title>{escape(f'GPU {gpu}, {matrix.labels[gpu]}{state}{place}{near}')}</title>"
     paint = f"fill='{CHOSEN}'" if chosen else "style='fill:var(--jp-layout-color1, Canvas)'"
     faded = " opacity='.35'" if taken else ""
     edge = f"stroke='{MARK}' stroke-width='3'" if slow else "stroke='currentColor' stroke-opacity='.7'"
@@ -182,9 +198,17 @@ def _gpu(matrix: BandwidthMatrix, layout: MachineLayout, gpu: int, chosen: bool,
         shape = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{size / 2:.1f}' {paint} {edge}/>"
         font = 12.0
     ink = " fill='#fff' font-weight='700'" if chosen else ""
+    node, raised = "", 0.0
+    if not layout.islands and 0 < len(numa) <= _NUMA_SHOWN:
+        raised = 3.5
+        white = " fill='#fff'" if chosen else ""
+        node = (
+            f"<text class='tw-numa' x='{x:.1f}' y='{y + 11.0:.1f}' font-size='9' text-anchor='middle'{white}>"
+            f"{escape(f'N{numa}')}</text>"
+        )
     return (
-        f"<g data-gpu='{gpu}'{faded}>{tip}{shape}<text x='{x:.1f}' y='{y + font * 0.36:.1f}' font-size='{font:.1f}' "
-        f"text-anchor='middle'{ink}>{gpu}</text></g>"
+        f"<g data-gpu='{gpu}'{faded}>{tip}{shape}<text x='{x:.1f}' y='{y + font * 0.36 - raised:.1f}' "
+        f"font-size='{font:.1f}' text-anchor='middle'{ink}>{gpu}</text>{node}</g>"
     )
 
 
@@ -244,6 +268,17 @@ def _words(
         lines.append(f"filled: {len(chosen)} chosen GPUs")
     if pair is not None:
         lines.append(f"dashed: slowest pair {pair[0]} – {pair[1]}")
+    return lines
+
+
+def _part_words(matrix: BandwidthMatrix, layout: MachineLayout, boxes: Sequence[NicBox]) -> list[str]:
+    """What is drawn of the machine's NICs and NUMA nodes."""
+    if matrix.parts is None:
+        return []
+    shown = [node for node in dict.fromkeys(matrix.parts.numa) if len(node) <= _NUMA_SHOWN]
+    lines = [f"N{shown[0]}: on NUMA node {shown[0]}"] if shown and not layout.islands else []
+    if boxes:
+        lines.append("boxes: NICs, dotted to the GPUs that they are nearest to")
     return lines
 
 
