@@ -50,6 +50,22 @@ GPU2\tNV2\tSYS\t X \tSYS\t16-31\t1
 GPU3\tSYS\tSYS\tSYS\t X \t16-31\t1
 """
 
+# Two NICs, each on the switch of two GPUs.
+NICS = """\
+\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tNV4\tSYS\tSYS\tPIX\tSYS\t0-15\t0
+GPU1\tNV4\t X \tSYS\tSYS\tPIX\tSYS\t0-15\t0
+GPU2\tSYS\tSYS\t X \tNV8\tSYS\tPXB\t16-31\t1
+GPU3\tSYS\tSYS\tNV8\t X \tSYS\tPXB\t16-31\t1
+NIC0\tPIX\tPIX\tSYS\tSYS\t X \tSYS
+NIC1\tSYS\tSYS\tPXB\tPXB\tSYS\t X
+
+NIC Legend:
+
+  NIC0: mlx5_0
+  NIC1: mlx5_1
+"""
+
 DROP = """
 (root, {name, text}) => {
   const files = new DataTransfer();
@@ -181,6 +197,54 @@ def test_a_real_printout_of_nvidia_smi_is_dropped(chromium, lab: Server, public_
     notebook.settle(panel)
     assert panel.locator(".wb-result").inner_text().startswith("gpu-lowest-index: {0, 1, 2, 3}")
     notebook.screenshot(panel, "matrix-real-v100")
+    assert quiet(notebook)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1000, "light"), (1000, "dark"), (1440, "light"), (1440, "dark")])
+def test_the_chosen_gpus_are_copied_as_variables_and_show_their_nics(chromium, lab: Server, width: int, theme: str):
+    notebook = open_notebook(chromium, lab, f"nics-{width}-{theme}", [EMPTY], theme)
+    page = notebook.page
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    notebook.run(0)
+    panel = notebook.panel("matrix")
+    drop(notebook, panel, "topo.txt", NICS)
+
+    line, copy = panel.locator(".wb-to-copy"), panel.get_by_role("button", name="Copy", exact=True)
+    assert line.inner_text() == "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=2,3"
+    near = panel.get_by_label("near the GPUs shown")
+    assert near.locator("li").all_inner_texts() == ["near NIC mlx5_1: GPU 2, 3 (PXB)", "NUMA nodes: 1"]
+    told = panel.locator(".wb-heatmap text").all_text_contents()
+    assert told.count("PIX mlx5_0") == 2 and told.count("PXB mlx5_1") == 2
+    assert any(text.startswith("beside the rows: NUMA nodes") for text in told)
+    assert panel.locator(".wb-machine .tw-nic").count() == 2
+    assert "legend below tells what colours" in panel.locator(".wb-heatmap").get_attribute("title")
+
+    copy.click()
+    panel.get_by_text("copied", exact=True).wait_for()
+    assert page.evaluate("() => navigator.clipboard.readText()") == line.inner_text()
+    notebook.screenshot(panel, f"matrix-nics-{width}-{theme}")
+
+    # By the keyboard: three GPUs, then the next button is pressed where the page may not write to the clipboard.
+    k = panel.get_by_label("k", exact=True)
+    k.fill("3")
+    k.press("Enter")
+    notebook.settle(panel)
+    assert line.inner_text().endswith("CUDA_VISIBLE_DEVICES=0,2,3")
+    assert panel.get_by_text("copied", exact=True).count() == 0
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
+    copy.focus()
+    page.keyboard.press("Enter")
+    panel.get_by_text("selected: press Ctrl+C to copy").wait_for()
+    assert page.evaluate("() => getSelection().toString()") == line.inner_text()
+
+    # A tie or a policy's choice is copied when it is shown.
+    panel.get_by_role("button", name="next tie").focus()
+    page.keyboard.press("Enter")
+    notebook.settle(panel)
+    assert line.inner_text().endswith("CUDA_VISIBLE_DEVICES=1,2,3")
+    # Nothing is cut off on the right.
+    assert panel.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
     assert quiet(notebook)
 
 

@@ -143,14 +143,20 @@ def test_the_legend_explains_colours_bars_and_frames_in_words() -> None:
     told = texts(svg)
     assert any(text.startswith("row → column, GB/s; 3 link classes") for text in told)
     assert "colour: one for each link class, from dark (slow) to light (fast)" in told
-    assert "orange bar at a row and a column: a chosen GPU; framed: their slowest pair" in told
+    assert "orange bars: chosen GPUs; orange frames: their slowest pair" in told
     assert "marks at the right: GPUs that policies would take, a column each" in told
     titles = [t.text for t in ET.fromstring(svg).iter(f"{SVG}title")]
     assert "GPU 4 is chosen" in titles
     assert "slowest pair of the chosen GPUs: 1 → 4 has 4.64 GB/s" in titles
     plain = " ".join(texts(draw_heatmap(dgx_like())))
     assert "colour:" in plain and "bar" not in plain and "marks" not in plain and "beside the rows" not in plain
-    assert "framed" not in " ".join(texts(draw_heatmap(dgx_like(), [3])))
+    assert "frames" not in " ".join(texts(draw_heatmap(dgx_like(), [3])))
+
+
+def test_every_line_of_the_legend_fits_into_the_picture() -> None:
+    svg = draw_heatmap(replace(grid(4), parts=MachineParts({"n": ("PIX",) * 4}, ("0",) * 4)), [0, 1], others={"p": [0]})
+    lines = texts(svg.rsplit("<g transform=", 1)[1].join(["<svg xmlns='http://www.w3.org/2000/svg'><g transform=", ""]))
+    assert len(lines) >= 6 and max(map(len, lines)) <= 66
 
 
 PARTS = MachineParts(
@@ -165,7 +171,7 @@ def test_numa_nodes_and_the_nearest_nics_stand_beside_the_rows() -> None:
     assert [told.count(f"PIX mlx5_{i}") for i in range(4)] == [2, 2, 2, 2]
     titles = [t.text for t in ET.fromstring(svg).iter(f"{SVG}title")]
     assert {"GPUs 0 to 3: NUMA node 0", "GPUs 4 to 7: NUMA node 1", "nearest to GPU 5: PIX mlx5_2"} <= set(titles)
-    assert "beside the rows: NUMA node of each GPU and nearest NICs with the type of their link" in told
+    assert "beside the rows: NUMA nodes, nearest NICs with their link type" in told
     assert {"NUMA", "nearest NICs"} <= set(told)
     # The marks of policies stand to the right of the band, and all is inside the picture.
     root = ET.fromstring(svg)
@@ -187,7 +193,7 @@ def test_a_row_with_many_near_nics_shows_the_first_and_says_all_in_its_title() -
 def test_a_large_machine_has_a_strip_of_numa_nodes_only() -> None:
     parts = MachineParts({"nic": ("SYS",) * 72}, tuple(str(i // 36) for i in range(72)))
     told = texts(draw_heatmap(replace(grid(72), parts=parts)))
-    assert "beside the rows: NUMA node of each GPU" in told
+    assert "beside the rows: NUMA nodes" in told
     assert "nearest NICs" not in told
 
 

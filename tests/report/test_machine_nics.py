@@ -11,7 +11,7 @@ import pytest
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.machine_parts import MachineParts
 from workbench.report.machine_layout import machine_layout
-from workbench.report.machine_nics import NIC_MARGIN, nic_boxes
+from workbench.report.machine_nics import NIC_MARGINS, nic_boxes
 from workbench.report.machine_svg import draw_machine
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -64,8 +64,8 @@ def test_boxes_lie_apart_from_each_other_and_from_gpus_inside_the_picture(parts:
     for box in boxes:
         for x, y in layout.centre:
             assert abs(box.x - x) > 29 + 15 or abs(box.y - y) > 7.5 + 15
-        assert box.x - 29 >= -NIC_MARGIN and box.x + 29 <= layout.width + NIC_MARGIN
-        assert box.y - 8 >= -NIC_MARGIN and box.y + 8 <= layout.height + NIC_MARGIN
+        assert box.x - 29 >= -NIC_MARGINS[0] and box.x + 29 <= layout.width + NIC_MARGINS[0]
+        assert box.y - 8 >= -NIC_MARGINS[1] and box.y + 8 <= layout.height + NIC_MARGINS[1]
 
 
 def test_a_nic_stands_on_the_side_of_its_gpus() -> None:

@@ -18,6 +18,8 @@ from tests.widgets.page import ask, refused
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
+from workbench.model.gpu_environment import shell_line
+from workbench.model.machine_parts import near_lines
 from workbench.policies import list_policies
 from workbench.widgets import matrix_loader, matrix_view
 from workbench.widgets.editor import TopologyEditor
@@ -182,6 +184,28 @@ class TestAsking:
     def test_one_gpu_has_no_pair(self, loader):
         view = ask(loader, "change", k=1)
         assert "one GPU has no pair" in view["sentence"] and view["best"]["bottleneck_pair"] is None
+
+    def test_the_set_that_is_shown_comes_as_variables_to_copy(self, loader):
+        shown = ask(loader, "change", k=4)
+        assert shown["to_copy"] == shell_line(loader.best.environment) != ""
+        tie = ask(loader, "change", shown="tie 1")
+        assert tie["shown_gpus"] != shown["shown_gpus"]
+        assert tie["to_copy"].endswith(f"CUDA_VISIBLE_DEVICES={','.join(map(str, tie['shown_gpus']))}")
+        assert tie["near"] == []
+        for gpu in range(7):
+            view = ask(loader, "toggle", gpus=[gpu], how="free")
+        assert view["to_copy"] == ""
+
+    def test_the_nics_near_the_set_that_is_shown_are_told(self):
+        loader = MatrixLoader()
+        text = TOPO.replace("\tCPU Aff", "\tmlx5_0\tCPU Aff").replace("\t0-15", "\tPIX\t0-15")
+        loader.load(
+            text.replace("\t16-31", "\tSYS\t16-31").replace("\nLegend", "mlx5_0\tPIX\tPIX\tSYS\tSYS\t X\nLegend")
+        )
+        view = ask(loader, "state")
+        assert view["near"] == near_lines(loader.matrix.near(view["shown_gpus"]))
+        assert view["near"] == ["near NIC mlx5_0: GPU 0, 1 (PIX)", "NUMA nodes: 0"]
+        assert "tw-nic" in view["machine"] and "PIX mlx5_0" in view["heatmap"]
 
     def test_an_entry_is_read_with_its_way_back(self, loader):
         assert ask(loader, "pair", **{"from": 1, "to": 4})["text"] == "gpu_1 → gpu_4: 4.64 GB/s; back 16.81 GB/s"

@@ -261,8 +261,8 @@ def _explained(
     """What colours, bars, frames and marks of the picture mean, a line each."""
     lines = ["colour: one for each link class, from dark (slow) to light (fast)"]
     if chosen:
-        frame = "; framed: their slowest pair" if pair is not None else ""
-        lines.append(f"orange bar at a row and a column: a chosen GPU{frame}")
+        frame = "; orange frames: their slowest pair" if pair is not None else ""
+        lines.append(f"orange bars: chosen GPUs{frame}")
     if band := parts_words(matrix.parts, _cell_size(len(matrix))):
         lines.append(band)
     if has_sets:

@@ -49,9 +49,9 @@ def parts_words(parts: MachineParts | None, cell: float) -> str:
     """What the band beside rows of this height shows, for the legend; empty without a band."""
     if parts is None or not parts.n_gpus:
         return ""
-    told = ["NUMA node of each GPU"] if parts.numa else []
-    told += ["nearest NICs with the type of their link"] if parts.nics and cell >= _LEAST_ROW else []
-    return f"beside the rows: {' and '.join(told)}" if told else ""
+    told = ["NUMA nodes"] if parts.numa else []
+    told += ["nearest NICs with their link type"] if parts.nics and cell >= _LEAST_ROW else []
+    return f"beside the rows: {', '.join(told)}" if told else ""
 
 
 def _numa(numa: tuple[str, ...], left: float, above: float, cell: float) -> tuple[list[str], float]:

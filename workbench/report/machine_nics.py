@@ -14,10 +14,10 @@ from workbench.model.machine_parts import MachineParts
 from workbench.report.machine_layout import MachineLayout
 from workbench.report.svg_text import fit_text
 
-__all__ = ["NIC_MARGIN", "NicBox", "draw_nics", "nic_boxes"]
+__all__ = ["NIC_MARGINS", "NicBox", "draw_nics", "nic_boxes"]
 
-#: Space that the boxes need around the layout of the GPUs, in pixels.
-NIC_MARGIN = 62.0
+#: Space that the boxes need on the sides of the layout of the GPUs, and above and below it, in pixels.
+NIC_MARGINS = (62.0, 42.0)
 
 _WIDTH, _HEIGHT, _FONT = 58.0, 15.0, 9.0
 #: From the centres of the GPUs to those of the boxes, outside the marks of policies.
@@ -45,7 +45,7 @@ def nic_boxes(parts: MachineParts | None, layout: MachineLayout) -> list[NicBox]
     ----------
     parts : MachineParts or None
     layout : MachineLayout
-        The places of the GPUs; boxes may lie up to `NIC_MARGIN` outside of it.
+        The places of the GPUs; boxes may lie up to `NIC_MARGINS` outside of it.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.report.colours import CHOSEN, MARK, SET_COLOURS
 from workbench.report.machine_layout import Island, MachineLayout, machine_layout
-from workbench.report.machine_nics import NIC_MARGIN, NicBox, draw_nics, nic_boxes
+from workbench.report.machine_nics import NIC_MARGINS, NicBox, draw_nics, nic_boxes
 
 __all__ = ["draw_machine"]
 
@@ -80,12 +80,12 @@ def draw_machine(
     )
     head = 24.0 if title else 2.0
     boxes = nic_boxes(matrix.parts, layout)
-    around = NIC_MARGIN if boxes else 0.0
-    width = max(layout.width + 2 * around + 2.0, 300.0)
+    beside, above = NIC_MARGINS if boxes else (0.0, 0.0)
+    width = max(layout.width + 2 * beside + 2.0, 300.0)
     words = _words(matrix, layout, classes, chosen, pair) + _part_words(matrix, layout, boxes)
     lines = [part for line in words for part in textwrap.wrap(line, int(width / 6.2))]
     legend, legend_height = _legend(lines, [name for name, _ in sets] if named else [], width)
-    below = head + layout.height + 2 * around + 6.0
+    below = head + layout.height + 2 * above + 6.0
     height = below + legend_height
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-machine' role='img' aria-labelledby='{key}t {key}d' "
@@ -96,7 +96,7 @@ def draw_machine(
     ]
     if title:
         parts.append(f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(title)}</text>")
-    parts.append(f"<g transform='translate({1.0 + around:.0f} {head + around:.1f})'>")
+    parts.append(f"<g transform='translate({1.0 + beside:.0f} {head + above:.1f})'>")
     lines_to_nics, nics = draw_nics(boxes, layout)
     parts.append(lines_to_nics)
     parts += _island_links(layout, classes) if layout.islands else _pair_links(layout, classes, set(chosen))

@@ -16,7 +16,9 @@ from workbench.formats.matrix import read_matrix_content
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import BestGpus, best_gpus
 from workbench.model.counted import counted
+from workbench.model.gpu_environment import chosen_environment, shell_line
 from workbench.model.links import suspicious_links
+from workbench.model.machine_parts import near_lines
 from workbench.model.notice import texts_of
 from workbench.objects.fields import shown
 from workbench.report.colours import SET_COLOURS
@@ -250,6 +252,8 @@ def matrix_view(
         "tie": best.ties.index(gpus) if gpus in best.ties else -1,
         "choices": [_choice(choice, best, at) for at, choice in enumerate(choices)],
         "sentence": _sentence(question, name, best, gpus, value, pair),
+        "to_copy": shell_line(chosen_environment(gpus, matrix.labels)),
+        "near": near_lines(matrix.near(gpus)),
         "suspicious": [doubt.message for doubt in suspicious_links(matrix)],
         "heatmap": draw_heatmap(matrix, gpus, pair, others=others, asymmetry=question.asymmetry, words=False),
         "machine": draw_machine(matrix, gpus, pair, others, question.symmetric, taken, named=False),

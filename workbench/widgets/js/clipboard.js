@@ -1,5 +1,10 @@
 // Copy, cut and paste by the system's clipboard, so that the most recent copy wins, wherever it was made.
 
+/** Copy a text; false where the page may not, as without a secure connection. */
+export async function copyText(text) {
+  return await navigator.clipboard?.writeText(text).then(() => true, () => false) ?? false;
+}
+
 // Type of a clipboard entry beside the text: a mark by which the kernel knows what was copied.
 const MARK = "application/x-topology-workbench";
 

@@ -1,5 +1,6 @@
 // The placement comparer: jobs, policies with parameters, and the outcome of each job, side by side.
 import { placeCard } from "./card.js";
+import { copyText } from "./clipboard.js";
 import { latest } from "./latest.js";
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
@@ -457,9 +458,8 @@ function render(context) {
     const command = await attempt("command");
     if (command === undefined) return;
     const first = command.to_save.length ? ` (to save first, as nothing holds it yet: ${command.to_save.join(", ")})` : "";
-    // Without a secure connection a page may not write to the clipboard; the line is there to be selected.
-    const copied = await navigator.clipboard?.writeText(command.text).then(() => "copied: ", () => "") ?? "";
-    say(`${copied}${command.text}${first}`, "note");
+    // A line that could not be copied is there to be selected.
+    say(`${await copyText(command.text) ? "copied: " : ""}${command.text}${first}`, "note");
   }
 
   attempt("state").then((state) => {

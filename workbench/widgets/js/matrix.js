@@ -1,4 +1,5 @@
 // The matrix loader: paste a printout, mark GPUs as free, taken, required or avoided, and see which k are best.
+import { copyText } from "./clipboard.js";
 import { acceptFiles, drawn, h, openPanel } from "./panel.js";
 import { entryAt, latest, moved } from "./latest.js";
 
@@ -32,7 +33,13 @@ function render(context) {
   const tie = h("span", {});
   const gpus = h("div", { class: "wb-gpus", role: "group", "aria-label": "GPUs" });
   const result = h("p", { class: "wb-result", "aria-live": "polite" });
-  const picture = h("div", { class: "wb-heatmap", tabindex: "0", "aria-label": "heat map: arrows read its entries" });
+  const line = h("code", { class: "wb-to-copy", "aria-label": "variables of the GPUs shown" });
+  const copied = h("span", { class: "wb-quiet", role: "status" });
+  const copying = h("div", { class: "wb-bar", title: "the GPUs shown, in the variables that programs read; numbers as nvidia-smi prints them" },
+    "for a shell ", line, h("button", { title: "copy the variables, to stand before a command in a shell", onclick: copy }, "Copy"), copied);
+  const near = h("ul", { class: "wb-notes", "aria-label": "near the GPUs shown" });
+  const picture = h("div", { class: "wb-heatmap", tabindex: "0", "aria-label": "heat map: arrows read its entries",
+    title: "GB/s from the GPU of a row to the GPU of a column; the legend below tells what colours, bars and frames mean" });
   const pointed = h("div", { class: "wb-pointed wb-quiet", role: "status" }, "point at an entry to read it");
   const machine = h("div", { class: "wb-machine" });
   const table = h("div", { class: "wb-choices" });
@@ -54,7 +61,7 @@ function render(context) {
     h("p", { class: "wb-quiet wb-hint" },
       h("button", { onclick: () => toggle(view.states.map((_, i) => i), "free") }, "all free / none"),
       " click or Space: free / taken ✕ · Ctrl-click or R: required ★ · Shift-click or A: avoid ⊘ · also in the graph, a box for all in it"),
-    result,
+    result, copying, near,
     h("div", { class: "wb-columns" }, h("div", {}, picture, pointed), h("div", { class: "wb-side" }, machine, table)),
     suspicious, assigning);
   // Pasted text is in the text area after the event, where the user can correct it.
@@ -129,6 +136,12 @@ function render(context) {
       sayAssigned(error.message, "error");
     }
   }
+  async function copy() {
+    const done = await copyText(line.textContent);
+    // What could not be copied is selected, so that one key copies it.
+    if (!done) root.ownerDocument.getSelection().selectAllChildren(line);
+    copied.textContent = done ? "copied" : "selected: press Ctrl+C to copy";
+  }
   const read = latest(async ({ row, column }) => {
     const answer = await panel.attempt("pair", { from: row, to: column });
     if (answer) pointed.textContent = answer.text;
@@ -193,6 +206,10 @@ function render(context) {
     block.hidden = view.blocks.length < 2;
     block.replaceChildren(...view.blocks.map((name) => h("option", { value: name, selected: name === view.block }, name)));
     result.textContent = view.sentence;
+    copying.hidden = view.to_copy === "";
+    if (line.textContent !== view.to_copy) copied.textContent = "";
+    line.textContent = view.to_copy;
+    near.replaceChildren(...view.near.map((text) => h("li", {}, text)));
     drawn(picture, view.heatmap);
     drawn(machine, view.machine);
     const row = table.contains(root.ownerDocument.activeElement) && root.ownerDocument.activeElement.closest("tr").dataset.policy;
