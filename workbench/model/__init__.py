@@ -1,1 +1,3 @@
-"""The values that every room shares: topology, bandwidth, gangs, snapshots, ledgers, placements."""
+"""The value classes that all other packages use: topology, bandwidth matrices, gangs (jobs), cluster snapshots,
+ledgers, placements.
+"""

@@ -1,7 +1,6 @@
-"""Bandwidth between the GPUs of one machine, as a value.
+"""`BandwidthMatrix`: measured bandwidth between the GPUs of one machine, with its pair weights and link classes.
 
-Owns the matrix, its symmetrised pair weights and its link classes; choosing GPUs is in
-`workbench.model.best_gpus`, the search in `workbench.kernels`.
+The choice of GPUs from a matrix is in `workbench.model.best_gpus`; the search behind it is in `workbench.kernels`.
 """
 
 from __future__ import annotations
@@ -122,13 +121,18 @@ class BandwidthMatrix(Value, Displayed):
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 of the numbers (little-endian float64, row by row) and labels, in hex."""
+        """SHA-256, in hex, of the matrix entries (little-endian float64, row by row) and the GPU labels."""
         digest = hashlib.sha256(self.gb_s.astype("<f8").tobytes())
         digest.update("\0".join(self.labels).encode())
         return digest.hexdigest()
 
     def pair_weights_gb_s(self, symmetric: Symmetric = "min") -> npt.NDArray[np.float64]:
-        """One weight per unordered pair: the smaller, the larger or the mean of its two directions.
+        """Reduce the two directions of each GPU pair to one weight in GB/s.
+
+        Parameters
+        ----------
+        symmetric : {"min", "max", "mean"}
+            Which value of the two directions becomes the weight.
 
         Returns
         -------
@@ -152,10 +156,11 @@ class BandwidthMatrix(Value, Displayed):
 
     @cached_property
     def class_floors_gb_s(self) -> npt.NDArray[np.float64]:
-        """Smallest measurement of each link class, ascending.
+        """Smallest bandwidth in GB/s of each link class, ascending: float64 of shape (number of classes,).
 
-        All off-diagonal measurements are sorted; where the next one is 10 % or more above its neighbour a new class
-        begins (docs/decisions.md, decision 1). Zero (no link) is a class of its own.
+        A link class is a group of similar bandwidths: all off-diagonal entries are sorted, and a new class begins where
+        an entry is at least 10 % above the one before it (docs/decisions.md, decision 1). Entries of zero (no link)
+        form a class of their own.
         """
         n = len(self)
         values = np.unique(self.gb_s[~np.eye(n, dtype=np.bool_)])
@@ -168,16 +173,21 @@ class BandwidthMatrix(Value, Displayed):
         return floors
 
     def link_classes(self, symmetric: Symmetric = "min") -> npt.NDArray[np.int32]:
-        """Class of each pair's weight, 0 the slowest; int32 of shape (n, n), diagonal the fastest class.
+        """Number of the link class of each GPU pair: int32 of shape (n, n), 0 the slowest class.
 
-        A weight between two classes (possible with ``mean``) belongs to the lower one.
+        The diagonal has the fastest. `symmetric` says which of a pair's two directions counts, or their mean. A weight
+        that falls between two classes, which only ``mean`` can produce, belongs to the lower one. The classes are those
+        of `class_floors_gb_s`.
         """
         weights = self.pair_weights_gb_s(symmetric)
         classes = np.searchsorted(self.class_floors_gb_s, weights, side="right") - 1
         return np.ascontiguousarray(classes, dtype=np.int32)
 
     def asymmetry(self) -> npt.NDArray[np.float64]:
-        """Smaller direction of each pair over the larger, float64 (n, n); 1 for equal directions, also 0/0."""
+        """Ratio of the slower to the faster direction of each GPU pair: float64 of shape (n, n), in 0 to 1.
+
+        1 means equal directions; two directions of 0 GB/s also count as equal.
+        """
         low, high = np.minimum(self.gb_s, self.gb_s.T), np.maximum(self.gb_s, self.gb_s.T)
         ratio: npt.NDArray[np.float64] = np.ones_like(low)
         np.divide(low, high, out=ratio, where=high > 0)
@@ -204,7 +214,12 @@ class BandwidthMatrix(Value, Displayed):
         return self.parts.near(gpus) if self.parts is not None and gpus else {}
 
     def solver(self, symmetric: Symmetric = "min", link_classes: bool = False) -> BottleneckSolver:
-        """The exact search over this matrix, built once per direction rule and objective and then kept."""
+        """The exact search for the best GPU set in this matrix, built on the first call for each pair of arguments and
+        cached.
+
+        `symmetric` says how the two directions of a pair become one weight; with `link_classes` the search maximises
+        the link class first and the bandwidth second.
+        """
         key = (symmetric, link_classes)
         if key not in self._solvers:
             classes = self.link_classes(symmetric) if link_classes else None

@@ -1,4 +1,4 @@
-"""`best_gpus`: choose k GPUs of one machine, the question that `workbench gpus` asks."""
+"""`best_gpus`: choose the k GPUs of one machine whose slowest link is fastest, as the command `workbench gpus` does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["BestGpus", "asked_masks", "best_gpus"]
 
 @dataclass(frozen=True)
 class BestGpus(Value, Displayed):
-    """The chosen GPUs with their certificate.
+    """Result of `best_gpus`: the chosen GPUs, their bottleneck bandwidth, and what has been proved about them.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class BestGpus(Value, Displayed):
         return chosen_environment(self.gpus, self.matrix.labels)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of `workbench gpus -o json` (docs/commands.md); infinity becomes None.
+        """The result as a JSON-ready dict: the output of `workbench gpus -o json` (docs/commands.md).
 
         ``suspicious_links`` are those of the whole machine (`workbench.model.links`); ``near_nics`` and ``numa_nodes``
         are told where the matrix knows its machine's parts.
@@ -172,7 +172,7 @@ def asked_masks(
     require: Iterable[int] | None,
     avoid: Iterable[int] | None,
 ) -> tuple[int, int]:
-    """Check the arguments of `best_gpus` and turn them into masks of GPUs.
+    """Check the arguments of `best_gpus` and turn the GPU lists into bit masks (bit i stands for GPU i).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A number and its noun, singular or plural, for messages."""
+"""`counted`: a number with its noun in singular or plural, for messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["counted"]
 
 
 def counted(count: int, one: str, many: str = "", form: str = "") -> str:
-    """A number and the word for the counted things: ``1 node``, ``3 nodes``.
+    """A number followed by its noun in singular or plural, such as ``1 node`` or ``3 nodes``.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Display of values in a notebook, by drawing functions that are registered here.
+"""How a notebook shows the package's values: a registry of drawing functions by class.
 
-Values carry `_repr_html_` and `view`; the drawing functions live in `workbench.report`, and the package `workbench`
-registers them. This keeps the model free of HTML, and importing it free of the drawing code.
+Value classes get `_repr_html_` and `view` from the mixin `Displayed`; the drawing functions themselves are in
+`workbench.report`. The classes of `workbench.model` therefore contain no HTML and do not import the drawing code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _installer: Callable[[], None] | None = None
 
 
 def set_installer(install: Callable[[], None]) -> None:
-    """Register the function that installs all renderers; it is called once, when the first value is to be shown."""
+    """Register a function that registers all drawing functions; it is called once, when the first value is shown."""
     global _installer
     _installer = install
 
@@ -45,14 +45,20 @@ def _renderer(kind: type) -> tuple[Callable[[Any], str], Callable[..., Any] | No
 
 
 class Displayed:
-    """Mixin of values that a notebook shows as a picture or a table."""
+    """Mixin of values that a notebook shows as a picture or a table (`_repr_html_` and `view`).
+
+    The drawing function is the one registered for the value's class with `set_renderer`.
+    """
 
     def _repr_html_(self) -> str | None:
         renderer = _renderer(type(self))
         return None if renderer is None else renderer[0](self)
 
     def view(self, **options: Any) -> Any:
-        """Draw the value; the options are those of its drawing function in `workbench.report`."""
+        """Draw the value for a notebook.
+
+        `options` are passed to the drawing function of the value's class in `workbench.report`.
+        """
         renderer = _renderer(type(self))
         if renderer is None or renderer[1] is None:
             raise TypeError(f"{type(self).__name__} has no view")

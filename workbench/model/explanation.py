@@ -1,6 +1,7 @@
-"""Explanations of a decision: the candidates that a policy considered, in the policy's order.
+"""Explanations of scheduling decisions: which HyperNodes and nodes a policy considered for a gang, and why each was
+kept.
 
-Policies record numbers; their text is made only when it is shown.
+A policy fills a `Recorder` while it decides; the explanation's text is made only when it is shown.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["NO_RECORDERS", "Candidate", "Explanation", "Recorder", "Recorders"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A domain or a node that a policy considered for a gang.
+    """A HyperNode ("domain") or a node that a policy considered for a gang.
 
     Attributes
     ----------
@@ -64,13 +65,16 @@ class Candidate:
 
 @dataclass(eq=False)
 class Recorder:
-    """Collects candidates while a policy runs; handed in only when an explanation is wanted."""
+    """Collects the HyperNodes and nodes that a policy considers for a gang.
+
+    A policy gets a recorder only if the caller wants an explanation of the decision.
+    """
 
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
-        """Record that a domain was considered.
+        """Record that the policy considered a domain (a HyperNode) for the gang.
 
         Parameters
         ----------
@@ -88,7 +92,7 @@ class Recorder:
         self.candidates.append(Candidate("domain", name, tier, kept, why, score, parts))
 
     def node(self, name: str, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
-        """Record that a node was considered.
+        """Record that the policy considered a node for the gang.
 
         Parameters
         ----------
@@ -108,12 +112,12 @@ class Recorder:
         self.notes.append(sentence)
 
     def add(self, other: Recorder) -> None:
-        """Append the candidates that another recorder collected."""
+        """Append all candidates of another recorder."""
         self.candidates += other.candidates
         self.notes += other.notes
 
     def explanation(self, decision: Decision) -> Explanation:
-        """Make the explanation of a decision from the candidates recorded while it was made."""
+        """The explanation of `decision`, with all candidates recorded so far."""
         return Explanation(decision, tuple(self.candidates), tuple(self.notes))
 
 
@@ -124,7 +128,7 @@ NO_RECORDERS: Recorders = MappingProxyType({})
 
 
 def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
-    """Names of the kept candidates that share the greatest score."""
+    """Names of the candidates that were kept and have the highest score, in the order given."""
     scores = {c.name: c.score for c in candidates if c.kept and c.score is not None}
     best = max(scores.values(), default=None)
     return tuple(name for name, score in scores.items() if score == best)
@@ -132,7 +136,9 @@ def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Value, Displayed):
-    """The decision on one gang with every candidate that the policy considered, in its order."""
+    """The decision on one gang, with every HyperNode and node that the policy considered, in the order it considered
+    them.
+    """
 
     decision: Decision
     candidates: tuple[Candidate, ...]
@@ -148,7 +154,9 @@ class Explanation(Value, Displayed):
 
     @property
     def inner(self) -> tuple[Candidate, ...]:
-        """Domains that the policy considered for each sub-group inside the job's domain, in its order."""
+        """HyperNodes that the policy considered for the gang's sub-groups inside the job's HyperNode, in the policy's
+        order.
+        """
         return tuple(c for c in self.candidates if c.kind == "inner")
 
     @property
@@ -157,23 +165,25 @@ class Explanation(Value, Displayed):
 
     @property
     def equals(self) -> tuple[str, ...]:
-        """Names of the HyperNodes that shared the best score for the job; the smallest name won.
+        """Names of the HyperNodes that tied for the job's best score, the chosen one included.
 
-        The chosen HyperNode is among them. A scheduler that breaks ties at random could have taken any. Empty if the
-        policy gives HyperNodes no scores, or found no HyperNode.
+        The smallest name was chosen. A scheduler that breaks ties at random could have chosen any of them. Empty if the
+        policy does not score HyperNodes or found none that fits.
         """
         return _best_of(self.domains)
 
     @property
     def equal_nodes(self) -> tuple[str, ...]:
-        """Names of the nodes that shared the best score for the first pod, inside the chosen HyperNode.
+        """Names of the nodes that tied for the best score of the gang's first pod, inside the chosen HyperNode.
 
-        The node with the smallest name won.
+        The node with the smallest name was chosen.
         """
         return _best_of(self.nodes)
 
     def inner_equals(self, owner: str) -> tuple[str, ...]:
-        """Names of the HyperNodes with the best score for a sub-group's first pods, inside the job's HyperNode."""
+        """Names of the HyperNodes inside the job's HyperNode that tied for the best score for the sub-group named
+        `owner`.
+        """
         first: dict[str, Candidate] = {}
         for candidate in self.inner:
             if candidate.owner == owner:

@@ -1,4 +1,7 @@
-"""Requests of a gang that only one vendor's scheduler reads; empty if the object has no such request."""
+"""Parts of a gang's request that only one scheduler reads (Volcano, Koordinator, or Ascend switch affinity).
+
+Each class has empty defaults, for objects without such a request.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class VolcanoMemory:
-    """State of a job that Volcano wrote down in earlier sessions; read by the policies named after Volcano.
+    """What Volcano stored about a job in earlier scheduling sessions.
+
+    Read by the policies whose names begin with ``volcano``.
 
     Attributes
     ----------
@@ -39,7 +44,7 @@ class VolcanoMemory:
 
 @dataclass(frozen=True)
 class GpuGroup:
-    """Koordinator's GPU topology group: pods of one namespace that agree on name and replica labels."""
+    """Koordinator's GPU topology group: pods of one namespace whose group name label and replica label agree."""
 
     name: str
     replica: int
@@ -47,7 +52,7 @@ class GpuGroup:
 
 @dataclass(frozen=True)
 class Gather:
-    """Koordinator's rule for gathering a gang in one layer of the network (annotation network-topology-spec).
+    """One rule of Koordinator's network-topology-spec annotation: gather a gang within one domain of a network layer.
 
     Attributes
     ----------
@@ -66,7 +71,9 @@ class Gather:
 
 @dataclass(frozen=True)
 class KoordinatorWish:
-    """Requests of a gang in Koordinator's labels and annotations, for `koordinator-gpu` and `koordinator-network`.
+    """What a gang requests by Koordinator's labels and annotations.
+
+    Read by `koordinator-gpu` and `koordinator-network`.
 
     Attributes
     ----------
@@ -82,7 +89,7 @@ class KoordinatorWish:
 
 @dataclass(frozen=True)
 class FormerPod:
-    """Where a pod of a gang ran before a fault.
+    """Node and rank that a pod of a gang had before a fault, for the policies that reschedule a job after a fault.
 
     Attributes
     ----------
@@ -106,7 +113,7 @@ class FormerPod:
 
 @dataclass(frozen=True)
 class AscendWish:
-    """Requests of an Ascend job about its switches; read by the policies `switch-affinity`.
+    """What an Ascend job requests about leaf switches; read by the ``switch-affinity`` policies.
 
     Attributes
     ----------

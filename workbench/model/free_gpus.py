@@ -1,4 +1,4 @@
-"""Counting free GPUs by their bits and by the amounts of resources."""
+"""Number of free GPUs per node, from bit masks of GPUs and from resource amounts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Words = npt.NDArray[np.uint64]
 
 
 def gpu_counts(words: Words) -> Longs:
-    """Number of GPUs in each row of a bit mask; int64 (n,)."""
+    """Number of set bits in each row of a GPU bit mask, uint64 of shape (n, w); the result is int64 of shape (n,)."""
     bits = np.bitwise_count(words)
     counts: Longs = bits[:, 0].astype(np.int64) if bits.shape[1] == 1 else bits.sum(axis=1, dtype=np.int64)
     return counts
 
 
 def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> Longs:
-    """Idle amounts with the GPU columns limited to the number of free GPUs.
+    """Idle amounts of each node, with the GPU columns limited to the number of GPUs that are free.
 
     Parameters
     ----------

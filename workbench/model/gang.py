@@ -1,7 +1,7 @@
-"""Gangs: pods that must be placed together.
+"""`Gang`: the pods of a job, which must be placed together.
 
-A `Gang` describes *pending* pods as roles times a count; objects for single pods are made on demand.
-Making gangs from Jobs, PodGroups and Deployments is in `workbench.jobs`.
+A `Gang` describes *pending* pods as roles with a count; objects for single pods are made on demand. Gangs are made from
+Jobs, PodGroups and Deployments in `workbench.jobs`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class TopologyConstraint:
-    """networkTopology of a Job or PodGroup, as written; each release applies its own defaults (decision 10).
+    """The field networkTopology of a Job or PodGroup, as written.
+
+    Each Volcano release fills in its own defaults later (docs/decisions.md, decision 10).
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class TopologyConstraint:
 
 @dataclass(frozen=True)
 class Role(Value):
-    """Pods of one kind: a task of a Volcano Job, the replicas of a Deployment.
+    """Pending pods of one kind in a gang: those of a task of a Volcano Job, or the replicas of a Deployment.
 
     Attributes
     ----------
@@ -203,9 +205,9 @@ class SubGroup:
 
 @dataclass(frozen=True)
 class PodRef:
-    """One pod of a gang: its position, role and index inside the role.
+    """One pending pod of a gang: its position in the gang, its role and its index inside the role.
 
-    `uid` and `resource_version` are those of the pod in the cluster, empty for a pod that does not exist yet.
+    `uid` and `resource_version` are those of the pod in the cluster; both are empty for a pod that does not exist yet.
     """
 
     position: int
@@ -219,7 +221,7 @@ class PodRef:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gang(Value, Displayed):
-    """Pods that are placed together or not at all.
+    """Pods that are placed together or not at all, such as those of a Volcano Job.
 
     Attributes
     ----------
@@ -306,26 +308,27 @@ class Gang(Value, Displayed):
 
     @property
     def key(self) -> str:
-        """``namespace/name``."""
+        """The gang's identifier: ``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
     @property
     def stored(self) -> bool:
-        """Whether the gang's Job or PodGroup was read from a cluster.
+        """Whether the gang's Job or PodGroup was read from a cluster, as opposed to a manifest not yet submitted.
 
-        No release fills defaults into the constraint of a stored object.
+        Defaults are already written into the topology constraint of a stored object, so no Volcano release fills them
+        in again.
         """
         return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
 
     @cached_property
     def n_not_tried(self) -> int:
-        """Pods that failed or wait behind a scheduling gate: tasks of the job that no policy places."""
+        """Number of the gang's pods that no policy places because they failed or wait behind a scheduling gate."""
         parts: tuple[Gang | SubGroup, ...] = (self, *self.sub_groups)
         return sum(len(part.failed) + len(part.gated) for part in parts)
 
     @cached_property
     def n_pods(self) -> int:
-        """Pending pods."""
+        """Number of pending pods of the gang."""
         return sum(role.count for role in self.roles)
 
     def __repr__(self) -> str:
@@ -335,31 +338,34 @@ class Gang(Value, Displayed):
 
     @cached_property
     def role_start(self) -> npt.NDArray[np.int64]:
-        """Position of each role's first pod, and the number of pods at the end: int64 of shape (roles + 1,)."""
+        """Position of the first pending pod of each role in the gang, then the total number of pods: int64 of shape
+        (roles + 1,).
+        """
         return np.array([0, *accumulate(role.count for role in self.roles)], dtype=np.int64)
 
     @cached_property
     def role_of_pod(self) -> npt.NDArray[np.int32]:
-        """Role number of each pod, int32 of shape (n_pods,)."""
+        """Index in `roles` of each pending pod's role: int32 of shape (n_pods,)."""
         return np.repeat(np.arange(len(self.roles), dtype=np.int32), [role.count for role in self.roles])
 
     @cached_property
     def tried_roles(self) -> tuple[int, ...]:
-        """Roles that request something, in the order their pods are tried.
+        """Indices of the roles whose pods request some resource, in the order in which a policy places them.
 
-        Higher pod priority comes first if the scheduler counts it, then the order of the gang.
+        If `tasks_by_priority` is set, roles of higher pod priority come first; otherwise, and among equals, the order
+        of `roles`.
         """
         asking = [i for i, role in enumerate(self.roles) if not role.best_effort]
         return tuple(sorted(asking, key=lambda i: -self.roles[i].priority * self.tasks_by_priority))
 
     @cached_property
     def shares_gpus(self) -> bool:
-        """Whether some pending pod asks for a part of a GPU (`Role.gpu_milli`)."""
+        """Whether some pending pod requests less than a whole GPU (`Role.gpu_milli`)."""
         return any(role.gpu_milli and role.count for role in self.roles)
 
     @cached_property
     def best_effort_roles(self) -> tuple[int, ...]:
-        """Roles without any request."""
+        """Indices of the roles whose pods request no resource."""
         return tuple(i for i, role in enumerate(self.roles) if role.best_effort)
 
     @cached_property
@@ -367,9 +373,19 @@ class Gang(Value, Displayed):
         return {}
 
     def rows_for(self, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
-        """Requests of one pod of each role in the given columns, as `request_rows` returns them.
+        """Requests of one pod of each role, as an array with the given resource columns.
 
-        Read-only; computed once for each tuple of columns.
+        Parameters
+        ----------
+        columns : tuple of str
+            Resource names, the columns of a snapshot (`ClusterSnapshot.resources`).
+
+        Returns
+        -------
+        rows : ndarray of shape (roles, len(columns)), int64
+            Base units (milli-CPU, bytes, counts); read-only and cached per `columns`.
+        missing : tuple of tuple of str
+            For each role, the requested resources that have no column.
         """
         found = self._rows.get(columns)
         if found is None:
@@ -379,17 +395,19 @@ class Gang(Value, Displayed):
 
     @cached_property
     def assumes(self) -> bool:
-        """Whether scores assume cpu or memory of some pending pod beyond its request."""
+        """Whether scheduler scores assume CPU or memory of some pending pod beyond its request (`Role.assumed`)."""
         return any(role.assumed for role in self.roles)
 
     @cached_property
     def assumed(self) -> npt.NDArray[np.int64]:
-        """Cpu and memory that scores assume of a pod of each role beyond its request: int64 of shape (roles, 2)."""
+        """CPU and memory that scheduler scores assume of one pod of each role beyond its request: int64 of shape
+        (roles, 2).
+        """
         rows = [[role.assumed.get(name, 0) for name in ASSUMED] for role in self.roles]
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(ASSUMED))
 
     def pod(self, position: int) -> PodRef:
-        """The pod at a position, 0 <= position < n_pods."""
+        """The pending pod at a position of the gang, 0 <= position < n_pods."""
         number = int(self.role_of_pod[position])
         role = self.roles[number]
         offset = position - int(self.role_start[number])
@@ -399,7 +417,7 @@ class Gang(Value, Displayed):
         return PodRef(position, name, role, number, role.first_index + offset, uid, version)
 
     def pod_names(self, positions: npt.NDArray[np.intp]) -> list[str]:
-        """Names of the pending pods at ascending positions."""
+        """Names of the pending pods at the given positions, which must be ascending."""
         names = []
         at = positions.searchsorted(self.role_start).tolist()
         for number, role in enumerate(self.roles):
@@ -412,7 +430,7 @@ class Gang(Value, Displayed):
         return self.pod_names(np.arange(self.n_pods))
 
     def _names(self, role: Role, offsets: list[int]) -> list[str]:
-        """Names of pending pods, given their offsets within the role."""
+        """Names of pending pods of `role`, given their offsets within the role."""
         if role.pod_names:
             return [role.pod_names[i] for i in offsets]
         before, first = f"{self.name}-{role.name}-", role.first_index
@@ -420,15 +438,15 @@ class Gang(Value, Displayed):
         return [f"{before}{index}" for index in indices]
 
     def pods(self) -> Iterator[PodRef]:
-        """Every pending pod, in order."""
+        """Every pending pod of the gang, role by role in the order of `roles`."""
         return (self.pod(i) for i in range(self.n_pods))
 
 
 def pod_index(name: str) -> int | None:
-    """The number after the last hyphen of a pod's name; None if the name has no such number.
+    """The number after the last hyphen of a pod's name, its index in its task; None if the name has no such number.
 
-    The name needs at least two hyphens, and the number must fit 64 bits. Source: Volcano, the index of a pod in its
-    task, which Go's Atoi reads.
+    A name with fewer than two hyphens has none, and the number must fit 64 bits. Source: Volcano, which reads the index
+    of a pod with Go's Atoi.
     """
     parts = name.split("-")
     return whole_number(parts[-1]) if len(parts) > 2 else None

@@ -45,7 +45,7 @@ def recorded_gpus(annotation: str | None) -> int | None:
 
 
 def container_environment(annotation: str, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
-    """NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES of one container.
+    """Values of NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES for one container of a pod, by variable name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plans of a GPU group: the node and GPUs that are reserved for each of its pods."""
+"""GPU plans of Koordinator: the node and GPUs that a GPU group has reserved for each of its pods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["GpuPlan", "PlannedPod"]
 
 @dataclass(frozen=True)
 class PlannedPod:
-    """One pod of a plan: its name, the name of its node and its GPUs as a bit mask of host numbers."""
+    """One pod of a GPU plan: the pod's name, its node's name, and its GPUs as a bit mask (bit i: GPU i of the node)."""
 
     name: str
     node: str
@@ -22,7 +22,7 @@ class PlannedPod:
 
 @dataclass(frozen=True)
 class GpuPlan:
-    """The plan of one GPU group; while the plan lives, its GPUs are not free for other groups.
+    """Nodes and GPUs reserved for the pods of one GPU group; until the plan expires, other groups cannot use the GPUs.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class GpuPlan:
     made_at: str = ""
 
     def pod(self, name: str) -> PlannedPod | None:
-        """The plan's entry for a pod; None if the plan has no entry for it."""
+        """The node and GPUs planned for the pod of that name; None if the plan has no such pod."""
         return next((pod for pod in self.pods if pod.name == name), None)
 
     def without_pods(self, gone: Collection[tuple[str, str]]) -> GpuPlan:
-        """The plan without some pods, given as (namespace, name)."""
+        """A copy of the plan that leaves out the pods in `gone`, given as (namespace, name)."""
         return replace(self, pods=tuple(pod for pod in self.pods if (self.namespace, pod.name) not in gone))
 
     def age_s(self, now: str) -> float:

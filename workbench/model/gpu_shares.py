@@ -1,7 +1,8 @@
-"""GPUs that several pods share: arithmetic in thousandths of a GPU.
+"""Bookkeeping of GPUs that several pods share, in thousandths of a GPU.
 
-A GPU is either wholly free (its bit is set in ``gpu_free``), held whole by one pod, or shared. Only shared GPUs have a
-number here: the thousandths that pods hold of them, 1 to 1000. A cluster without shared GPUs has no such array.
+A GPU is either wholly free (its bit is set in ``gpu_free``), held whole by one pod, or shared. Arrays of shares hold,
+for each node and GPU number, the thousandths that pods hold of a shared GPU (1 to 1000), and 0 for any other GPU. A
+cluster without shared GPUs has no such array.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ WHOLE_GPU = 1000
 
 
 def gpu_width(gpu_total: Words) -> int:
-    """The number of columns of an array with one column per GPU: one more than the highest GPU number of any node."""
+    """Highest GPU number of any node, plus one: the number of columns of an array with one column per GPU.
+
+    `gpu_total` holds the GPUs of each node as bits: uint64 of shape (n, w).
+    """
     together = np.bitwise_or.reduce(gpu_total, axis=0)
     return int.from_bytes(together.astype("<u8").tobytes(), "little").bit_length()
 
 
 def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli:
-    """Free thousandths of each GPU.
+    """Free thousandths of each GPU of each node.
 
     Parameters
     ----------
@@ -62,14 +66,14 @@ def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli
 
 
 def _bits(words: Words, width: int) -> Milli:
-    """The first `width` bits of each row of words, int16 of shape (n, width)."""
+    """The first `width` bits of each row of `words` (uint64, shape (n, w)) as 0 or 1: int16 of shape (n, width)."""
     numbers = np.arange(width, dtype=np.uint64)
     bits = words[:, (numbers >> np.uint64(6)).astype(np.intp)] >> (numbers & np.uint64(63))
     return (bits & np.uint64(1)).astype(np.int16)
 
 
 def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
-    """The shared GPUs of one pod as the three columns that `add_shares` takes.
+    """The GPU shares of one pod as the three arrays (nodes, gpus, milli) that `add_shares` takes.
 
     Parameters
     ----------
@@ -100,9 +104,10 @@ def add_shares(
     *,
     restoring: bool = False,
 ) -> None:
-    """Add thousandths that pods hold to the shares of GPUs, or take them away.
+    """Add the thousandths of GPUs that pods take to an array of shares, or subtract those that pods give back.
 
-    A GPU becomes wholly free when its last thousandth is given back, and stops being so when the first one is taken.
+    A GPU stops being wholly free when the first thousandth is taken, and becomes so again when the last one is given
+    back.
 
     Parameters
     ----------
@@ -159,7 +164,10 @@ def _refuse(wrong: npt.NDArray[np.bool_], nodes: Ints, gpus: Ints, milli: Ints, 
 
 
 def shared_words(shares: Milli, like: Words) -> Words:
-    """Shared GPUs as bits, in words of the shape of `like`: uint64 of shape (n, w)."""
+    """Bit mask of the GPUs that pods share, in the shape of `like`: uint64 of shape (n, w).
+
+    `shares`, int16 of shape (n, g), holds the thousandths in use of each GPU; a GPU is shared if its number is not 0.
+    """
     packed = np.packbits(shares > 0, axis=1, bitorder="little")
     padded = np.zeros((len(like), 8 * like.shape[1]), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -167,7 +175,7 @@ def shared_words(shares: Milli, like: Words) -> Words:
 
 
 def check_shares(shares: Milli, gpu_free: Words, gpu_total: Words) -> None:
-    """Refuse an array of shares that does not fit the GPUs of a snapshot.
+    """Raise an error if an array of GPU shares contradicts the GPU masks of a snapshot.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Labels, taints and the conditions that pods and HyperNodes put on them.
+"""Node labels and taints, and the conditions that pods and HyperNodes put on them.
 
-Node labels are interned into columns (one code per node and key), so that a condition is evaluated for
-all nodes of a cluster at once. The operators are those of Kubernetes label selectors and node affinity.
+Labels are stored by column (one integer code per node and label key), so that a condition is evaluated for all nodes of
+a cluster at once. The operators are those of Kubernetes label selectors and node affinity.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ NODE_NAME_FIELD = "metadata.name/"
 
 @dataclass(frozen=True)
 class Requirement:
-    """One condition on a label.
+    """One condition on a label: key, operator and values, as in a Kubernetes label selector.
 
-    A missing key satisfies NotIn and DoesNotExist only. Gt and Lt compare integers; a value that is
-    no integer never satisfies them (Kubernetes apimachinery, labels.Requirement.Matches).
+    A missing key satisfies NotIn and DoesNotExist only. Gt and Lt compare integers; a value that is no integer never
+    satisfies them (Kubernetes apimachinery, labels.Requirement.Matches).
     """
 
     key: str
@@ -37,7 +37,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether one object's labels satisfy the condition."""
+        """Whether `labels`, those of one object, satisfy the condition."""
         return self._accepts(labels.get(self.key))
 
     def _accepts(self, value: str | None) -> bool:
@@ -60,7 +60,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Taint:
-    """A node's taint; ``PreferNoSchedule`` never excludes."""
+    """A taint of a node. A taint with the effect ``PreferNoSchedule`` lowers the node's score but never excludes it."""
 
     key: str
     value: str
@@ -69,7 +69,7 @@ class Taint:
 
 @dataclass(frozen=True)
 class Toleration:
-    """A pod's toleration.
+    """A toleration of a pod, matched against node taints by key, operator, value and effect.
 
     An empty key with ``Exists`` tolerates every taint; an empty effect stands for every effect.
     """
@@ -91,7 +91,7 @@ class Toleration:
 
 @dataclass(frozen=True)
 class NodeFilter:
-    """Which nodes a pod accepts, apart from resources.
+    """Which nodes a pod accepts by its nodeSelector, required node affinity and tolerations.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class NodeFilter:
 
 @dataclass(frozen=True, eq=False)
 class NodeLabels(Value):
-    """Labels of all nodes as interned columns.
+    """Labels of all nodes of a cluster, one array of value codes per label key.
 
     Parameters
     ----------
@@ -123,7 +123,10 @@ class NodeLabels(Value):
 
     @classmethod
     def from_rows(cls, names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> NodeLabels:
-        """Intern the labels of nodes given one mapping per node; the node's name becomes a field of its own."""
+        """Build the label columns from one mapping of labels per node.
+
+        The names of the nodes in `names` can be matched too, as the field metadata.name.
+        """
         n = len(rows)
         codes: dict[str, npt.NDArray[np.int32]] = {}
         seen: dict[str, dict[str, int]] = {}
@@ -141,7 +144,14 @@ class NodeLabels(Value):
         return cls(columns, n)
 
     def with_rows(self, changed: Iterable[int], row: Callable[[int], Mapping[str, str]]) -> NodeLabels:
-        """The labels after those of some nodes changed: what `from_rows` would make of all of them.
+        """A copy in which the labels of some nodes are replaced, equal to what `from_rows` builds from all new labels.
+
+        Parameters
+        ----------
+        changed : iterable of int
+            Indices of the nodes whose labels changed.
+        row : callable
+            Returns the new labels of a node, given its index.
 
         Parameters
         ----------
@@ -171,7 +181,7 @@ class NodeLabels(Value):
         return NodeLabels({**{key: columns[key] for key in ordered}, NODE_NAME_FIELD: names}, self.n_nodes)
 
     def mask(self, requirement: Requirement) -> Mask:
-        """Nodes that satisfy one condition, as bool of shape (n,)."""
+        """Which nodes satisfy `requirement`: bool of shape (n,)."""
         if requirement.key not in self.columns:
             return np.full(self.n_nodes, requirement._accepts(None))
         codes, values = self.columns[requirement.key]
@@ -188,7 +198,7 @@ class NodeLabels(Value):
         }
 
     def rows(self) -> list[dict[str, str]]:
-        """The labels of every node, in byte order of the keys."""
+        """Labels of every node as one dict per node, keys in byte order."""
         rows: list[dict[str, str]] = [{} for _ in range(self.n_nodes)]
         for key, (codes, values) in sorted(self.columns.items()):
             if key != NODE_NAME_FIELD:
@@ -199,7 +209,9 @@ class NodeLabels(Value):
 
 @dataclass(frozen=True, eq=False)
 class NodeTaints(Value):
-    """Taints of all nodes: distinct sets, and per node which set (int32 of shape (n,))."""
+    """Taints of all nodes: the distinct sets of taints, and for each node the index of its set (int32 of
+    shape (n,)).
+    """
 
     sets: tuple[tuple[Taint, ...], ...]
     codes: npt.NDArray[np.int32]
@@ -214,7 +226,10 @@ class NodeTaints(Value):
         return cls(tuple(distinct), codes)
 
     def with_rows(self, changed: Mapping[int, Sequence[Taint]]) -> NodeTaints:
-        """The taints after those of some nodes changed: what `from_rows` would make of all of them."""
+        """A copy in which the taints of some nodes are replaced; `changed` maps the node's index to its new taints.
+
+        The result equals what `from_rows` builds from the new taints of all nodes.
+        """
         known = {taints: code for code, taints in enumerate(self.sets)}
         codes = self.codes.copy()
         for i, taints in changed.items():
@@ -224,7 +239,7 @@ class NodeTaints(Value):
         return NodeTaints(tuple([every[code] for code in order]), codes)
 
     def mask(self, tolerations: Sequence[Toleration]) -> Mask:
-        """Nodes whose NoSchedule and NoExecute taints are all tolerated, as bool of shape (n,)."""
+        """Nodes whose NoSchedule and NoExecute taints are all tolerated by `tolerations`: bool of shape (n,)."""
         verdicts = np.array(
             [
                 all(t.effect == "PreferNoSchedule" or any(x.covers(t) for x in tolerations) for t in taints)
@@ -235,7 +250,10 @@ class NodeTaints(Value):
         return verdicts[self.codes] if len(self.codes) else np.zeros(0, dtype=np.bool_)
 
     def avoided(self, tolerations: Sequence[Toleration]) -> npt.NDArray[np.int64] | None:
-        """Number of untolerated ``PreferNoSchedule`` taints of each node, int64 (n,); None if no node has one."""
+        """Number of ``PreferNoSchedule`` taints of each node that `tolerations` do not tolerate: int64 of shape (n,).
+
+        None if no node has such a taint.
+        """
         counts = [
             sum(t.effect == "PreferNoSchedule" and not any(x.covers(t) for x in tolerations) for t in taints)
             for taints in self.sets
@@ -244,7 +262,10 @@ class NodeTaints(Value):
 
 
 def _by_first_node(codes: npt.NDArray[np.int32], n_values: int) -> tuple[npt.NDArray[np.int32], list[int]]:
-    """Codes renumbered in the order of the first node that has each, and the old code of each new one; -1 stays -1."""
+    """Renumber codes in the order of the first node that has each; the code -1 stays -1.
+
+    Returns the new code of each node, and the old code of each new one. `n_values` is the number of old codes.
+    """
     present = codes[codes >= 0]
     found, first = np.unique(present, return_index=True)
     order = found[np.argsort(first)]
@@ -257,7 +278,10 @@ def _by_first_node(codes: npt.NDArray[np.int32], n_values: int) -> tuple[npt.NDA
 
 @dataclass(eq=False)
 class FilterCache:
-    """Remembers the mask of each distinct `NodeFilter` on one set of nodes."""
+    """The nodes that each distinct `NodeFilter` accepts, on one set of nodes.
+
+    Every filter is evaluated once and cached.
+    """
 
     labels: NodeLabels
     taints: NodeTaints
@@ -266,7 +290,10 @@ class FilterCache:
     _avoided: dict[tuple[Toleration, ...], npt.NDArray[np.int64] | None] = field(default_factory=dict)
 
     def mask(self, condition: NodeFilter) -> Mask:
-        """Nodes that a pod with this filter may use, read-only bool of shape (n,); cordoned nodes are out."""
+        """Nodes that a pod with the filter `condition` may use: read-only bool of shape (n,).
+
+        False for cordoned nodes.
+        """
         found = self._masks.get(condition)
         if found is None:
             found = ~self.unschedulable & self.taints.mask(condition.tolerations)
@@ -284,7 +311,11 @@ class FilterCache:
         return found
 
     def avoided(self, tolerations: tuple[Toleration, ...]) -> npt.NDArray[np.int64] | None:
-        """Number of untolerated ``PreferNoSchedule`` taints of each node, as `NodeTaints.avoided`, read-only."""
+        """Number of untolerated ``PreferNoSchedule`` taints of each node, cached: read-only int64 of shape (n,), or
+        None.
+
+        As `NodeTaints.avoided`.
+        """
         if tolerations not in self._avoided:
             found = self.taints.avoided(tolerations)
             if found is not None:

@@ -1,4 +1,4 @@
-"""`Ledger`: the mutable working copy of a snapshot inside one session."""
+"""`Ledger`: what is free and used in a cluster during one scheduling session; changes can be rolled back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHORT_LOG = 64
 
 
 class _Shares(NamedTuple):
-    """Shares of GPUs that were taken (sign 1) or given back (sign -1), as `Ledger.take_shares` gets them."""
+    """GPU shares taken (sign 1) or given back (sign -1) by one call of `Ledger.take_shares` or `give_back_shares`."""
 
     sign: int
     nodes: Ints
@@ -44,7 +44,7 @@ class _Shares(NamedTuple):
 
 
 class Ledger(Working):
-    """Resources and GPUs that are free now, with cheap undo.
+    """Free and used resources and GPUs of every node during a scheduling session, with cheap undo.
 
     One ledger serves a whole session; a policy tries a gang between `checkpoint` and `rollback`, whose cost depends on
     what changed in between, not on the size of the cluster.
@@ -102,7 +102,10 @@ class Ledger(Working):
                 setattr(self, name, getattr(self.snapshot, name))
 
     def copy(self) -> Ledger:
-        """An independent ledger that starts in the present state of this one, with nothing to roll back."""
+        """An independent copy of the ledger in its present state.
+
+        Changes made before the copy cannot be rolled back in it.
+        """
         other = copy.copy(self)
         # The snapshot's own arrays, too: whoever asks for a copy may change its arrays.
         for name in ("used", "idle", "gpu_free", "gpu_shares"):
@@ -115,9 +118,10 @@ class Ledger(Working):
         return other
 
     def replay_recipe(self) -> Callable[[], Ledger] | None:
-        """A function that builds a ledger in the present state of this one, and needs less memory than a copy.
+        """A function that rebuilds a ledger in the present state of this one, and needs less memory than a copy.
 
-        None if the log of changes is too long or incomplete.
+        The function replays the changes made since the snapshot. None if there are too many of them or some are not
+        kept.
         """
         taken = self.since(0)
         if not self._log_is_whole or len(self._log) > _SHORT_LOG or len(taken) < len(self._log):
@@ -162,14 +166,24 @@ class Ledger(Working):
         return other
 
     def promise(self, nodes: Ints, requests: Longs) -> None:
-        """Promise pods the resources that terminating pods will free; `requests` of shape (r,) or (p, r), int64."""
+        """Reserve for pods the resources that terminating pods will free.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (p,), int32
+            Node of each pod.
+        requests : ndarray of shape (r,) or (p, r), int64
+            Resources of every pod alike, or of each pod.
+        """
         if self.releasing is not None:
             releasing = self.releasing.copy()
             np.subtract.at(releasing, nodes, requests)
             self.releasing = releasing
 
     def take(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
-        """Give pods their nodes; the arrays are kept for `rollback` and must not change before that.
+        """Subtract the requests and GPUs of newly placed pods from what is free on their nodes.
+
+        The arrays are kept for `rollback` and must not be changed before it.
 
         Parameters
         ----------
@@ -185,7 +199,10 @@ class Ledger(Working):
         self._log.append((nodes, rows, gpu_words))
 
     def take_gpus(self, nodes: Ints, gpu_words: Words) -> None:
-        """Give pods their GPUs after their nodes: like `take` with nothing else requested."""
+        """Take the GPUs of pods whose other resources are taken already: `take` without further requests.
+
+        `nodes` is int32 of shape (p,); `gpu_words` holds the GPUs of each pod as bits, uint64 of shape (p, w).
+        """
         self.take(nodes, np.zeros(self.used.shape[1], dtype=np.int64), gpu_words)
 
     def give_back(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
@@ -206,11 +223,14 @@ class Ledger(Working):
 
     @property
     def gpu_milli_free(self) -> Milli:
-        """Free thousandths of each GPU now, int16 (n, g), as `ClusterSnapshot.gpu_milli_free`."""
+        """Free thousandths of each GPU in the ledger's present state: int16 of shape (n, g).
+
+        As `ClusterSnapshot.gpu_milli_free`.
+        """
         return free_milli(self.gpu_free, self.snapshot.gpu_total, self.gpu_shares)
 
     def take_shares(self, nodes: Ints, gpus: Ints, milli: Ints) -> None:
-        """Give pods parts of GPUs, beside what `take` gives them; the arrays are kept for `rollback`.
+        """Take shares of GPUs for pods, in addition to what `take` gives them; the arrays are kept for `rollback`.
 
         Parameters
         ----------
@@ -257,11 +277,11 @@ class Ledger(Working):
             self._log.append(step)
 
     def checkpoint(self) -> int:
-        """A mark to roll back to."""
+        """A mark of the ledger's present state, to be passed to `rollback` or `since`."""
         return len(self._log)
 
     def rollback(self, mark: int) -> None:
-        """Undo everything since the mark."""
+        """Undo all changes made after `checkpoint` returned `mark`."""
         while len(self._log) > mark:
             entry = self._log.pop()
             if isinstance(entry, _Shares):
@@ -276,22 +296,28 @@ class Ledger(Working):
 
     @property
     def switches(self) -> SwitchBook | None:
-        """Votes of the running jobs on the switches, to be changed only by `set_job`; None without a switch table."""
+        """State of the leaf switches, computed from the running jobs' pods; None if the snapshot has no switch table.
+
+        Change it only by `set_job`.
+        """
         if self._switches is None and self.snapshot.switch_table is not None:
             self._switches = SwitchBook(self.snapshot.switch_table, self.snapshot.running_jobs)
         return self._switches
 
     def set_job(self, key: str, pods: JobPods | None) -> None:
-        """Set the pods that vote for a job on its switches.
+        """Replace the pods of the job `key` (``namespace/name``) that count for the states of the leaf switches.
 
-        Does nothing without a switch table. A rollback undoes the change.
+        None removes the job. Does nothing without a switch table. A rollback undoes the change.
         """
         book = self.switches
         if book is not None:
             self._log.append((key, book.set_job(key, pods)))
 
     def end_pods(self, key: str, nodes: Ints) -> None:
-        """Remove pods of a job on the given nodes from the switch votes; a node listed twice stands for two pods."""
+        """Stop counting pods of the job `key` on the given nodes for the states of the leaf switches.
+
+        `nodes`, int32, has one entry per pod, so a node listed twice stands for two pods.
+        """
         pods = None if self._switches is None else self._switches.job(key)
         if pods is None:
             return
@@ -304,19 +330,22 @@ class Ledger(Working):
         self.set_job(key, pods.only(left) if len(left) else None)
 
     def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
-        """Changes since a mark: nodes, requests and GPUs of each call.
+        """Changes since a mark of `checkpoint`, one entry (nodes, requests, GPUs) per call of `take` or `give_back`.
 
-        Requests that were given back are negative. A call has one row of requests for all its pods, or one for each.
+        Requests that were given back are negative. Requests are one row for all pods of the call, or one row for each.
         """
         return [entry for entry in self._log[mark:] if len(entry) == 3]
 
     def commit(self) -> None:
-        """Make all changes so far final: the next mark is 0, and the log of changes is freed."""
+        """Make all changes so far final, so that they cannot be rolled back.
+
+        Frees the memory that undoing them needs.
+        """
         self._log.clear()
         self._log_is_whole = False
 
     def assume(self) -> Longs:
-        """Return `assumed` as an array that may be changed; zeros if it was None so far."""
+        """The attribute `assumed` as a writable array, int64 of shape (n, 2); created with zeros if it was None."""
         if self.assumed is None:
             self.assumed = np.zeros((len(self.used), len(ASSUMED)), dtype=np.int64)
         elif self.assumed is self.snapshot.assumed:
@@ -340,7 +369,7 @@ class Ledger(Working):
 
     @property
     def changed(self) -> Ints:
-        """Nodes whose used resources may differ from the snapshot, ascending."""
+        """Indices of the nodes whose used resources may differ from those of the snapshot, ascending."""
         if not self._log_is_whole or len(self._log) > _SHORT_LOG:
             changed: Ints = np.flatnonzero((self.used != self.snapshot.used).any(axis=1)).astype(np.int32)
             return changed
@@ -349,31 +378,33 @@ class Ledger(Working):
 
     @property
     def domain_idle(self) -> Longs:
-        """Idle resources summed per domain, int64 of shape (d, r); kept up to date from the first use on."""
+        """Idle resources summed over each HyperNode: int64 of shape (d, r), updated with every change after the first
+        call.
+        """
         if self._domain_idle is None:
             self._domain_idle = self._sum_domains()
         return self._domain_idle
 
     def free_gpus(self) -> Longs:
-        """Free GPUs of each node, int64 of shape (n,).
+        """Free GPUs of each node: int64 of shape (n,).
 
-        A GPU counts if no pod holds it, whole or in part, and the node's resources have an amount left for it: a
-        running pod may say how many GPUs it holds, and not which.
+        A GPU counts as free if no pod holds it, whole or in part. The count is limited by the node's idle GPU resource,
+        because a running pod may say how many GPUs it holds but not which.
         """
         columns = list(self.snapshot.gpu_columns)
         amounts: Longs = np.maximum(self.idle[:, columns], 0).sum(axis=1)
         return np.minimum(amounts, gpu_counts(self.gpu_free))
 
     def free_gpus_by_domain(self) -> Longs:
-        """Free GPUs of all nodes of each domain, int64 of shape (d + 1,).
+        """Free GPUs in each HyperNode: int64 of shape (d + 1,).
 
-        The index is the domain's (`Topology.domains_at`, `Topology.domain`). The last entry is that of the virtual top,
-        the whole cluster, so that the index -1 finds it.
+        Entry i belongs to the HyperNode of index i (`Topology.domain`). The last entry is that of the whole cluster, so
+        that the index -1 (`TOP`) finds it.
         """
         return self.topology.domain_sums(self.free_gpus()[:, None])[:, 0]
 
     def room_for(self, role: Role, at_most: int | None = None) -> Longs:
-        """Further pods of a role that each node takes, int64 of shape (n,).
+        """How many further pods of a role each node can take: int64 of shape (n,).
 
         Counts every requested resource, pod slots and free GPUs, and gives 0 for nodes that the pods' selector,
         affinity or tolerations exclude. Pods of other roles of the gang compete for the same room.
@@ -401,7 +432,7 @@ class Ledger(Working):
         return totals
 
     def check(self) -> None:
-        """Recompute everything derived and compare; for tests.
+        """Recompute all derived amounts from the snapshot and compare them with the ledger's; used by tests.
 
         Raises
         ------

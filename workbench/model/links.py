@@ -1,6 +1,6 @@
-"""Descriptions of a machine's links: link classes with their noise, and suspicious links.
+"""Link classes of a machine with their measurement noise, and links that look suspicious.
 
-The numbers, and the rule that divides links into classes, are in `workbench.model.bandwidth`.
+The bandwidths, and the rule that divides links into classes, are in `workbench.model.bandwidth`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LISTED = 4
 
 @dataclass(frozen=True)
 class LinkClass:
-    """One link class of a matrix.
+    """One link class of a bandwidth matrix: a group of GPU-to-GPU links with similar bandwidth.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class LinkClass:
 
 @dataclass(frozen=True)
 class SuspiciousLinks:
-    """Links of one machine that are suspicious for a common reason.
+    """GPU-to-GPU links of one machine that are suspicious for a common reason.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class SuspiciousLinks:
 
 
 def link_class_table(matrix: BandwidthMatrix) -> tuple[LinkClass, ...]:
-    """The link classes of a matrix, slowest first: names, ranges, and the noise inside each.
+    """The link classes of a bandwidth matrix, slowest first, each with its name, range and measurement noise.
 
     Notes
     -----
@@ -156,7 +156,11 @@ def _is_noise(low_gb_s: float, high_gb_s: float) -> bool:
 
 
 def suspicious_links(matrix: BandwidthMatrix) -> tuple[SuspiciousLinks, ...]:
-    """Slow directions of a matrix, then the doubts that its source raised (`BandwidthMatrix.suspicious`)."""
+    """Links whose one direction is much slower than the other, then the links that the matrix's source found
+    suspicious.
+
+    The latter are `BandwidthMatrix.suspicious`, as set when the printout was read.
+    """
     low = np.argwhere((matrix.asymmetry() < SLOW_DIRECTION) & (matrix.gb_s < matrix.gb_s.T))
     if not len(low):
         return matrix.suspicious
@@ -170,7 +174,7 @@ def suspicious_links(matrix: BandwidthMatrix) -> tuple[SuspiciousLinks, ...]:
 
 
 def pairs_text(pairs: Sequence[tuple[int, int]], n: int) -> str:
-    """Which directed pairs of n GPUs, in words: all, the first few, or how many."""
+    """Directed GPU pairs of a machine with n GPUs, in words: "all", the first few pairs, or their number."""
     if len(pairs) == n * (n - 1):
         return "between all GPUs"
     shown = ", ".join(f"{i} → {j}" for i, j in pairs[:_LISTED])

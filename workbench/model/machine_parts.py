@@ -1,4 +1,6 @@
-"""NICs and NUMA nodes of one machine, as printouts of its links tell them."""
+"""`MachineParts`: NICs and NUMA nodes of one machine, as a printout of its links (such as nvidia-smi topo)
+gives them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _NEAREST_FIRST = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 @dataclass(frozen=True)
 class MachineParts(Value):
-    """What a machine has beside its GPUs.
+    """NICs and NUMA nodes of one machine.
 
     Parameters
     ----------

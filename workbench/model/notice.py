@@ -1,4 +1,4 @@
-"""`Notice`: a reason, a warning, or a gap in the input, which a user should know beside an answer."""
+"""`Notice`: a message with a stable code that accompanies a result: a reason, a warning, or a gap in the input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Notice", "texts_of"]
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing that a user should know: why a pod waits, what an answer leaves out, what the input does not say.
+    """One message to the user: why a pod waits, what a result leaves out, or what the input does not say.
 
     Programs read `code`, `subject` and `numbers`; `message` is for people and may change in any release.
     ``str(notice)`` is the message.
@@ -45,14 +45,14 @@ class Notice:
 
     @property
     def meaning(self) -> str:
-        """Meaning of the code in general; empty for a code of another package."""
+        """What the notice's code means in general; empty for a code that this package does not define."""
         return CODES.get(self.code, "")
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: code, message, subject, numbers."""
+        """The notice as a JSON-ready dict with the keys code, message, subject and numbers."""
         return {"code": self.code, "message": self.message, "subject": self.subject, "numbers": dict(self.numbers)}
 
 
 def texts_of(notices: Iterable[Notice]) -> list[str]:
-    """The messages of some notices."""
+    """The message of each notice, in order."""
     return [notice.message for notice in notices]

@@ -1,4 +1,4 @@
-"""Every code that a `Notice` of this package has, and what it means.
+"""Every code that a `Notice` of this package can have, with its meaning.
 
 A code is registered here once and never renamed without a line in the changelog; ``docs/notices.md`` is written from
 this table, and a test fails on a code that is used and not registered, or registered and not used.

@@ -1,4 +1,4 @@
-"""Answers of a policy: a `Placement` or a `Refusal`, and the `Decision` that holds one of them."""
+"""Answers of a policy for one gang: a `Placement` or a `Refusal`, inside a `Decision`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ UNPLACED = -1
 
 @dataclass(frozen=True)
 class NearestMiss:
-    """The domain of a tier that came closest to holding a gang: pods that it holds, and pods that the gang needs."""
+    """The HyperNode of one tier that came closest to holding a gang: how many pods it can hold, and how many are
+    needed.
+    """
 
     tier: int
     domain: str
@@ -57,7 +59,7 @@ Why = tuple[tuple[Notice, ...], tuple[NearestMiss, ...]]
 
 @dataclass(frozen=True)
 class Unplaced:
-    """A pod that found no node and that its gang starts without (`Placement.unplaced`)."""
+    """A pod that found no node although its gang starts (`Placement.unplaced`)."""
 
     position: int
     reasons: tuple[Notice, ...]
@@ -68,7 +70,9 @@ _MANY = 256
 
 
 class _Alike(NamedTuple):
-    """Fields shared by pods with equal role, GPUs and annotations; the rank is filled in per pod."""
+    """Fields that consecutive pods of a placement share if their role, GPUs and annotations are equal (ranks may
+    differ).
+    """
 
     gpus: tuple[int, ...]
     container_gpus: tuple[tuple[int, ...], ...]
@@ -86,7 +90,7 @@ class _PlacedPod(NamedTuple):
 
 
 class PlacedPod(_PlacedPod):
-    """One placed pod, made on demand.
+    """One pod of a placement with its node, rank and GPUs; created on demand.
 
     Attributes
     ----------
@@ -99,12 +103,12 @@ class PlacedPod(_PlacedPod):
 
     @property
     def gpus(self) -> tuple[int, ...]:
-        """Host numbers of its GPUs, ascending."""
+        """Numbers of the pod's GPUs on its node, ascending."""
         return self.alike.gpus
 
     @property
     def container_gpus(self) -> tuple[tuple[int, ...], ...]:
-        """Host numbers of the GPUs of each container, in the order of the containers."""
+        """Numbers of each container's GPUs on the pod's node, in the order of the containers."""
         return self.alike.container_gpus
 
     @property
@@ -128,19 +132,22 @@ class PlacedPod(_PlacedPod):
         return f"PlacedPod({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
 
     def environment(self, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
-        """Environment variables that tell a container its GPUs (`container_environment`); empty if it has none."""
+        """Environment variables that tell one container of the pod its GPUs; empty if the container has none.
+
+        `container` is the container's position in the pod, from 0; `device_ids` as in `container_environment`.
+        """
         annotation = self.annotations.get(GPU_ANNOTATION)
         return {} if annotation is None else container_environment(annotation, container, device_ids)
 
 
 def words_to_mask(words: npt.NDArray[np.uint64]) -> int:
-    """A row of little-endian 64-bit words as one Python int."""
+    """One row of 64-bit words (uint64, least significant word first) as a single Python int."""
     return int.from_bytes(words.astype("<u8").tobytes(), "little")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement(Value, Displayed):
-    """Where the pods of one gang go; arrays inside, objects on demand.
+    """The node, GPUs and rank of each pod of one gang, stored as arrays; pod objects are made on demand.
 
     Attributes
     ----------
@@ -205,12 +212,18 @@ class Placement(Value, Displayed):
 
     @property
     def hypernode(self) -> str:
-        """Name of the allocated HyperNode; empty for jobs without a record."""
+        """Name of the HyperNode in which the job is allocated.
+
+        Empty if the scheduler records none for it (`has_record`).
+        """
         return self.topology.domain_name(self.record) if self.has_record else ""
 
     @property
     def tier(self) -> int | None:
-        """Tier of the allocated HyperNode; None for jobs without a record."""
+        """Tier of the HyperNode in which the job is allocated.
+
+        None if the scheduler records none for it (`has_record`).
+        """
         return self.topology.domain_tier(self.record) if self.has_record else None
 
     def __repr__(self) -> str:
@@ -222,7 +235,7 @@ class Placement(Value, Displayed):
         )
 
     def gpu_mask(self, position: int) -> int:
-        """GPUs of one pod as a bit mask."""
+        """GPUs of the pod at `position`, as a bit mask (bit i: GPU i of its node)."""
         return 0 if self.gpu_words is None else words_to_mask(self.gpu_words[position])
 
     @property
@@ -232,9 +245,9 @@ class Placement(Value, Displayed):
         return np.array(of_role, dtype=np.int16)[self.gang.role_of_pod]
 
     def annotations_of(self, position: int) -> dict[str, str]:
-        """Annotations that the scheduler writes on one pod, without those about GPUs.
+        """Annotations that the scheduler writes on the pod at `position`, without those about GPUs.
 
-        The rank is among them if the policy sets ranks.
+        The pod's rank is among them if the policy sets ranks.
         """
         group = -1 if self.annotation_group is None else int(self.annotation_group[position])
         written = dict(self.annotations[group]) if group >= 0 else {}
@@ -243,7 +256,7 @@ class Placement(Value, Displayed):
         return written
 
     def pods(self) -> Iterator[PlacedPod]:
-        """Every placed pod, in order of position.
+        """Every pod that has a node, in the order of the gang's pods.
 
         For a table use ``pandas.DataFrame(pod._asdict() for pod in placement.pods())``: the pods are tuples whose raw
         fields are shared objects instead of GPUs and annotations.
@@ -251,11 +264,14 @@ class Placement(Value, Displayed):
         return iter(self._made((self.node >= 0).nonzero()[0]))
 
     def pod(self, position: int) -> PlacedPod:
-        """The pod at a position; only for a position whose pod has a node."""
+        """The placed pod at `position`; the pod must have a node."""
         return self._made(np.array([position]))[0]
 
     def _visible(self, masks: list[int]) -> list[int]:
-        """Mask of the GPUs that each pod sees: those of the whole gang on its node, unless the policy chose them."""
+        """Bit mask of the GPUs that each pod may see, given the mask of its own GPUs.
+
+        These are the GPUs of the whole gang on the pod's node, unless the policy chose `visible_words`.
+        """
         if self.visible_words is not None:
             return _masks_of(self.visible_words)
         nodes = self.node.tolist()
@@ -274,7 +290,7 @@ class Placement(Value, Displayed):
         return list(map(tuple.__new__, repeat(PlacedPod), rows))
 
     def _alikes(self, positions: npt.NDArray[np.intp]) -> Iterator[_Alike]:
-        """The shared fields (`_Alike`) of each of the pods at some positions, in order."""
+        """For each position, the fields that the pod there shares with its neighbours (`_Alike`), in order."""
         n = len(self.node)
         masks = [0] * n if self.gpu_words is None else _masks_of(self.gpu_words)
         groups = [-1] * n if self.annotation_group is None else self.annotation_group.tolist()
@@ -295,7 +311,9 @@ class Placement(Value, Displayed):
         return chain.from_iterable(map(repeat, alike, times.tolist()))
 
     def _changes(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Positions of the first pod and of each pod that differs from its predecessor in role, GPUs or annotations."""
+        """The first of `positions`, and each one whose pod differs from the pod before it in role, GPUs or
+        annotations.
+        """
         differs = np.zeros(len(positions), dtype=np.bool_)
         differs[:1] = True
         for of_pod in (self.gang.role_of_pod, self.annotation_group):
@@ -321,12 +339,12 @@ class Placement(Value, Displayed):
 
 
 def _picked(names: Sequence[str], at: list[int]) -> Sequence[str]:
-    """The names at the given positions; `itemgetter` fetches several in one call."""
+    """The names at the positions `at`, fetched with one call of `itemgetter` if there are several."""
     return itemgetter(*at)(names) if len(at) > 1 else [names[i] for i in at]
 
 
 def _masks_of(words: npt.NDArray[np.uint64]) -> list[int]:
-    """Rows of little-endian 64-bit words as Python ints."""
+    """Each row of 64-bit words (uint64 of shape (n, w), least significant word first) as one Python int."""
     masks: list[int] = words[:, 0].tolist() if words.shape[1] == 1 else [words_to_mask(row) for row in words]
     return masks
 
@@ -343,7 +361,7 @@ def _deal(gpus: tuple[int, ...], container_gpus: tuple[int, ...]) -> tuple[tuple
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Refusal(Value, Displayed):
-    """Why a gang is not placed: a value, never an exception.
+    """The answer of a policy that does not place a gang, with the reasons; returned, never raised.
 
     Attributes
     ----------
@@ -413,7 +431,7 @@ class Refusal(Value, Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Decision(Value):
-    """The answer of a policy for one gang in a session: a placement or a refusal.
+    """A policy's answer for one gang in a scheduling session: a placement or a refusal.
 
     Attributes
     ----------

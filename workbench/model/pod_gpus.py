@@ -1,4 +1,4 @@
-"""GPUs for several pods of one job that share a machine."""
+"""`split_gpus`: choose GPUs on one machine for several pods of a job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PodObjective = Literal["union", "per-pod"]
 
 @dataclass(frozen=True)
 class PodGpus:
-    """GPUs of several pods on one machine.
+    """Result of `split_gpus`: the GPUs of each of several pods on one machine.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class PodGpus:
 
     @property
     def gpus(self) -> tuple[int, ...]:
-        """All GPUs, ascending."""
+        """GPUs of all pods together, ascending."""
         return tuple(sorted(gpu for pod in self.pods for gpu in pod))
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of `workbench gpus --pods -o json`; infinity becomes None."""
+        """The result as a JSON-ready dict, the output of `workbench gpus --pods -o json`; infinity becomes None."""
         return {
             "pods": [list(pod) for pod in self.pods],
             "pod_bottlenecks_gb_s": [_finite(value) for value in self.bottlenecks_gb_s],
@@ -163,7 +163,11 @@ def _in_tables(
     symmetric: Symmetric,
     objective: PodObjective,
 ) -> list[int]:
-    """Choose GPUs on the free part of a large machine, renumbered to fit the kernel's tables."""
+    """Choose the GPUs of each pod where at most 16 GPUs may be used; returns one GPU bit mask per pod.
+
+    `usable` and `required` are masks of the GPUs that may and that must be chosen. On a machine of more than 16 GPUs
+    the usable ones are renumbered for the search and the result is translated back.
+    """
     solver, names = bandwidth.solver(symmetric), list(range(len(bandwidth)))
     if len(bandwidth) > MAX_SPLIT_DEVICES:
         names = list(indices_of(usable))

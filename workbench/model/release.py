@@ -1,4 +1,4 @@
-"""`Release`: the release of Volcano whose behaviour is modelled."""
+"""`Release`: the Volcano release whose behaviour a policy follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resource vectors: which columns there are and in which unit.
+"""Resource vectors: which resources are the columns of an array, and in which unit.
 
 Amounts are integers in base units (docs/decisions.md, decision 11): milli-CPU for ``cpu``, bytes for ``memory``,
 ``ephemeral-storage`` and huge pages, counts for everything else. Parsing of quantities is in `workbench.objects`.
@@ -48,12 +48,14 @@ _GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpu", "huawei.com/
 
 @lru_cache(maxsize=256)
 def is_gpu_resource(name: str) -> bool:
-    """Whether a resource counts whole accelerators (GPUs or NPUs) that are chosen one by one."""
+    """Whether a resource name stands for whole accelerators (GPUs or NPUs), which are assigned individually."""
     return name in _GPU_RESOURCES or name.startswith("huawei.com/Ascend") or name.startswith("huawei.com/ascend")
 
 
 def amount_text(resource: str, amount: int) -> str:
-    """Format an amount in base units for people: CPU in cores, resources measured in bytes in GiB."""
+    """An amount in base units as text for people: CPU in cores, resources measured in bytes in GiB, others
+    as a number.
+    """
     if resource == CPU:
         return f"{amount / 1000:,g}"
     if resource not in _BYTES and not resource.startswith("hugepages-"):
@@ -64,7 +66,9 @@ def amount_text(resource: str, amount: int) -> str:
 
 
 def resource_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """The columns of a snapshot: cpu, memory, pods first, every other name in byte order."""
+    """The resource names of a snapshot's arrays in column order: cpu, memory and pods, then all others in
+    byte order.
+    """
     first = (CPU, MEMORY, PODS)
     return first + tuple(sorted(set(names) - set(first)))
 
@@ -88,7 +92,10 @@ def request_vector(
 def request_rows(
     columns: tuple[str, ...], requests: Iterable[Mapping[str, int]]
 ) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
-    """`request_vector` of several pods: an array of shape (pods, len(columns)), and each pod's missing resources."""
+    """Requests of several pods as an array of shape (pods, len(columns)), int64, and the missing resources of each pod.
+
+    Each row and each tuple of missing resources is as `request_vector` returns them.
+    """
     requests, known = tuple(requests), frozenset(columns)
     # One flat list: numpy takes a list of lists apart slowly.
     amounts = [each.get(name, 0) for each in requests for name in columns]

@@ -1,6 +1,6 @@
-"""Volcano's scheduler configuration as a value: actions, tiers of plugins, their switches and arguments.
+"""Volcano's scheduler configuration as a value: actions, and plugins in tiers with their switches and arguments.
 
-Reading it from a file is in `workbench.formats.scheduler_conf`; what the plugins do is in `workbench.policies.volcano`.
+It is read from a file in `workbench.formats.scheduler_conf`; what the plugins do is in `workbench.policies.volcano`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 @dataclass(frozen=True)
 class PluginOption:
-    """One plugin of a tier.
+    """One plugin of a tier in ``volcano-scheduler.conf``.
 
     Attributes
     ----------
@@ -70,35 +70,41 @@ class PluginOption:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def integer(self, key: str, default: int) -> int:
-        """A whole number among the arguments; `default` if it is missing or no whole number, as in Volcano."""
+        """The plugin's argument `key` as a whole number.
+
+        `default` if it is missing or no whole number, as in Volcano.
+        """
         value = self.arguments.get(key)
         return value if type(value) is int else default
 
     def number(self, key: str, default: float) -> float:
-        """A number among the arguments; `default` if it is missing or no number, as in Volcano."""
+        """The plugin's argument `key` as a number; `default` if it is missing or no number, as in Volcano."""
         value = self.arguments.get(key)
         return float(value) if type(value) is int or type(value) is float else default
 
     def flag(self, key: str, default: bool) -> bool:
-        """A truth value among the arguments, or a text that Go reads as one; `default` if missing or anything else."""
+        """The plugin's argument `key` as a truth value.
+
+        `default` if it is missing or neither a boolean nor a text that Go reads as one.
+        """
         value = self.arguments.get(key)
         if type(value) is str:
             return value in _TRUE if value in _TRUE | _FALSE else default
         return value if type(value) is bool else default
 
     def text(self, key: str, default: str = "") -> str:
-        """A text among the arguments; `default` if it is missing or no text."""
+        """The plugin's argument `key` as a text; `default` if it is missing or no text."""
         value = self.arguments.get(key)
         return value if type(value) is str else default
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Names in a comma-separated argument, without blanks around them."""
+        """The names in the plugin's argument `key`, a comma-separated list, without surrounding blanks."""
         return tuple(name for name in (part.strip() for part in self.text(key).split(",")) if name)
 
 
 @dataclass(frozen=True)
 class SchedulerConfig(Value):
-    """A ``volcano-scheduler.conf``.
+    """The contents of a ``volcano-scheduler.conf``.
 
     Attributes
     ----------
@@ -126,14 +132,14 @@ class SchedulerConfig(Value):
 
     @property
     def plugins(self) -> Iterator[PluginOption]:
-        """Every plugin, in the order in which it is asked."""
+        """Every configured plugin, tier by tier, in the order in which Volcano calls them."""
         return (option for tier in self.tiers for option in tier)
 
     def plugin(self, name: str) -> PluginOption | None:
-        """The first plugin of that name; None where it is not configured."""
+        """The first configured plugin of that name; None if it is not configured."""
         return self._first.get(name)
 
     @cached_property
     def _first(self) -> dict[str, PluginOption]:
-        """The first plugin of each name; cached because every placement looks up several."""
+        """The first plugin of each name, by name; cached because every placement looks up several."""
         return {option.name: option for tier in reversed(self.tiers) for option in reversed(tier)}

@@ -1,4 +1,4 @@
-"""`ClusterSnapshot`: one moment of a cluster, immutable, as policies read it."""
+"""`ClusterSnapshot`: the immutable state of a cluster at one moment, which policies read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Queue:
-    """A Volcano queue; amounts in base units.
+    """A Volcano queue; amounts of resources are in base units (milli-CPU, bytes, counts).
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class RunningPod:
-    """A pod that holds resources.
+    """A pod that holds resources on a node.
 
     Attributes
     ----------
@@ -148,7 +148,9 @@ _FOLLOWS_FROM = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusterSnapshot(Value, Displayed):
-    """Nodes, topology, GPUs and running pods at one moment; every array is read-only and in `topology`'s node order.
+    """Nodes, topology, GPUs and running pods of a cluster at one moment.
+
+    Every array is read-only; rows for nodes are in the node order of `topology`.
 
     Attributes
     ----------
@@ -250,76 +252,93 @@ class ClusterSnapshot(Value, Displayed):
 
     @cached_property
     def filters(self) -> FilterCache:
-        """Node masks of pods' selectors, affinities and tolerations, each evaluated once."""
+        """Cache of which nodes each pod selector, affinity and set of tolerations accepts; each is evaluated once."""
         return FilterCache(self.labels, self.taints, self.unschedulable)
 
     @cached_property
     def switch_table(self) -> SwitchTable | None:
-        """The switches: those of the switch file, else the tier-1 HyperNodes; None where there are none."""
+        """The leaf switches: those of the switch file, or else one per tier-1 HyperNode; None if there are none."""
         if self.switches is None or not self.switches.names:
             return switches_of_hypernodes(self.topology)
         return self.switches
 
     def with_switches(self, switches: SwitchTable) -> ClusterSnapshot:
-        """The snapshot with a switch table."""
+        """A copy of the snapshot with the leaf switches in `switches`."""
         return dataclasses.replace(self, switches=switches)
 
     @cached_property
     def running_jobs(self) -> RunningPods:
-        """The running pods as arrays, with the fields that decide the states of the switches."""
+        """The running pods as arrays, job by job, with the fields that decide the states of the leaf switches."""
         return RunningPods.read(self.running)
 
     @cached_property
     def gpu_columns(self) -> tuple[int, ...]:
-        """Resource columns that count whole GPUs."""
+        """Indices of the columns in `resources` that count whole GPUs."""
         return tuple(i for i, name in enumerate(self.resources) if is_gpu_resource(name))
 
     @cached_property
     def idle(self) -> Longs:
-        """Allocatable minus used, int64 (n, r); read-only."""
+        """Idle resources of each node (allocatable minus used): read-only int64 of shape (n, r), in base units."""
         idle = np.subtract(self.allocatable, self.used, order="C")
         idle.flags.writeable = False
         return idle
 
     @property
     def gpu_milli_free(self) -> Milli:
-        """Free thousandths of each GPU, int16 (n, g): 1000 for one that is wholly free, 0 for one that is not there."""
+        """Free thousandths of each GPU: int16 of shape (n, g).
+
+        1000 for a GPU that is wholly free, 0 for one that is held whole or that the node does not have.
+        """
         return free_milli(self.gpu_free, self.gpu_total, self.gpu_shares)
 
     @cached_property
     def node_states(self) -> NodeStates:
-        """Groups of nodes with equal idle, used and allocatable amounts."""
+        """Nodes grouped by equal idle, used and allocatable amounts, so that a policy examines one node per group."""
         return NodeStates(self.idle, self.used, self.allocatable)
 
     @cached_property
     def idle_by_gpus(self) -> Longs:
-        """Idle resources, int64 (n, r), with the GPU columns limited to the number of free GPUs; read-only."""
+        """Idle resources of each node with the GPU columns limited to the number of free GPUs: read-only int64 of shape
+        (n, r).
+        """
         return capped_by_gpus(self.idle, self.gpu_free, self.gpu_columns)
 
     @cached_property
     def largest_allocatable(self) -> Longs:
-        """The most of each resource that any one node offers, int64 (r,); zeros without nodes; read-only."""
+        """Largest allocatable amount of each resource on any one node: read-only int64 of shape (r,).
+
+        Zeros without nodes.
+        """
         largest: Longs = self.allocatable.max(axis=0, initial=0)
         largest.flags.writeable = False
         return largest
 
     @cached_property
     def domain_allocatable(self) -> Longs:
-        """Allocatable resources of each domain, int64 (d + 1, r), the virtual top last; read-only."""
+        """Allocatable resources summed over each HyperNode: read-only int64 of shape (d + 1, r).
+
+        Last row: the whole cluster.
+        """
         totals = self.topology.domain_sums(self.allocatable)
         totals.flags.writeable = False
         return totals
 
     @cached_property
     def domain_used(self) -> Longs:
-        """Used resources of each domain, int64 (d + 1, r), the virtual top last; read-only."""
+        """Used resources summed over each HyperNode: read-only int64 of shape (d + 1, r).
+
+        Last row: the whole cluster.
+        """
         totals = self.topology.domain_sums(self.used)
         totals.flags.writeable = False
         return totals
 
     @cached_property
     def domain_idle(self) -> Longs:
-        """Idle resources of each domain (allocatable - used), int64 (d + 1, r), the virtual top last; read-only."""
+        """Idle resources summed over each HyperNode: read-only int64 of shape (d + 1, r).
+
+        Last row: the whole cluster.
+        """
         totals = self.domain_allocatable - self.domain_used
         totals.flags.writeable = False
         return totals
@@ -342,9 +361,9 @@ class ClusterSnapshot(Value, Displayed):
 
     @cached_property
     def assumed(self) -> Longs | None:
-        """Resources that scores assume of each node's pods beyond their requests, int64 (n, 2); None if none.
+        """CPU and memory that scheduler scores assume of each node's pods beyond their requests: int64 of shape (n, 2).
 
-        The columns are cpu and memory.
+        None if nothing is assumed. Kubernetes assumes 100m CPU and 200 MiB for a container without a request.
         """
         assuming = [pod for pod in self.running if pod.assumed and pod.node >= 0]
         if not assuming:
@@ -357,7 +376,7 @@ class ClusterSnapshot(Value, Displayed):
 
     @cached_property
     def after_endings(self) -> ClusterSnapshot:
-        """The snapshot after its terminating pods are gone; the snapshot itself if no pod is terminating."""
+        """The snapshot as it will be after its terminating pods are gone; the same object if no pod is terminating."""
         if self.releasing is None:
             return self
         gpu_free, gpu_shares = self._without_gpus_of([pod for pod in self.running if pod.ending])
@@ -366,7 +385,11 @@ class ClusterSnapshot(Value, Displayed):
         return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
 
     def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
-        """Wholly free GPUs, and thousandths held of shared GPUs, after some running pods have given back their GPUs."""
+        """GPU bookkeeping after the given running pods have given back their GPUs.
+
+        Returns the wholly free GPUs as bits (uint64 of shape (n, w)), and the thousandths held of each shared GPU
+        (int16 of shape (n, g); None if no GPU is shared).
+        """
         gpu_free = self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         for pod in pods:
@@ -380,7 +403,7 @@ class ClusterSnapshot(Value, Displayed):
         return gpu_free, shares
 
     def share_derived(self, before: ClusterSnapshot) -> None:
-        """Copy derived values of an earlier snapshot where both were computed from the same fields.
+        """Take over cached derived values of an earlier snapshot where both would be computed from the same fields.
 
         Parameters
         ----------
@@ -393,34 +416,37 @@ class ClusterSnapshot(Value, Displayed):
                 self.__dict__[name] = before.__dict__[name]
 
     def ledger(self) -> Ledger:
-        """A working copy for one session."""
+        """A new ledger with the free and used resources of this snapshot, for one scheduling session."""
         return Ledger(self)
 
     def address_of(self, node: int) -> str:
-        """The InternalIP of a node; empty where it is unknown."""
+        """InternalIP of the node with index `node`; empty if unknown."""
         return self.addresses[node] if self.addresses else ""
 
     def uid_of(self, node: int) -> str:
-        """metadata.uid of a node; empty where it is unknown."""
+        """metadata.uid of the node with index `node`; empty if unknown."""
         return self.node_uids[node] if self.node_uids else ""
 
     def resource_version_of(self, node: int) -> str:
-        """metadata.resourceVersion of a node; empty where it is unknown."""
+        """metadata.resourceVersion of the node with index `node`; empty if unknown."""
         return self.node_resource_versions[node] if self.node_resource_versions else ""
 
     def matrix_of(self, node: int) -> BandwidthMatrix | None:
-        """The bandwidth matrix of a node; None where it is unknown."""
+        """GPU bandwidth matrix of the node with index `node`; None if unknown."""
         number = int(self.node_matrix[node])
         return None if number < 0 else self.matrices[number]
 
     def with_matrix(self, matrix: BandwidthMatrix, nodes: npt.NDArray[np.bool_] | None = None) -> ClusterSnapshot:
-        """The snapshot with a bandwidth matrix assigned to some nodes (a mask; all nodes by default)."""
+        """A copy of the snapshot in which some nodes have the GPU bandwidth matrix `matrix`.
+
+        `nodes` is a bool mask of shape (n,); None means all nodes.
+        """
         node_matrix = self.node_matrix.copy()
         node_matrix[np.ones(self.n_nodes, dtype=np.bool_) if nodes is None else nodes] = len(self.matrices)
         return dataclasses.replace(self, matrices=(*self.matrices, matrix), node_matrix=node_matrix)
 
     def with_placement(self, placement: Placement) -> ClusterSnapshot:
-        """The snapshot after the pods of a placement have started."""
+        """The snapshot as it will be once all pods of a placement are running."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         started = []
@@ -473,12 +499,14 @@ class ClusterSnapshot(Value, Displayed):
         )
 
     def without(self, gang: str) -> ClusterSnapshot:
-        """The snapshot after a gang (``namespace/name``) has ended; its pods give back all their resources."""
+        """The snapshot after the gang named ``namespace/name`` has ended and its pods have given back their
+        resources.
+        """
         records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
         return dataclasses.replace(self.without_pods(lambda pod: pod.gang == gang), records=records)
 
     def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
-        """The snapshot after some running pods have ended; the pods give back all their resources."""
+        """The snapshot after the running pods for which `ended` returns True have given back their resources."""
         used = self.used.copy()
         remaining: list[RunningPod] = []
         gone: list[RunningPod] = []
@@ -492,13 +520,13 @@ class ClusterSnapshot(Value, Displayed):
 
 
 def gpu_words_row(mask: int, width: int) -> Words:
-    """One GPU mask as `width` words."""
+    """A GPU bit mask, given as a Python int, as `width` 64-bit words (uint64, least significant word first)."""
     return np.frombuffer(mask.to_bytes(8 * width, "little"), dtype="<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scenario(Value, Displayed):
-    """What `workbench.load` returns: a cluster and the gangs that want to run on it.
+    """A cluster and the gangs that wait to run on it: the result of `workbench.load`.
 
     Attributes
     ----------
@@ -531,7 +559,7 @@ class Scenario(Value, Displayed):
         return f"Scenario({self.snapshot!r}, {counted(len(self.gangs), 'job')} to place{refused})"
 
     def gang(self, name: str) -> Gang:
-        """The gang with a name, given alone or as ``namespace/name``."""
+        """The gang named `name`, given alone or as ``namespace/name``."""
         for gang in self.gangs:
             if name in (gang.key, gang.name):
                 return gang

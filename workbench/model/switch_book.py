@@ -1,4 +1,4 @@
-"""`SwitchBook`: votes of the running jobs on the states of the switches, kept so that one job can be added or removed.
+"""`SwitchBook`: counts the running jobs' votes on the state of each leaf switch, and lets one job be added or removed.
 
 States are not stored: they are computed from the annotations of running pods, as the real plugin does in every session
 (docs/reference/switch-affinity.md, section 2.1), so that no state is lost when a job ends or the scheduler restarts.
@@ -43,7 +43,7 @@ _RUNNING = ("", "Running")
 
 @dataclass(frozen=True, eq=False)
 class JobPods(Value):
-    """Running pods of one job, with the fields that decide the states of the switches.
+    """Running pods of one job, with the fields that decide the states of the leaf switches.
 
     Attributes
     ----------
@@ -65,18 +65,18 @@ class JobPods(Value):
     phase: str = ""
 
     def only(self, chosen: npt.NDArray[np.intp]) -> JobPods:
-        """A selection of the job's pods."""
+        """The job's pods at the indices `chosen`, as a new object."""
         return JobPods(self.label, self.node[chosen], self.says[chosen], self.phase)
 
     def joined(self, other: JobPods) -> JobPods:
-        """The job's pods together with further pods of the same job."""
+        """The pods of this object and of `other`, both of the same job, as a new object."""
         node, says = np.concatenate([self.node, other.node]), np.concatenate([self.says, other.says])
         return JobPods(self.label, node, says, self.phase)
 
 
 @dataclass(frozen=True, eq=False)
 class RunningPods(Value):
-    """The running pods of a snapshot that belong to a job, job by job, as arrays.
+    """The running pods of a snapshot that belong to a job, as arrays sorted by job.
 
     Attributes
     ----------
@@ -102,12 +102,15 @@ class RunningPods(Value):
 
     @cached_property
     def number(self) -> Mapping[str, int]:
-        """Position of each job in `keys`."""
+        """Index in `keys` of each job, by ``namespace/name``."""
         return {key: i for i, key in enumerate(self.keys)}
 
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningPods:
-        """Read the pods of a snapshot; annotations that name no state count as none."""
+        """Build the arrays from the running pods of a snapshot.
+
+        Switch annotations with an unknown value count as absent.
+        """
         jobs: dict[str, tuple[str, str, list[int], list[int]]] = {}
         for pod in running:
             if not pod.gang or pod.ending:
@@ -139,7 +142,9 @@ _NOTHING = np.zeros((0, 4), dtype=np.bool_)
 
 @lru_cache(maxsize=64)
 def _counts(label: str, phase: str) -> Mask:
-    """Sums that a job with this label and phase takes part in: a read-only row with the columns of `add_jobs`."""
+    """Which counters of `add_jobs` a job with this tor-affinity label and PodGroup phase is counted in: read-only bool
+    row.
+    """
     said, active = phase in _COUNTED, phase in _RUNNING
     row = (said, said and label == "large-model-schema", active, active and label != "normal-schema")
     counts = np.array([row], dtype=np.bool_)
@@ -148,7 +153,7 @@ def _counts(label: str, phase: str) -> Mask:
 
 
 class SwitchBook(Working):
-    """Votes for the state of each switch, by pods and jobs; the working copy of one session.
+    """Number of running pods and jobs that vote for each state of each leaf switch, during one scheduling session.
 
     Parameters
     ----------
@@ -176,22 +181,26 @@ class SwitchBook(Working):
 
     @property
     def crossing(self) -> Longs:
-        """Running jobs with pods both under each switch and elsewhere."""
+        """For each leaf switch, the number of running jobs that have pods both under the switch and elsewhere: int64 of
+        shape (s,).
+        """
         jobs: Longs = self.sums[CROSSING]
         return jobs
 
     @property
     def uncommon(self) -> Longs:
-        """Number of running jobs under each switch that are not common jobs."""
+        """For each leaf switch, the number of running jobs under it whose switch-affinity class is not "common": int64
+        (s,).
+        """
         jobs: Longs = self.sums[UNCOMMON]
         return jobs
 
     def states(self) -> SwitchStates:
-        """State of each switch: the preset state joined with the votes of the pods."""
+        """State of each leaf switch: its preset state combined with the votes of the running pods."""
         return SwitchStates.said(self.sums[:_VOTES])
 
     def job(self, key: str) -> JobPods | None:
-        """The recorded pods of one job; None if it has none."""
+        """The recorded pods of the job `key` (``namespace/name``); None if none are recorded."""
         if key in self._jobs:
             return self._jobs[key]
         running = self._running
@@ -202,7 +211,7 @@ class SwitchBook(Working):
         return JobPods(running.labels[number], running.node[mine], running.says[mine], running.phases[number])
 
     def set_job(self, key: str, pods: JobPods | None) -> JobPods | None:
-        """Replace the recorded pods of one job; None if the job has ended.
+        """Replace the recorded pods of the job `key` (``namespace/name``); `pods` is None if the job has ended.
 
         Returns
         -------

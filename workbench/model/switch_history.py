@@ -1,4 +1,4 @@
-"""States of the switches of a cluster after each step of a timeline."""
+"""`SwitchHistory`: the states of a cluster's leaf switches after each step of a simulated timeline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Moment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SwitchHistory(Displayed):
-    """Moments of a timeline, the initial one first.
+    """Jobs and switch states after each step of a timeline; the first entry is the initial state.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Leaf switches (ToR): the nodes under each switch, and the state of each switch.
 
-A switch is a tier-1 HyperNode (docs/decisions.md, decision 6). Its state is the preset one joined with what the
-annotations of running pods say; how running jobs add up is in `workbench.model.switch_book`. Reading ConfigMaps is in
-`formats`.
+Without a switch file each tier-1 HyperNode is a switch (docs/decisions.md, decision 6). A switch's state combines its
+preset state with the annotations of the running pods under it; `workbench.model.switch_book` counts these. Switch files
+(ConfigMaps) are read in `workbench.formats`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def mark_of(annotations: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SwitchStates(Value):
-    """State of every switch, in the order of the table; both arrays read-only.
+    """State of every leaf switch, in the order of a `SwitchTable`; both arrays are read-only.
 
     Attributes
     ----------
@@ -89,12 +89,12 @@ class SwitchStates(Value):
 
     @classmethod
     def all_idle(cls, n_switches: int) -> SwitchStates:
-        """Every switch idle."""
+        """States in which every one of `n_switches` switches is idle."""
         return cls(np.zeros(n_switches, dtype=np.int8), np.zeros(n_switches, dtype=np.bool_))
 
     @classmethod
     def of(cls, names: Sequence[str]) -> SwitchStates:
-        """States from their names, as `name` writes them.
+        """Make switch states from their names: ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``.
 
         Raises
         ------
@@ -122,22 +122,24 @@ class SwitchStates(Value):
         return cls(*join_votes(votes))
 
     def votes(self) -> npt.NDArray[np.int64]:
-        """One vote for the state of each switch: int64 of shape (4, s), the rows as in `said`."""
+        """The states as votes, one per switch: int64 of shape (4, s), rows idle, shared, exclusive, unhealthy as in
+        `said`.
+        """
         found = np.zeros((4, len(self)), dtype=np.int64)
         found[self.state, np.arange(len(self))] = 1
         found[UNHEALTHY] = self.unhealthy
         return found
 
     def joined(self, other: SwitchStates) -> SwitchStates:
-        """The states that result if this object and another each count as one vote per switch."""
+        """Combine these states with those of `other`, each counting as one vote per switch (see `said`)."""
         return SwitchStates.said(self.votes() + other.votes())
 
     def name(self, switch: int) -> str:
-        """``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``."""
+        """State of one switch in words: ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``."""
         return state_name(int(self.state[switch]), bool(self.unhealthy[switch]))
 
     def names(self) -> tuple[str, ...]:
-        """The state of every switch in words."""
+        """State of every switch in words, as `name` writes them."""
         return tuple(self.name(i) for i in range(len(self)))
 
 
@@ -150,7 +152,10 @@ _CODES = {
 
 
 def state_name(state: int, unhealthy: bool) -> str:
-    """One state in words; only shared switches have a health."""
+    """A switch state in words, such as ``idle`` or ``shared/unhealthy``.
+
+    `unhealthy` matters for shared switches only.
+    """
     if state == SHARED:
         return "shared/unhealthy" if unhealthy else "shared/healthy"
     return "exclusive" if state == EXCLUSIVE else "idle"
@@ -158,7 +163,7 @@ def state_name(state: int, unhealthy: bool) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SwitchTable(Value):
-    """The switches of a cluster in configuration order, which breaks every tie.
+    """The leaf switches of a cluster and the nodes under each; ties between switches go to the earlier one.
 
     Attributes
     ----------
@@ -218,7 +223,7 @@ class SwitchTable(Value):
         preset: SwitchStates | None = None,
         level: str = "",
     ) -> SwitchTable:
-        """A table from Python values.
+        """Build a table of leaf switches from Python lists.
 
         Parameters
         ----------
@@ -251,7 +256,9 @@ class SwitchTable(Value):
 
     @cached_property
     def by_position(self) -> npt.NDArray[np.int64]:
-        """Entries of `nodes`, int64 of shape (m,): those of each switch by position, ties in configuration order."""
+        """Indices into `nodes`, int64 of shape (m,), with the nodes of each switch sorted by position, ties in file
+        order.
+        """
         order: npt.NDArray[np.int64] = np.lexsort((self.position, self.entry_switch))
         return order
 
@@ -260,11 +267,11 @@ class SwitchTable(Value):
         return replace(self, preset=preset)
 
     def nodes_of(self, switch: int) -> Ints:
-        """Nodes of a switch in configuration order."""
+        """Indices of the nodes under the switch with index `switch`, in configuration order."""
         return self.nodes[self.start[switch] : self.start[switch + 1]]
 
     def by_name(self, states: SwitchStates) -> Mapping[str, str]:
-        """State of each switch in words."""
+        """State of each switch in words, by the switch's name; `states` is in the order of this table."""
         return dict(zip(self.names, states.names(), strict=True))
 
 

@@ -1,7 +1,7 @@
-"""The network between the nodes: HyperNodes as a forest over dense indices.
+"""`Topology`: the network between the nodes of a cluster as a forest of HyperNodes, all identified by integer index.
 
-Owns numbering (nodes, domains, name ranks), sets of nodes per domain and what is derived from them.
-Building one from HyperNode objects, with its problems, is in `workbench.topology`.
+Defines how nodes and HyperNodes are numbered, the nodes of each HyperNode, and arrays derived from these. A topology is
+built from HyperNode objects, with checks, in `workbench.topology`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ NO_DOMAIN = -1
 
 @dataclass(frozen=True)
 class Problem:
-    """A defect of the HyperNodes, which parse but do not form a tree (docs/decisions.md, decision 14).
+    """A defect that keeps HyperNodes from forming a tree, although each of them is valid YAML (docs/decisions.md,
+    decision 14).
 
     Attributes
     ----------
@@ -58,7 +59,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class DomainSpec:
-    """One HyperNode before numbering.
+    """One HyperNode ("domain") as input of `Topology.build`, before the nodes are renumbered.
 
     Attributes
     ----------
@@ -82,12 +83,15 @@ class DomainSpec:
 
 
 def _byte_order(names: Sequence[str]) -> list[int]:
-    """Positions of the names sorted in byte order; Python's order by code points is that of the UTF-8 bytes."""
+    """Indices that sort the names by their UTF-8 bytes (Python's order by code points is the same)."""
     return sorted(range(len(names)), key=names.__getitem__)
 
 
 def name_ranks(names: Sequence[str]) -> Ints:
-    """Rank of each name in byte order of its UTF-8 form, int32, which breaks ties (docs/decisions.md, decision 5)."""
+    """Rank of each name when sorted by UTF-8 bytes, int32 of shape (n,).
+
+    Ranks break ties (docs/decisions.md, decision 5).
+    """
     order = _byte_order(names)
     ranks = np.empty(len(names), dtype=np.int32)
     ranks[order] = np.arange(len(names), dtype=np.int32)
@@ -97,7 +101,9 @@ def name_ranks(names: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Topology(Value, Displayed):
-    """HyperNodes and nodes by dense index.
+    """Nodes of a cluster and the HyperNodes ("domains") above them, each identified by an index.
+
+    A virtual top, with the index `TOP` (-1), stands for the whole cluster.
 
     Attributes
     ----------
@@ -143,7 +149,7 @@ class Topology(Value, Displayed):
         problems: Iterable[Problem] = (),
         ready: bool = True,
     ) -> Topology:
-        """Number nodes and domains.
+        """Number the given nodes and HyperNodes and build their topology.
 
         Parameters
         ----------
@@ -208,7 +214,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def tiers(self) -> tuple[int, ...]:
-        """Distinct tiers, closest first; without the virtual top."""
+        """The distinct tiers of the HyperNodes, lowest (closest) first; the virtual top's tier is not included."""
         return tuple(int(t) for t in np.unique(self.tier))
 
     @property
@@ -218,7 +224,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def forest(self) -> Forest:
-        """The HyperNodes as a `Forest`, for LCA and tier scores in bulk."""
+        """The HyperNode tree as a compiled `Forest`, which computes lowest common ancestors and tier scores in bulk."""
         return Forest(self.parent, self.tier)
 
     @cached_property
@@ -230,14 +236,17 @@ class Topology(Value, Displayed):
         return {name: i for i, name in enumerate(self.domain_names)}
 
     def node(self, name: str) -> int:
-        """Index of a node; UnknownNameError for a name that is not there."""
+        """Index of the node named `name`; raises UnknownNameError if there is none."""
         try:
             return self._node_index[name]
         except KeyError:
             raise UnknownNameError("node", name, self.node_names) from None
 
     def domain(self, name: str) -> int:
-        """Index of a HyperNode; `TOP` for the virtual top; UnknownNameError for a name that is not there."""
+        """Index of the HyperNode named `name`, or `TOP` for the virtual top's name.
+
+        Raises UnknownNameError if there is none.
+        """
         if name == VIRTUAL_TOP:
             return TOP
         try:
@@ -258,20 +267,23 @@ class Topology(Value, Displayed):
         return self.top_tier if domain < 0 else int(self.tier[domain])
 
     def nodes_of(self, domain: int) -> Ints:
-        """Nodes under a domain, ascending; all nodes for `TOP`."""
+        """Indices of the nodes under the HyperNode of index `domain`, ascending; all nodes for `TOP`."""
         if domain < 0:
             return np.arange(self.n_nodes, dtype=np.int32)
         return self.member_nodes[self.member_start[domain] : self.member_start[domain + 1]]
 
     def direct_nodes_of(self, domain: int) -> Ints:
-        """Nodes of a domain that are in none of its children, by name; for `TOP` the nodes of no domain."""
+        """Nodes of a HyperNode that are in none of its children, sorted by name.
+
+        For `TOP` the nodes of no HyperNode.
+        """
         nodes, below = self.nodes_of(domain), self.children[domain]
         if len(below):
             nodes = np.setdiff1d(nodes, np.concatenate([self.nodes_of(int(child)) for child in below]))
         return nodes[np.argsort(self.node_rank[nodes])]
 
     def domains_at(self, tier: int) -> Ints:
-        """Domains of a tier in byte order of their names."""
+        """Indices of the HyperNodes of a tier, in byte order of their names."""
         return self._by_tier.get(tier, np.zeros(0, dtype=np.int32))
 
     @cached_property
@@ -280,7 +292,10 @@ class Topology(Value, Displayed):
 
     @cached_property
     def children(self) -> tuple[Ints, ...]:
-        """Per domain its children in byte order of their names; the last entry holds the roots."""
+        """For each HyperNode the indices of its children in byte order of their names.
+
+        The last entry holds the roots.
+        """
         order = np.argsort(self.parent, kind="stable").astype(np.int32)
         bounds = np.searchsorted(self.parent[order], np.arange(-1, self.n_domains + 1))
         parts = [order[bounds[i] : bounds[i + 1]] for i in range(self.n_domains + 1)]
@@ -288,7 +303,11 @@ class Topology(Value, Displayed):
 
     @cached_property
     def spans(self) -> Ints | None:
-        """Per domain [first node, one past the last], int32 of shape (d, 2); None unless `laminar`."""
+        """For each HyperNode its first node and one past its last, int32 of shape (d, 2).
+
+        None if some HyperNodes overlap without being nested (`laminar` is False), because nodes then have no such
+        numbering.
+        """
         if not self.laminar:
             return None
         sizes = self._sizes
@@ -314,7 +333,10 @@ class Topology(Value, Displayed):
 
     @cached_property
     def node_domains(self) -> tuple[Longs, Ints]:
-        """Domains that hold each node, in CSR form (start of each node's domains, domains ascending)."""
+        """HyperNodes that hold each node, in CSR form (start, domains).
+
+        HyperNodes of node i, ascending: ``domains[start[i]:start[i + 1]]``.
+        """
         domains = np.repeat(np.arange(self.n_domains, dtype=np.int32), np.diff(self.member_start))
         # Stable, so that the domains of each node stay in ascending order.
         order = np.argsort(self.member_nodes, kind="stable")
@@ -325,7 +347,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def preorder(self) -> tuple[Ints, Ints]:
-        """Domains in preorder: parents before their children, siblings by name.
+        """HyperNodes in preorder: parents before their children, siblings by name.
 
         Returns
         -------
@@ -351,7 +373,10 @@ class Topology(Value, Displayed):
 
     @cached_property
     def domain_tree(self) -> DomainTree:
-        """The topology as a `DomainTree`, the input of the two-level search; built once."""
+        """The topology as a `DomainTree`, the compiled input of the two-level search (job and sub-groups).
+
+        Built once.
+        """
         return DomainTree(
             self.forest,
             *self.preorder,
@@ -367,13 +392,13 @@ class Topology(Value, Displayed):
 
     @cached_property
     def domain_nodes(self) -> DomainNodes:
-        """The topology as fills of nodes take it; checked once."""
+        """Nodes of each HyperNode as a `DomainNodes`, the compiled input of placing pods on nodes; built once."""
         return DomainNodes(
             self.node_rank, self.leaf_of_node, self.member_start, self.member_nodes, leaves=self.leaves_of_node
         )
 
     def domain_sums(self, amounts: Longs) -> Longs:
-        """Amounts of nodes summed over each domain.
+        """Sum the rows of an array with one row per node over the nodes of each HyperNode.
 
         Parameters
         ----------
@@ -397,9 +422,9 @@ class Topology(Value, Displayed):
         return sums
 
     def domain_of_node(self, tier: int) -> Ints:
-        """Per node the domain of a tier that holds it, int32 (n,): `NO_DOMAIN` (-1) for none.
+        """For each node the HyperNode of the given tier that holds it: int32 of shape (n,), `NO_DOMAIN` (-1) for none.
 
-        If several domains of the tier hold a node, the one with the smallest name is taken.
+        If several HyperNodes of the tier hold a node, the one with the smallest name is taken.
         """
         found = np.full(self.n_nodes, NO_DOMAIN, dtype=np.int32)
         domains = self.domains_at(tier)[::-1]
@@ -411,15 +436,16 @@ class Topology(Value, Displayed):
 
     @cached_property
     def _sizes(self) -> Longs:
-        """Number of nodes of each domain."""
+        """Number of nodes of each HyperNode: int64 of shape (d,)."""
         return _frozen(np.diff(self.member_start))
 
     @cached_property
     def leaf_of_node(self) -> Ints:
-        """Volcano's leaf: per node the HyperNode of the cluster's *lowest tier* that holds it.
+        """For each node the HyperNode of the topology's *lowest tier* that holds it, as Volcano defines a leaf: int32
+        (n,).
 
-        `NO_DOMAIN` (-1) for none. In a tree of mixed depth the nodes whose first HyperNode is on a higher tier have no
-        leaf (docs/reference/volcano-topology.md, section 7).
+        `NO_DOMAIN` (-1) if there is none: in a tree of mixed depth, nodes whose first HyperNode is on a higher tier
+        have no leaf (docs/reference/volcano-topology.md, section 7).
         """
         if not self.tiers:
             return _frozen(np.full(self.n_nodes, NO_DOMAIN, dtype=np.int32))
@@ -427,9 +453,9 @@ class Topology(Value, Displayed):
 
     @cached_property
     def leaves_of_node(self) -> tuple[Longs, Ints] | None:
-        """HyperNodes of the lowest tier that hold each node, in CSR form (start, domains).
+        """HyperNodes of the lowest tier that hold each node, in CSR form: (start, domains), as in `node_domains`.
 
-        None if no node is in two of them.
+        None if no node is in two of them; `leaf_of_node` then says it all.
         """
         if not self.tiers or self._sizes[self.domains_at(self.tiers[0])].sum() == (self.leaf_of_node >= 0).sum():
             return None
@@ -440,7 +466,9 @@ class Topology(Value, Displayed):
 
     @cached_property
     def leaves_by_name(self) -> bool:
-        """Whether the nodes of every HyperNode of the lowest tier are an interval in byte order of their names."""
+        """Whether the nodes of every lowest-tier HyperNode are consecutive when all nodes are sorted by name in byte
+        order.
+        """
         if self.spans is None:
             return False
         falls = np.concatenate([[0], np.cumsum(self.node_rank[1:] < self.node_rank[:-1])])
@@ -449,10 +477,10 @@ class Topology(Value, Displayed):
         return bool((falls[spans[:, 1] - 1] == falls[spans[:, 0]]).all())
 
     def count_on_leaves(self, nodes: Ints) -> Longs:
-        """Number of the given nodes on each HyperNode of the lowest tier, int64 (d,); 0 for all other HyperNodes.
+        """How many of the given nodes each HyperNode of the lowest tier holds: int64 of shape (d,).
 
-        A node counts each time that it is given, and for every lowest HyperNode that holds it; -1, an unknown node,
-        does not count.
+        0 for HyperNodes of other tiers. A node counts as often as it appears in `nodes`, and for every lowest-tier
+        HyperNode that holds it. The entry -1 (an unknown node) does not count.
         """
         known = nodes[nodes >= 0]
         if self.leaves_of_node is None:
@@ -465,9 +493,10 @@ class Topology(Value, Displayed):
 
     @cached_property
     def home_of_node(self) -> Ints:
-        """Per node the innermost HyperNode that holds it, int32 (n,); `NO_DOMAIN` (-1) for none.
+        """For each node the innermost HyperNode of any tier that holds it: int32 of shape (n,), `NO_DOMAIN` (-1) for
+        none.
 
-        The fewest nodes win, then the lowest tier, then the smallest name; unlike `leaf_of_node` every tier counts.
+        Innermost is the HyperNode with the fewest nodes, then the lowest tier, then the smallest name.
         """
         start, domains = self.node_domains
         sizes = np.diff(self.member_start)
@@ -479,13 +508,16 @@ class Topology(Value, Displayed):
         return _frozen(home)
 
     def lca(self, a: int, b: int) -> int:
-        """Lowest common ancestor of two domains, which may be `TOP`. LCA(x, x) is x."""
+        """Lowest common ancestor of two HyperNodes given by index; both the arguments and the result may be `TOP`.
+
+        The ancestor of a HyperNode and itself is that HyperNode.
+        """
         return int(self.forest.lca(np.array([a], dtype=np.int32), np.array([b], dtype=np.int32))[0])
 
     def lca_of_nodes(self, a: int, b: int) -> int:
-        """The closest domain that holds two nodes: the LCA of their homes (`home_of_node`); `TOP` if none holds both.
+        """The closest HyperNode that holds both nodes, by index; `TOP` if none does.
 
-        A node and itself meet in the node's home.
+        It is the lowest common ancestor of the nodes' innermost HyperNodes (`home_of_node`), also where `a` equals `b`.
         """
         home = self.home_of_node
         return self.lca(int(home[a]), int(home[b]))
@@ -497,10 +529,12 @@ def _frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:
 
 
 def _depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Longs) -> tuple[list[int], bool]:
-    """Order of nodes in which nested or disjoint domains are intervals, and whether they are nested or disjoint.
+    """Order the nodes so that each HyperNode is an interval, if HyperNodes are nested or disjoint.
 
-    Each node gets the path of domains that hold it, largest first (equal sets by name); sorting nodes by path, then
-    name, walks the forest depth-first, whatever the parent pointers say. `domain` and `node` are the members, sorted.
+    Returns the node order, and whether any two HyperNodes are nested or disjoint; if they are not, the order is that of
+    the names. `domain` and `node` are the membership pairs, sorted; `sizes` is the number of nodes of each HyperNode.
+    Each node gets the path of HyperNodes that hold it, largest first (equal sets by name); nodes are sorted by path,
+    then name.
     """
     n, d = len(node_names), len(sizes)
     by_name = _byte_order(node_names)
@@ -526,7 +560,10 @@ def _depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: L
 
 
 def _nested_or_disjoint(position: Longs, sizes: Longs) -> bool:
-    """Whether each domain is an interval of positions, and any two are nested or disjoint."""
+    """Whether each HyperNode is an interval of positions, and any two are nested or disjoint.
+
+    `position` holds the positions of the members, HyperNode by HyperNode; `sizes` the number of members of each.
+    """
     full = sizes > 0
     if not full.any():
         return True

@@ -1,8 +1,8 @@
-"""Mixins that keep values intact when they are pickled, copied, deep-copied or sent to another process.
+"""Mixins that make values survive pickling, copying and sending to another process.
 
-The state of an object consists of the arguments it was made from. Values derived from that (cached properties, compiled
-searches, look-up tables) are not copied but built again on demand, because they may not be picklable and may refer to
-arrays that a copy replaces.
+The state of an object consists of the arguments it was made from. Values derived from these (cached properties,
+compiled searches, look-up tables) are not copied but built again on demand, because they may not be picklable and may
+refer to arrays that a copy replaces.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ __all__ = ["Value", "Working"]
 
 
 class Value:
-    """Mixin of frozen dataclasses: copies carry the fields of ``__init__``, and read-only arrays stay read-only.
+    """Mixin of frozen dataclasses: a copy or pickle holds the fields of ``__init__``, and read-only arrays stay
+    read-only.
 
     Fields declared with ``init=False`` are derived: a copy gets their defaults, then ``__post_init__`` runs.
     """
 
     def _kept(self) -> dict[str, Any]:
-        """Attributes that a copy is made of, by name."""
+        """The attributes, by name, that a copy or pickle of the object consists of."""
         each = fields(self)  # type: ignore[arg-type]  # every subclass but `Working` is a dataclass
         return {field.name: getattr(self, field.name) for field in each if field.init}
 
     def _derive(self) -> None:
-        """Rebuild the attributes that `_kept` left out and that are no cached properties."""
+        """Rebuild, in a copy, the attributes that `_kept` leaves out and that are not cached properties."""
         for each in fields(self):  # type: ignore[arg-type]  # as above
             if not each.init and each.default_factory is not MISSING:
                 self.__dict__[each.name] = each.default_factory()
@@ -54,9 +55,9 @@ class Value:
 
 
 class Working(Value):
-    """Mixin of objects that change, such as a ledger: a copy, even by `copy.copy`, shares nothing that either changes.
+    """Mixin of objects that change, such as a ledger: a copy, even by `copy.copy`, shares nothing that can change.
 
-    The state is every attribute but cached properties; a class with further derived attributes overrides `_kept` and
+    A copy holds every attribute but cached properties; a class with further derived attributes overrides `_kept` and
     `_derive`.
     """
 
@@ -82,7 +83,7 @@ def _unshared(value: Any) -> Any:
 
 
 def _arrays(value: Any) -> Iterator[npt.NDArray[Any]]:
-    """Arrays among some attribute values, inside plain containers too, always in the same order."""
+    """All numpy arrays in `value`, also inside tuples, lists and dicts, always in the same order."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, dict):

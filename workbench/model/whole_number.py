@@ -1,4 +1,4 @@
-"""Whole numbers in texts that anyone may have written: labels, annotations, arguments, printouts."""
+"""Parsing whole numbers from untrusted text: labels, annotations, arguments, printouts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST_DIGITS = 18
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text of ASCII digits stands for.
+    """The value of a text that consists of ASCII digits only; None for any other text.
 
     Parameters
     ----------
