@@ -1,1 +1,4 @@
-"""Kubernetes kinds as typed values: reading, defaults, admission and selectors; no files, no sockets."""
+"""Kubernetes kinds as typed values: parsing manifests, filling in defaults, admission checks and selectors.
+
+Works on parsed YAML only: no files and no network.
+"""

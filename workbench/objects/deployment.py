@@ -1,4 +1,4 @@
-"""Deployment (apps): pods without a Job, with Volcano's annotations."""
+"""`Deployment` (apps/v1) with Volcano's gang annotations, read from a manifest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 @dataclass(frozen=True)
 class Deployment:
-    """A Deployment; replicas default to 1."""
+    """A Deployment as read from a manifest; `replicas` is 1 if absent."""
 
     metadata: Metadata
     replicas: int
@@ -42,21 +42,27 @@ class Deployment:
 
     @property
     def min_member(self) -> int:
-        """Number of pods that are placed together or not at all (`min_member_of`)."""
+        """Number of the Deployment's pods that must be placed together, from the annotation group-min-member
+        (`min_member_of`).
+        """
         return min_member_of(self.metadata.annotations)
 
 
 def min_member_of(annotations: Mapping[str, str]) -> int:
-    """Value of the annotation on the owner of pods; 1 if it is absent, negative or not a 32-bit integer; 0 stays 0.
+    """Value of the annotation group-min-member; 1 if it is absent, negative or not a 32-bit integer, and 0 if it is 0.
 
-    Source: docs/reference/volcano-jobs.md, section 6 (the template's annotation is not looked at).
+    `annotations` are those of the object that owns the pods; the template's are not read. Source:
+    docs/reference/volcano-jobs.md, section 6.
     """
     number = _min_member(annotations)
     return 1 if number is None else number
 
 
 def min_member_notes(annotations: Mapping[str, str]) -> list[Notice]:
-    """Notice about a group-min-member that is no number of pods, with the value used instead; at most one."""
+    """A notice if the annotation group-min-member is no number of pods, with the value used instead.
+
+    Else an empty list.
+    """
     if MIN_MEMBER_ANNOTATION not in annotations or _min_member(annotations) is not None:
         return []
     text = annotations[MIN_MEMBER_ANNOTATION]
@@ -71,7 +77,7 @@ def _min_member(annotations: Mapping[str, str]) -> int | None:
 
 
 def read_deployment(data: Mapping[str, Any]) -> Deployment:
-    """A Deployment from a parsed manifest; InputError for a field of the wrong type."""
+    """Read a Deployment from a parsed manifest; raises InputError for a field of the wrong type."""
     spec = get_map(data, "spec", "")
     replicas = get_count(spec, "replicas", "spec", default=1)
     return Deployment(read_metadata(data, namespaced=True), replicas, read_template(spec, "spec"))

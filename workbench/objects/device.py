@@ -1,4 +1,4 @@
-"""Device (scheduling.koordinator.sh): the GPUs of one node and the bandwidth between them."""
+"""`Device` (scheduling.koordinator.sh): the GPUs of one node and the bandwidth between them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Device", "check_rows", "device_manifest", "read_device"]
 
 @dataclass(frozen=True)
 class Device:
-    """GPUs of one node as the node agent reports them; the object has its node's name.
+    """GPUs of one node as Koordinator's node agent reports them; the object is named like the node.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Device:
 
 
 def read_device(data: Mapping[str, Any]) -> Device:
-    """A Device from a parsed manifest; devices that are no GPUs are left out.
+    """Read a Device from a parsed manifest; devices that are not GPUs are left out.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def read_device(data: Mapping[str, Any]) -> Device:
 def device_manifest(
     name: str, gpus: Iterable[int], bandwidth: BandwidthMatrix | None = None, unhealthy: Collection[int] = ()
 ) -> dict[str, Any]:
-    """A Device as the node agent would report it; `read_device` reads it back.
+    """Make the manifest of a Device as the node agent would write it; `read_device` reads it back.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ _MOST_RECENT, _MOST_CHARACTERS = 256, 4 << 20
 
 
 def _shared_bandwidth(text: str) -> BandwidthMatrix:
-    """Like `_parse_bandwidth`, but returns the same object for a text that was read recently."""
+    """Like `_parse_bandwidth`, but cached: nodes with the same text share one matrix object."""
     with _recent_lock:
         found = _recent.pop(text, None)
     if found is None:
@@ -148,7 +148,7 @@ def _shared_bandwidth(text: str) -> BandwidthMatrix:
 
 
 def _parse_bandwidth(text: str) -> BandwidthMatrix:
-    """The matrix of a Device: a JSON list of rows in GB/s.
+    """Parse the bandwidth matrix of a Device, a JSON list of rows in GB/s.
 
     Raises
     ------
@@ -166,7 +166,10 @@ def _parse_bandwidth(text: str) -> BandwidthMatrix:
 
 
 def check_rows(rows: Any, source: str | None = None) -> None:
-    """Refuse a parsed JSON matrix whose shape or entries are wrong, naming the row and the column."""
+    """Raise InputError, naming row and column, if a parsed JSON matrix has a wrong shape or an invalid entry.
+
+    `source` is the file's name for the message.
+    """
     if type(rows) is not list or not rows:
         raise InputError("the matrix is no list of rows", source=source, got=shown(rows), expected="[[...], ...]")
     for i, row in enumerate(rows):

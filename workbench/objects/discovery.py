@@ -1,7 +1,7 @@
-"""The configuration of topology discovery in Volcano's controller, and the effect of a changed configuration.
+"""Configuration of topology discovery in Volcano's controller, and what the controller does when it changes.
 
-Owns ``networkTopologyDiscovery`` of ``volcano-controller.conf`` as values. Reading the text is in
-`workbench.formats.discovery_conf`; what a source finds becomes HyperNodes in `workbench.topology.discovery`.
+Covers the section ``networkTopologyDiscovery`` of ``volcano-controller.conf``. The file is parsed in
+`workbench.formats.discovery_conf`; HyperNodes are made from discovered links in `workbench.topology.discovery`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FIELDS = frozenset({"source", "enabled", "interval", "credentials", "config"})
 
 @dataclass(frozen=True)
 class SecretRef:
-    """The Secret that holds a source's user name and password."""
+    """Name and namespace of the Secret that holds the user name and password of a discovery source."""
 
     name: str
     namespace: str
@@ -51,7 +51,7 @@ class SecretRef:
 
 @dataclass(frozen=True)
 class DiscoverySource:
-    """One entry of networkTopologyDiscovery.
+    """One entry of networkTopologyDiscovery in ``volcano-controller.conf``: a source of HyperNodes.
 
     Attributes
     ----------
@@ -75,14 +75,14 @@ class DiscoverySource:
 
 @dataclass(frozen=True)
 class DiscoveryConfig:
-    """The sources in the order of the file, and notes on the parts of the file that Volcano ignores."""
+    """The discovery sources in file order, and notices about parts of the configuration that Volcano ignores."""
 
     sources: tuple[DiscoverySource, ...] = ()
     notes: tuple[Notice, ...] = ()
 
     @property
     def enabled(self) -> dict[str, DiscoverySource]:
-        """Enabled sources by name, in the order of the file; if two have one name, the first counts, as upstream."""
+        """Enabled sources by name, in file order; of several with one name the first counts, as in Volcano."""
         found: dict[str, DiscoverySource] = {}
         for source in self.sources:
             if source.enabled:
@@ -92,7 +92,7 @@ class DiscoveryConfig:
 
 @dataclass(frozen=True)
 class Reload:
-    """Effect on the sources when a changed configuration is read.
+    """What Volcano's controller does with each discovery source when it reads a changed configuration.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Reload:
 
 
 def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[str] = VOLCANO_SOURCES) -> Reload:
-    """Tell what Volcano's controller does when it reads a changed configuration.
+    """Determine what Volcano's controller does when it reads a changed discovery configuration.
 
     Parameters
     ----------
@@ -149,9 +149,10 @@ def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[
 
 
 def config_map_name(environment: Mapping[str, str]) -> tuple[str, str]:
-    """Namespace and name of the controller's ConfigMap, from the environment of its pod.
+    """Namespace and name of the Volcano controller's ConfigMap, derived from its pod's environment variables.
 
-    ``KUBE_POD_NAMESPACE`` (default ``volcano-system``) and ``HELM_RELEASE_NAME`` (default ``volcano``).
+    ``KUBE_POD_NAMESPACE`` (default ``volcano-system``) gives the namespace; ``HELM_RELEASE_NAME`` (default ``volcano``)
+    is part of the name.
     """
     namespace = environment.get("KUBE_POD_NAMESPACE") or "volcano-system"
     release = environment.get("HELM_RELEASE_NAME") or "volcano"
@@ -159,7 +160,7 @@ def config_map_name(environment: Mapping[str, str]) -> tuple[str, str]:
 
 
 def read_discovery_config(data: Any) -> DiscoveryConfig:
-    """The configuration from parsed YAML; nothing at all is an empty configuration.
+    """Read the discovery configuration from parsed YAML; None is an empty configuration.
 
     Raises
     ------
@@ -219,7 +220,7 @@ def _interval(value: Any, where: str) -> float:
 
 
 def read_topology_types(config: Mapping[str, Any], where: str = "config") -> dict[str, tuple[str, ...]]:
-    """``networkTopologyTypes`` of the label source: label keys of each type, widest first, as written.
+    """Read ``networkTopologyTypes`` of the label source: for each network type its node label keys, widest first.
 
     Raises
     ------

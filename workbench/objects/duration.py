@@ -1,4 +1,4 @@
-"""Durations as Go writes them: ``10m``, ``1h30m``, ``1.5s``."""
+"""`read_duration`: durations as Go writes them, such as ``10m``, ``1h30m`` or ``1.5s``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EACH = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
 
 
 def read_duration(text: str) -> float:
-    """A duration in seconds; ``0`` needs no unit.
+    """Convert a Go duration such as ``1h30m`` to seconds; ``0`` needs no unit.
 
     Raises
     ------

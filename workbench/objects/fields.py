@@ -1,9 +1,8 @@
-"""Reading typed fields out of parsed manifests.
+"""Readers of typed fields in parsed manifests, with error messages that name the field.
 
-A wrong type is an `InputError` that names the field, what was found and what was expected; the file and the document
-are filled in by the caller. Null is the same as absent, as in the Kubernetes API.
-Plain checks instead of pydantic models: 20,000 Nodes are read at once, and the message must name the field as the
-user wrote it.
+A wrong type raises `InputError` with the field's path, the value found and the type expected; the caller adds the file
+and the document. Null counts as absent, as in the Kubernetes API. Plain functions are used instead of pydantic models
+because 20,000 Nodes may be read at once, and because the message must name the field as the user wrote it.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ _KINDS = {dict: "a mapping", list: "a list", bool: "a truth value", int: "a numb
 
 
 def child(where: str, key: str) -> str:
-    """Join a path and the name of a field in it; the outermost path is empty."""
+    """The path of field `key` inside the mapping at path `where`; `where` is empty for the object itself."""
     return f"{where}.{key}" if where else key
 
 
 def shown(value: Any) -> str:
-    """Format a value for an error message: its kind and, if it is short, the value itself."""
+    """A value as text for an error message: its type and, if it is short, the value itself."""
     if value is None:
         return "nothing"
     kind = _KINDS.get(type(value), type(value).__name__)
@@ -53,7 +52,7 @@ def shown(value: Any) -> str:
 
 
 def wrong(where: str, value: Any, expected: str) -> InputError:
-    """Make the error for a field of the wrong type or with an impossible value.
+    """Make the InputError for a field of the wrong type or with an impossible value.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def wrong(where: str, value: Any, expected: str) -> InputError:
 
 
 def get_map(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    """Read a mapping; empty where absent.
+    """Read a field that must be a mapping; returns an empty one if the field is absent.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def get_map(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 
 
 def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
-    """Read a list; empty where absent.
+    """Read a field that must be a list; returns an empty one if the field is absent.
 
     Parameters
     ----------
@@ -109,7 +108,7 @@ def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
 
 
 def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read a list of mappings; yields each with its path.
+    """Read a field that must be a list of mappings; yields the path and the value of each item.
 
     Parameters
     ----------
@@ -128,7 +127,7 @@ def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[st
 
 
 def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -> str:
-    """Read a text; a number is refused, as in the API.
+    """Read a field that must be a string; a number raises InputError, as in the Kubernetes API.
 
     Parameters
     ----------
@@ -150,7 +149,9 @@ def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -
 
 
 def get_int(data: Mapping[str, Any], key: str, where: str) -> int | None:
-    """Read a 32-bit integer, as all counts of the API are; None where absent; a truth value is refused.
+    """Read a field that must be a 32-bit integer, as all counts of the Kubernetes API are; None if it is absent.
+
+    A boolean raises InputError.
 
     Parameters
     ----------
@@ -170,7 +171,9 @@ def get_int(data: Mapping[str, Any], key: str, where: str) -> int | None:
 
 
 def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> int:
-    """Read a number of pods; more than a million are refused here, negative numbers by admission.
+    """Read a field that is a number of pods.
+
+    More than a million raises InputError, negative numbers are left to admission.
 
     Parameters
     ----------
@@ -190,7 +193,7 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 
 
 def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = False) -> bool:
-    """Read a truth value; text such as "yes" is refused.
+    """Read a field that must be a boolean; a string such as "yes" raises InputError.
 
     Parameters
     ----------
@@ -212,7 +215,7 @@ def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = Fals
 
 
 def get_texts(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-    """Read a mapping of text to text, such as labels; empty where absent.
+    """Read a field that must map strings to strings, such as labels; returns an empty mapping if it is absent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Arguments of a job plugin, read by the rules of Go's package flag with its setting ContinueOnError."""
+"""Parsing the arguments of a Volcano job plugin by the rules of Go's package flag (setting ContinueOnError)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _MOST_DIGITS = 100
 
 @dataclass(frozen=True)
 class Flag:
-    """One flag of a plugin; the type of the default is the type of the flag.
+    """One command-line flag of a Volcano job plugin; its type is that of its default.
+
+    `within` holds the numbers that make sense; Volcano accepts others too, but `check_arguments` refuses them.
 
     `within` holds the numbers that make sense. Volcano takes others as well; `check_arguments` refuses them.
     """
@@ -44,7 +46,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The outcome of parsing the arguments of one plugin.
+    """Result of parsing the arguments of one Volcano job plugin.
 
     Attributes
     ----------
@@ -62,7 +64,7 @@ class Arguments:
 
 
 def parse_arguments(flags: Sequence[Flag], given: Sequence[str]) -> Arguments:
-    """Parse the arguments of a plugin.
+    """Parse the arguments of a Volcano job plugin as Go's package flag does.
 
     Parameters
     ----------
@@ -116,7 +118,10 @@ def _not_defined(name: str) -> str:
 
 
 def _value(text: str, default: Value) -> tuple[Value, str]:
-    """The value stored for a flag's text, of the type of `default`, and Go's error text (empty: none)."""
+    """Convert a flag's text to the type of `default`.
+
+    Returns the value and Go's error text, which is empty if it is valid.
+    """
     if isinstance(default, bool):
         return text in _TRUE, "" if text in (*_TRUE, *_FALSE) else "parse error"
     if isinstance(default, int):
@@ -125,7 +130,7 @@ def _value(text: str, default: Value) -> tuple[Value, str]:
 
 
 def _integer(text: str) -> tuple[int, str]:
-    """A number as Go writes it in its sources: 10, 0x1f, 0o17, 017, 0b1, 1_000."""
+    """Convert an integer in Go's notation (10, 0x1f, 0o17, 017, 0b1, 1_000); returns the number and Go's error text."""
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     for base, form in _INTEGERS:
         if found := form.fullmatch(unsigned):

@@ -1,4 +1,4 @@
-"""Flags of the framework plugins, which admission reads as the plugins do."""
+"""Flags of Volcano's framework plugins (such as pytorch and mpi), used by admission and by the plugins' models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Koordinator's gather rules: the annotation that says in which layers of the network a gang gathers."""
+"""`read_gather`: Koordinator's annotation that says in which layers of the network a gang's pods gather."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GATHER_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-spec"
 
 
 def read_gather(annotations: Mapping[str, str]) -> tuple[Gather, ...]:
-    """Read the gather rules of a gang; none if the annotation is absent or empty.
+    """Read Koordinator's gather rules of a gang from annotations; empty if the annotation is absent or empty.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""HyperNode (topology.volcano.sh/v1alpha1): a network domain and its members."""
+"""`HyperNode` (topology.volcano.sh/v1alpha1): a network domain and its members, read from a manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["HyperNode", "Member", "make_hypernode", "read_hypernode"]
 
 @dataclass(frozen=True)
 class Member:
-    """One entry of spec.members: the kind of member, and the selector."""
+    """One entry of a HyperNode's spec.members: its type (Node or HyperNode) and its selector."""
 
     type: Literal["Node", "HyperNode"]
     selector: Selector
@@ -24,7 +24,7 @@ class Member:
 
 @dataclass(frozen=True)
 class HyperNode:
-    """A HyperNode; a smaller tier is closer.
+    """A HyperNode as read from a manifest; a smaller tier means closer nodes.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ def make_hypernode(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> HyperNode:
-    """Make a HyperNode with exact members.
+    """Make a HyperNode whose members are given by exact name.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def make_hypernode(
 
 
 def read_hypernode(data: Mapping[str, Any], *, keep_patterns: bool = False) -> HyperNode:
-    """Read a HyperNode from a parsed manifest; the tier may be an integer or its text, absent means 0.
+    """Read a HyperNode from a parsed manifest; the tier may be an integer or a numeric string, and is 0 if absent.
 
     Parameters
     ----------

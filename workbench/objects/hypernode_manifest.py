@@ -1,4 +1,4 @@
-"""Write a HyperNode as a manifest that is read back to an equal value."""
+"""Write a HyperNode as a manifest; reading the manifest gives an equal HyperNode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ __all__ = ["hypernode_manifest", "hypernode_spec", "is_hypernode"]
 
 
 def hypernode_manifest(hypernode: HyperNode) -> dict[str, Any]:
-    """The manifest of a HyperNode; labels and annotations sorted by key, status only if the HyperNode has one."""
+    """The manifest of a HyperNode, with labels and annotations sorted by key.
+
+    It has a status only if the HyperNode has one.
+    """
     metadata: dict[str, Any] = {"name": hypernode.name}
     for key, pairs in (("labels", hypernode.metadata.labels), ("annotations", hypernode.metadata.annotations)):
         if pairs:
@@ -29,7 +32,7 @@ def hypernode_manifest(hypernode: HyperNode) -> dict[str, Any]:
 
 
 def is_hypernode(data: Mapping[str, Any]) -> bool:
-    """Whether a parsed manifest is a HyperNode, of any version of its API."""
+    """Whether a parsed manifest is a HyperNode of any API version, by its apiVersion and kind."""
     return data.get("kind") == "HyperNode" and str(data.get("apiVersion")).startswith("topology.volcano.sh/")
 
 

@@ -1,4 +1,4 @@
-"""Job (batch.volcano.sh): tasks, each a number of equal pods."""
+"""`Job` (batch.volcano.sh): a Volcano Job with its tasks, read from a manifest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_MAX_RETRY = 3
 
 @dataclass(frozen=True)
 class Task:
-    """One entry of spec.tasks.
+    """One entry of a Volcano Job's spec.tasks: a number of equal pods.
 
     Attributes
     ----------
@@ -46,7 +46,10 @@ class Task:
 
     @property
     def minimum(self) -> int:
-        """minAvailable after the mutating webhook; if absent: the pods of the minimum of partitions, else all pods."""
+        """minAvailable of the task after Volcano's mutating webhook.
+
+        If absent, it is the number of pods in the minimum of partitions, or else all pods of the task.
+        """
         if self.min_available is not None:
             return self.min_available
         return self.partition.min_pods if self.partition and self.partition.min_partitions > 0 else self.replicas
@@ -54,7 +57,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """A Volcano Job after the defaults of the mutating webhook that need no cluster.
+    """A Volcano Job with those defaults of the mutating webhook that do not depend on the cluster.
 
     Attributes
     ----------
@@ -90,7 +93,7 @@ class Job:
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
-    """A Job from a parsed manifest.
+    """Read a Volcano Job from a parsed manifest.
 
     Defaults: docs/reference/volcano-jobs.md, section 3.1 (a task without a name is ``default<position>``, queue
     ``default``, minAvailable). Replicas default to 1.

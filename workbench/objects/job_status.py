@@ -1,4 +1,4 @@
-"""Status of a Job (batch.volcano.sh) as its controller writes it."""
+"""`JobStatus`: the status of a Volcano Job (batch.volcano.sh), read from and written to a manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ COUNTERS = ("pending", "running", "succeeded", "failed", "terminating", "unknown
 
 @dataclass(frozen=True)
 class Condition:
-    """A phase that the Job entered; `at` is the time of the change as Kubernetes writes it, empty if unknown."""
+    """One entry of a Job's status.conditions: a phase, and the time `at` which the Job entered it (empty if
+    unknown).
+    """
 
     phase: str
     at: str = ""
@@ -24,7 +26,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """The status of a Job.
+    """The status of a Volcano Job as Volcano's controller writes it.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class JobStatus:
 
 
 def read_job_status(data: Mapping[str, Any]) -> JobStatus:
-    """The status in a Job's manifest; InputError for a field of the wrong type."""
+    """Read the status from a Volcano Job's parsed manifest; raises InputError for a field of the wrong type."""
     status = get_map(data, "status", "")
     counts = get_map(status, "taskStatusCount", "status")
     return JobStatus(
@@ -88,7 +90,7 @@ def _phases(counts: Mapping[str, Any], task: str) -> dict[str, int]:
 
 
 def job_status_manifest(status: JobStatus) -> dict[str, Any]:
-    """The status of a Job as written in its manifest; zeros and empty values are left out."""
+    """The ``status`` of a Volcano Job's manifest; zeros and empty values are left out."""
     written: dict[str, Any] = {"state": {"phase": status.phase} if status.phase else {}}
     written |= {name: getattr(status, name) for name in COUNTERS}
     written |= {"minAvailable": status.min_available, "retryCount": status.retry_count, "version": status.version}

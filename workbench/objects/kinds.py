@@ -1,4 +1,4 @@
-"""The table of all Kubernetes kinds that the workbench reads, each with the function that reads it."""
+"""`ClusterObjects`: all objects of one input by kind, and the table of functions that read each Kubernetes kind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,12 @@ MOST_OBJECTS = 500_000
 
 @dataclass
 class ClusterObjects:
-    """The objects of one input, by kind and key (``namespace/name``, or the name for cluster-scoped kinds).
+    """The objects of one input, by kind and by key (``namespace/name``, or the name for cluster-scoped kinds).
+
+    `ignored` counts objects of kinds that are not read; a known kind of another API group is listed with its
+    apiVersion. `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; these
+    objects are kept. `notes` holds, by the same names, notices on objects that do not mean what they seem to
+    (`workbench.objects.admission.notes_of`). With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
 
     `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
     `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; the objects are kept.
@@ -67,7 +72,7 @@ class ClusterObjects:
 
     @classmethod
     def of(cls, hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> ClusterObjects:
-        """Make the objects of a cluster that has only HyperNodes and Nodes."""
+        """The objects of a cluster that has only the given HyperNodes and Nodes."""
         cluster = cls()
         cluster.hypernodes.update((hypernode.name, hypernode) for hypernode in hypernodes)
         cluster.nodes.update((node.name, node) for node in nodes)
@@ -147,7 +152,7 @@ _KNOWN_KINDS = {kind for _, kind in _READERS}
 
 
 def _config_map_name(data: Mapping[str, Any], group: str, kind: str) -> str:
-    """The name of a ConfigMap; empty for other kinds and where there is none."""
+    """The name of a ConfigMap; empty if the object is of another kind or has no name."""
     metadata = data.get("metadata") if (group, kind) == ("", "ConfigMap") else None
     name = metadata.get("name") if type(metadata) is dict else None
     return name if type(name) is str else ""

@@ -1,4 +1,5 @@
-"""Topologies that name levels by node labels: Topology of Kueue and KAI, Koordinator's ClusterNetworkTopology.
+"""Custom resources that define network levels by node labels: Topology of Kueue and KAI, ClusterNetworkTopology of
+Koordinator.
 
 Sources: Kueue KEP 2724; KAI Scheduler, "Topology Aware Scheduling"; Koordinator, API ClusterNetworkTopology v1alpha1.
 """
@@ -32,7 +33,10 @@ NODE_LAYER, CLUSTER_LAYER = "NodeTopologyLayer", "ClusterTopologyLayer"
 
 @dataclass(frozen=True)
 class Level:
-    """One level of a network: its name, and the label keys of a node's domain, of which the first present counts."""
+    """One level of a network: its name, and node label keys.
+
+    A node's domain is the value of the first key that it has.
+    """
 
     name: str
     keys: tuple[str, ...]
@@ -40,7 +44,7 @@ class Level:
 
 @dataclass(frozen=True)
 class LevelTopology:
-    """A custom resource that names the levels of a cluster's network.
+    """A custom resource that lists the levels of a cluster's network (Kueue, KAI or Koordinator).
 
     Attributes
     ----------
@@ -57,7 +61,7 @@ class LevelTopology:
 
 
 def read_kueue_topology(data: Mapping[str, Any]) -> LevelTopology:
-    """A Kueue Topology (kueue.x-k8s.io) from a parsed manifest.
+    """Read a Kueue Topology (kueue.x-k8s.io) from a parsed manifest.
 
     Raises
     ------
@@ -68,7 +72,7 @@ def read_kueue_topology(data: Mapping[str, Any]) -> LevelTopology:
 
 
 def read_kai_topology(data: Mapping[str, Any]) -> LevelTopology:
-    """A KAI Topology (kai.scheduler), which has the same fields."""
+    """Read a KAI Topology (kai.scheduler), which has the fields of a Kueue Topology, from a parsed manifest."""
     return _topology(data, "kai")
 
 
@@ -87,7 +91,7 @@ def _topology(data: Mapping[str, Any], owner: str) -> LevelTopology:
 
 
 def read_cluster_network_topology(data: Mapping[str, Any]) -> LevelTopology:
-    """A Koordinator ClusterNetworkTopology from a parsed manifest.
+    """Read a Koordinator ClusterNetworkTopology from a parsed manifest.
 
     The layers are followed upwards from NodeTopologyLayer; layers that are not reached are not part of the tree.
 

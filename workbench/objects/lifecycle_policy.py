@@ -1,4 +1,4 @@
-"""Lifecycle policies of a Job and of its tasks: which action follows which event, and dependsOn.
+"""Lifecycle policies of a Volcano Job and its tasks (which action follows which event), and the field dependsOn.
 
 Source: docs of Volcano's API types (names only); behaviour in docs/lifecycle.md.
 """
@@ -50,7 +50,7 @@ USER_ACTIONS = (
 
 @dataclass(frozen=True)
 class LifecyclePolicy:
-    """One entry of a list of policies.
+    """One entry of the field ``policies`` of a Volcano Job or task: the action that follows an event or exit code.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class LifecyclePolicy:
 
 @dataclass(frozen=True)
 class DependsOn:
-    """The tasks that must be ready before a task's pods are created.
+    """The field dependsOn of a Volcano Job's task: tasks that must be ready before the task's pods are created.
 
     Attributes
     ----------
@@ -86,7 +86,10 @@ class DependsOn:
 
 
 def read_lifecycle_policies(data: Mapping[str, Any], where: str) -> tuple[LifecyclePolicy, ...]:
-    """Read the field ``policies`` of a Job's spec or of a task; InputError for a field of the wrong type."""
+    """Read the field ``policies`` of a Volcano Job's spec or task; raises InputError for a field of the wrong type.
+
+    `where` is the path of `data`, for error messages.
+    """
     return tuple(_policy(item, path) for path, item in get_maps(data, "policies", where))
 
 
@@ -111,7 +114,10 @@ def _seconds(item: Mapping[str, Any], path: str) -> float | None:
 
 
 def read_depends_on(data: Mapping[str, Any], where: str) -> DependsOn | None:
-    """Read the field ``dependsOn`` of a task; None where absent."""
+    """Read the field ``dependsOn`` of a Volcano Job's task; None if absent.
+
+    `where` is the task's path, for error messages.
+    """
     if data.get("dependsOn") is None:
         return None
     depends, where = get_map(data, "dependsOn", where), child(where, "dependsOn")

@@ -1,4 +1,4 @@
-"""The metadata that every Kubernetes object has."""
+"""`Metadata`: the metadata of a Kubernetes object, read from a manifest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Metadata", "Owner", "is_stored", "read_metadata"]
 
 @dataclass(frozen=True)
 class Owner:
-    """One entry of ownerReferences."""
+    """One entry of an object's metadata.ownerReferences."""
 
     kind: str
     name: str
@@ -25,7 +25,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata of an object: name, namespace, labels, annotations, owners.
+    """Metadata of a Kubernetes object: name, namespace, labels, annotations, owners.
 
     `namespace` is empty for cluster-scoped kinds; `created` (creationTimestamp), `uid` and `resource_version` are empty
     for an object that does not exist yet.
@@ -42,7 +42,7 @@ class Metadata:
 
     @property
     def key(self) -> str:
-        """``namespace/name``, or the name alone for cluster-scoped kinds."""
+        """The object's identifier: ``namespace/name``, or the name alone for cluster-scoped kinds."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
@@ -52,7 +52,7 @@ class Metadata:
 
     @property
     def controller(self) -> Owner | None:
-        """The owner that controls this object."""
+        """The owner reference of the object's controller (``controller: true``); None if it has none."""
         return next((owner for owner in self.owners if owner.controller), None)
 
 
@@ -66,7 +66,7 @@ def is_stored(data: Mapping[str, Any]) -> bool:
 
 
 def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
-    """Read the metadata of an object; a namespaced object without a namespace is in ``default``.
+    """Read the metadata of a parsed manifest; a namespaced object without a namespace is in ``default``.
 
     Raises
     ------

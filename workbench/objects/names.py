@@ -1,4 +1,4 @@
-"""Checks of the forms that Kubernetes demands of names."""
+"""Checks of object names and label values by the rules of Kubernetes."""
 
 from __future__ import annotations
 
@@ -24,27 +24,30 @@ _EXAMPLES = f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for valid
 
 
 def is_subdomain(name: str) -> bool:
-    """Whether a name has the form `SUBDOMAIN`; its length is not checked."""
+    """Whether a name has the form of a DNS subdomain; its length is not checked."""
     return _SUBDOMAIN.fullmatch(name) is not None
 
 
 def is_name(name: str) -> bool:
-    """Whether a cluster accepts a name for a Node or HyperNode: form `SUBDOMAIN`, and not too long."""
+    """Whether Kubernetes accepts a name for a Node or HyperNode: a DNS subdomain that is not too long."""
     return len(name) <= LONGEST and is_subdomain(name)
 
 
 def is_label_value(value: str) -> bool:
-    """Whether Kubernetes accepts a text as value of a label; the empty text is accepted."""
+    """Whether Kubernetes accepts a text as the value of a label; the empty text is accepted."""
     return not value or (len(value) <= _LONGEST_NAME and _NAME.fullmatch(value) is not None)
 
 
 def as_subdomain(name: str, longest: int = LONGEST) -> str:
-    """Reduce a name to lower-case letters, digits and single dashes, cut to a length; may be empty or not unique."""
+    """Turn any text into lower-case letters, digits and single dashes, cut to `longest` characters.
+
+    The result may be empty, and two texts may give the same result.
+    """
     return re.sub("[^a-z0-9]+", "-", name.lower())[:longest].strip("-")
 
 
 def qualified_name_errors(name: str) -> list[str]:
-    """List the errors of a qualified name, ``[prefix/]name``; empty: none.
+    """Errors in a qualified name, ``[prefix/]name``, such as a label key; empty if the name is valid.
 
     Notes
     -----

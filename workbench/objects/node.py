@@ -1,4 +1,4 @@
-"""Node (core/v1): its resources, and the pods that may use it."""
+"""`Node` (core/v1): its resources, and which pods may use it, read from a manifest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Node", "read_node"]
 
 @dataclass(frozen=True)
 class Node(Value):
-    """A node.
+    """A Kubernetes Node as read from a manifest.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Node(Value):
 
     @cached_property
     def n_gpus(self) -> int:
-        """Number of GPUs of all kinds that the node offers."""
+        """Number of allocatable GPUs of the node, of all GPU resources together."""
         return sum(amount for name, amount in self.allocatable.items() if is_gpu_resource(name))
 
 
 def read_node(data: Mapping[str, Any]) -> Node:
-    """A Node from a parsed manifest; InputError for a field of the wrong type."""
+    """Read a Node from a parsed manifest; raises InputError for a field of the wrong type."""
     status = get_map(data, "status", "")
     spec = get_map(data, "spec", "")
     offered = "allocatable" if status.get("allocatable") is not None else "capacity"
@@ -75,7 +75,7 @@ def read_node(data: Mapping[str, Any]) -> Node:
 
 @lru_cache(maxsize=4096)
 def _shared(amounts: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
-    """Share one mapping between nodes with equal resources: thousands of nodes come from few kinds of machines."""
+    """One mapping object for equal resource amounts, shared by all nodes that have them, to save memory."""
     return dict(amounts)
 
 

@@ -1,4 +1,4 @@
-"""Write a Node as a manifest that is read back to an equal value."""
+"""Write a Node as a manifest; reading the manifest gives an equal Node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["node_manifest"]
 
 
 def node_manifest(node: Node) -> dict[str, Any]:
-    """The manifest of a Node: labels sorted by key, resources in their order; empty fields are left out."""
+    """The manifest of a Node, with labels sorted by key; empty fields are left out."""
     metadata: dict[str, Any] = {"name": node.name}
     if node.metadata.labels:
         metadata["labels"] = dict(sorted(node.metadata.labels.items()))

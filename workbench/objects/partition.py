@@ -1,4 +1,4 @@
-"""Partitions of a task's pods, and the PodGroup's policy that forms sub-groups of pods."""
+"""partitionPolicy of a Volcano Job's task and subGroupPolicy of a PodGroup, which divide a gang into sub-groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _NO_POD = (Requirement("", "In", ()),)
 
 @dataclass(frozen=True)
 class PartitionPolicy:
-    """partitionPolicy of a Job's task (newest releases): consecutive pods in groups of one size.
+    """The field partitionPolicy of a Volcano Job's task: consecutive pods form partitions of equal size.
+
+    Only the newest releases of Volcano have it.
 
     Attributes
     ----------
@@ -39,13 +41,13 @@ class PartitionPolicy:
 
     @property
     def min_pods(self) -> int:
-        """Pods of the minimum of partitions; 0: no such minimum."""
+        """Number of pods in the minimum number of partitions; 0 if there is no such minimum."""
         return self.min_partitions * self.partition_size
 
 
 @dataclass(frozen=True)
 class SubGroupPolicy:
-    """One entry of a PodGroup's subGroupPolicy (newest releases).
+    """One entry of a PodGroup's subGroupPolicy, which groups its pods by labels (newest Volcano releases only).
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class SubGroupPolicy:
 
 
 def read_partition_policy(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> PartitionPolicy | None:
-    """Read the field partitionPolicy of a task; None where absent.
+    """Read the field partitionPolicy of a Volcano Job's task; None if absent.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def read_partition_policy(data: Mapping[str, Any], where: str, *, submitted: boo
 def read_sub_group_policies(
     data: Mapping[str, Any], where: str, *, submitted: bool = False
 ) -> tuple[SubGroupPolicy, ...]:
-    """Read the entries of the field subGroupPolicy of a PodGroup, in order.
+    """Read the field subGroupPolicy of a PodGroup's spec, in order; empty if absent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pod (core/v1) and the pod templates inside other kinds."""
+"""`Pod` (core/v1) and `PodTemplate`, read from manifests of pods and of the kinds that contain a pod template."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PodSpec:
 
 @dataclass(frozen=True)
 class PodTemplate:
-    """The pod template of a task or a Deployment; `limits` are the summed limits of its containers, in base units."""
+    """The pod template of a task or Deployment; `limits` are the limits of its containers, summed, in base units."""
 
     spec: PodSpec
     labels: Mapping[str, str]
@@ -65,7 +65,7 @@ class PodTemplate:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod that exists.
+    """An existing pod as read from a manifest.
 
     Attributes
     ----------
@@ -103,17 +103,17 @@ class Pod:
 
     @property
     def counts(self) -> bool:
-        """Whether the pod counts for its gang without being placed: it runs, or it succeeded."""
+        """Whether the pod counts towards its gang's minimum without being placed: it is running or has succeeded."""
         return self.runs or self.phase == "Succeeded"
 
     @property
     def pending(self) -> bool:
-        """Whether the pod has no node and is not gated, so that a scheduler considers it."""
+        """Whether a scheduler tries to place the pod: it has no node and no scheduling gate."""
         return self.waits and not self.gated
 
     @property
     def waits(self) -> bool:
-        """Whether the pod has no node yet, gated or not."""
+        """Whether the pod has no node yet, with or without a scheduling gate."""
         return not (self.spec.node_name or self.finished or self.ending)
 
     @property
@@ -123,7 +123,7 @@ class Pod:
 
 
 def read_pod(data: Mapping[str, Any]) -> Pod:
-    """A Pod from a parsed manifest; InputError for a field of the wrong type."""
+    """Read a Pod from a parsed manifest; raises InputError for a field of the wrong type."""
     status = get_map(data, "status", "")
     return Pod(
         read_metadata(data, namespaced=True),
@@ -136,7 +136,7 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
 
 
 def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
-    """Read the field ``template`` of a spec."""
+    """Read the pod template in the field ``template`` of the mapping `data`, whose path is `where`."""
     template = get_map(data, "template", where)
     where = child(where, "template")
     metadata = get_map(template, "metadata", where)
@@ -150,12 +150,12 @@ def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
 
 
 def read_pod_as_template(data: Mapping[str, Any]) -> PodTemplate:
-    """Read a pod's manifest as if it were a pod template; InputError for a field of the wrong type."""
+    """Read a pod's manifest as if it were a pod template; raises InputError for a field of the wrong type."""
     return read_template({"template": data}, "")
 
 
 def read_pod_spec(spec: Mapping[str, Any], where: str) -> PodSpec:
-    """A pod's spec; InputError for a field of the wrong type."""
+    """Read a pod's spec, whose path is `where`; raises InputError for a field of the wrong type."""
     containers = [_container_requests(item, path) for path, item in get_maps(spec, "containers", where)]
     starting = [
         (get_text(item, "restartPolicy", path) == "Always", _container_requests(item, path))
@@ -189,7 +189,7 @@ def _container_requests(container: Mapping[str, Any], path: str) -> dict[str, in
 
 
 def _limits(spec: Mapping[str, Any], where: str) -> dict[str, int]:
-    """Summed limits of a pod's containers by resource; a container without a limit adds nothing."""
+    """Limits of a pod's containers, summed by resource, in base units; a container without a limit adds nothing."""
 
     def of(container: Mapping[str, Any], path: str) -> dict[str, int]:
         return read_resources(get_map(container, "resources", path), "limits", child(path, "resources"))
@@ -204,7 +204,10 @@ def _limits(spec: Mapping[str, Any], where: str) -> dict[str, int]:
 def _pod_requests(
     containers: Sequence[Mapping[str, int]], starting: Sequence[tuple[bool, Mapping[str, int]]]
 ) -> dict[str, int]:
-    """Total requests of a pod; ``starting``: requests of each init container, and whether it is a side-car."""
+    """Total requests of a pod by resource: the larger of running all containers and starting the init containers.
+
+    `starting` holds the requests of each init container in order, and whether it is a side-car (which keeps running).
+    """
     total: dict[str, int] = {}
     for container in containers:
         _add(total, container)
@@ -315,7 +318,7 @@ def _has_claim(spec: Mapping[str, Any]) -> bool:
 
 
 def _items(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """The mappings in a list of a part of the spec that is not checked; anything else in the list is skipped."""
+    """The mappings in the list at `key` of a part of the pod spec that is not validated; other items are skipped."""
     items = data.get(key)
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 

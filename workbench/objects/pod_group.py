@@ -1,4 +1,4 @@
-"""PodGroup (scheduling.volcano.sh): a gang without a Job."""
+"""`PodGroup` (scheduling.volcano.sh), read from a manifest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
 
 @dataclass(frozen=True)
 class PodGroup:
-    """A PodGroup; `min_member` None: absent, which is 1; `min_resources` None: absent; `phase` empty: absent."""
+    """A Volcano PodGroup as read from a manifest.
+
+    `min_member` None means absent, which counts as 1; `min_resources` is None and `phase` empty if absent.
+    """
 
     metadata: Metadata
     min_member: int | None
@@ -37,17 +40,20 @@ class PodGroup:
 
     @property
     def inqueue(self) -> bool:
-        """Whether the scheduler's action enqueue admitted the PodGroup."""
+        """Whether Volcano's action enqueue has admitted the PodGroup to its queue."""
         return self.phase == "Inqueue"
 
     @property
     def record(self) -> str:
-        """HyperNode that the PodGroup was allocated in before; empty: none."""
+        """Name of the HyperNode in which an earlier session allocated the PodGroup, from its annotation.
+
+        Empty if none.
+        """
         return self.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, "")
 
 
 def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
-    """A PodGroup from a parsed manifest; InputError for a field of the wrong type."""
+    """Read a PodGroup from a parsed manifest; raises InputError for a field of the wrong type."""
     spec = get_map(data, "spec", "")
     metadata = read_metadata(data, namespaced=True)
     submitted = not metadata.stored
@@ -65,7 +71,7 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
 
 
 def read_counts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
-    """Read a mapping of name to whole number; empty where absent.
+    """Read a field that maps names to whole numbers, such as minTaskMember; returns an empty dict if it is absent.
 
     Parameters
     ----------

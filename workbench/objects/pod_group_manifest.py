@@ -1,4 +1,4 @@
-"""Write a PodGroup as a manifest that is read back to an equal value."""
+"""Write a PodGroup as a manifest; reading the manifest gives an equal PodGroup."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["pod_group_manifest"]
 
 
 def pod_group_manifest(group: PodGroup) -> dict[str, Any]:
-    """The manifest of a PodGroup; the list of sub-group policies is written even if it is empty."""
+    """The manifest of a PodGroup; the list subGroupPolicy is written even if it is empty."""
     spec: dict[str, Any] = {"queue": group.queue}
     if group.min_member is not None:
         spec["minMember"] = group.min_member
@@ -60,7 +60,10 @@ def _owner(owner: Owner) -> dict[str, Any]:
 
 
 def _topology(constraint: TopologyConstraint) -> dict[str, Any]:
-    """The field networkTopology of a constraint; if it has both highest tiers, only the number is written."""
+    """The field networkTopology for a topology constraint.
+
+    If both highest tiers are set, only the number is written.
+    """
     written: dict[str, Any] = {"mode": constraint.mode} if constraint.mode else {}
     if constraint.highest_tier is not None:
         written["highestTierAllowed"] = constraint.highest_tier
@@ -80,7 +83,7 @@ def _sub_group_policy(policy: SubGroupPolicy) -> dict[str, Any]:
 
 
 def _label_selector(labels: Sequence[Requirement]) -> dict[str, Any]:
-    """A label selector: requirements of one value as matchLabels, others as matchExpressions."""
+    """A manifest's label selector: requirements with one value become matchLabels, all others matchExpressions."""
     equal = {one.key: one.values[0] for one in labels if one.operator == "In" and len(one.values) == 1}
     others = [
         {"key": one.key, "operator": one.operator} | ({"values": list(one.values)} if one.values else {})

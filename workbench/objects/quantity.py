@@ -1,4 +1,4 @@
-"""Kubernetes quantities, exactly: ``500m``, ``4Gi``, ``1e3``.
+"""Exact arithmetic with Kubernetes quantities such as ``500m``, ``4Gi`` and ``1e3``.
 
 Grammar: a signed decimal number and one suffix, which is decimal (n u m k M G T P E), binary (Ki ... Ei) or an
 exponent (``e3``). No rounding happens before the last step, which rounds up as Kubernetes does.
@@ -41,7 +41,7 @@ _EXPECTED = "a Kubernetes quantity such as 2, 500m, 4Gi or 1e3"
 
 @lru_cache(maxsize=1 << 16)
 def parse_quantity(text: str) -> Fraction:
-    """The exact value of a quantity.
+    """The exact value of a Kubernetes quantity such as ``500m`` or ``4Gi``.
 
     Raises
     ------
@@ -98,14 +98,16 @@ def to_base_units(resource: str, value: Any) -> int:
 
 
 def quantity_text(resource: str, amount: int) -> str:
-    """Write an amount in base units as a quantity: ``150m`` of cpu, ``2`` of anything."""
+    """Write an amount in base units as a Kubernetes quantity: ``150m`` for 150 of cpu, ``2`` for 2 of any other
+    resource.
+    """
     if resource not in _THOUSANDTHS:
         return str(amount)
     return f"{amount}m" if amount % 1000 else str(amount // 1000)
 
 
 def check_amounts(amounts: Mapping[str, int], where: str) -> None:
-    """Refuse amounts larger than one node may hold; `where` is the path of the resource list."""
+    """Raise InputError if an amount is larger than any node may hold; `where` is the path of the resource list."""
     for name, amount in amounts.items():
         if amount > MAX_AMOUNT:
             expected = f"at most {MAX_AMOUNT} (2^53) in one node or pod"

@@ -1,4 +1,4 @@
-"""Queue (scheduling.volcano.sh) and PriorityClass (scheduling.k8s.io), which decide the order of jobs."""
+"""Volcano's Queue (scheduling.volcano.sh) and PriorityClass (scheduling.k8s.io), read from manifests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PriorityClass", "read_priority_class", "read_queue"]
 
 @dataclass(frozen=True)
 class PriorityClass:
-    """A named priority; the class with `global_default` applies to pods that name no class."""
+    """A PriorityClass; one with `global_default` applies to pods that name no class."""
 
     name: str
     value: int
@@ -24,7 +24,7 @@ class PriorityClass:
 
 
 def read_queue(data: Mapping[str, Any]) -> Queue:
-    """A Queue from a parsed manifest; weight 1 and priority 0 by default."""
+    """Read a Volcano Queue from a parsed manifest; weight is 1 and priority 0 if absent."""
     spec = get_map(data, "spec", "")
     weight = get_int(spec, "weight", "spec")
     capability = read_resources(spec, "capability", "spec")
@@ -42,7 +42,7 @@ def read_queue(data: Mapping[str, Any]) -> Queue:
 
 
 def read_priority_class(data: Mapping[str, Any]) -> PriorityClass:
-    """A PriorityClass from a parsed manifest."""
+    """Read a PriorityClass from a parsed manifest."""
     value = get_int(data, "value", "")
     if value is None:
         raise wrong("value", None, "a whole number")

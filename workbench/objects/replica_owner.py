@@ -1,4 +1,4 @@
-"""ReplicaSet and StatefulSet (apps), which create pods without a Job."""
+"""ReplicaSet and StatefulSet (apps/v1), which create pods without a Volcano Job, read from manifests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REVISION_LABEL = "controller-revision-hash"
 
 @dataclass(frozen=True)
 class ReplicaOwner:
-    """A ReplicaSet or StatefulSet.
+    """A ReplicaSet or StatefulSet as read from a manifest.
 
     Attributes
     ----------
@@ -35,13 +35,16 @@ class ReplicaOwner:
     revision: str | None = None
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Whether the object's selector matches a pod's labels; a StatefulSet's pods need its newest revision."""
+        """Whether the selector matches a pod's labels.
+
+        For a StatefulSet the pod must also be of the newest revision.
+        """
         newest = self.revision is None or labels.get(_REVISION_LABEL) == self.revision
         return newest and all(requirement.holds(labels) for requirement in self.selector)
 
 
 def read_replica_owner(data: Mapping[str, Any]) -> ReplicaOwner:
-    """A ReplicaSet or StatefulSet from a parsed manifest; InputError for a field of the wrong type."""
+    """Read a ReplicaSet or StatefulSet from a parsed manifest; raises InputError for a field of the wrong type."""
     spec, status = get_map(data, "spec", ""), get_map(data, "status", "")
     return ReplicaOwner(
         metadata=read_metadata(data, namespaced=True),

@@ -1,4 +1,4 @@
-"""Selectors of HyperNode members: exact names, Go regular expressions, or labels."""
+"""Selectors of HyperNode members (exact name, Go regular expression, or labels) and their resolution to node names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LABEL_OPERATORS = {"In", "NotIn", "Exists", "DoesNotExist"}
 
 @lru_cache(maxsize=1 << 14)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern of Go's regular expressions; ``search`` of the result is Go's MatchString (unanchored).
+    """Compile a Go regular expression; the result's method ``search`` matches anywhere in a text, as Go's MatchString.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def why_no_pattern(pattern: str) -> str:
-    """RE2's error text for a pattern that `compile_pattern` refuses; empty if the pattern compiles."""
+    """The error text of a regular expression that `compile_pattern` refuses; empty if the pattern compiles."""
     if _has_byte_escape(pattern):
         return "invalid escape sequence"
     # Patterns that compile are remembered, and most do.
@@ -86,11 +86,11 @@ def _has_byte_escape(pattern: str) -> bool:
 
 
 def read_label_selector(data: Mapping[str, Any], where: str) -> tuple[Requirement, ...]:
-    """Read the requirements of a label selector; an empty selector selects nothing.
+    """Read the requirements of a Kubernetes label selector; an empty selector selects nothing.
 
-    An unknown operator, values for an operator without values, or a key or value that no label can have makes the whole
-    selector select nothing (docs/reference/volcano-topology.md, section 2.1); a field of the wrong type
-    is an InputError.
+    An unknown operator, values for an operator that takes none, or a key or value that no label can have makes the
+    whole selector select nothing (docs/reference/volcano-topology.md, section 2.1). A field of the wrong type raises
+    InputError; `where` is its path.
     """
     found = [Requirement(key, "In", (value,)) for key, value in get_texts(data, "matchLabels", where).items()]
     for path, item in get_maps(data, "matchExpressions", where):
@@ -112,7 +112,7 @@ def _is_possible(requirement: Requirement) -> bool:
 
 @dataclass(frozen=True)
 class Selector:
-    """A member's selector, of one of three kinds; with all fields None it selects nothing.
+    """Selector of a HyperNode member: exact name, regular expression or labels; without any of them it selects nothing.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Selector:
 
 
 class NameIndex:
-    """Node names and labels, prepared for resolving many selectors; nodes may come and go.
+    """Names and labels of nodes, prepared for resolving many selectors; nodes can be added and removed.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class NameIndex:
         self._removed: set[int] = set()
 
     def add(self, name: str, labels: Mapping[str, str]) -> None:
-        """Add a node, or change the labels of a node, which then gets a new position."""
+        """Add a node, or replace the labels of an existing one, which then moves to the end of the index."""
         self.remove(name)
         # nodes given without labels
         self.labels += [_NO_LABELS] * (len(self.names) - len(self.labels))
@@ -164,7 +164,7 @@ class NameIndex:
                 by_value.setdefault(labels[key], []).append(position)
 
     def remove(self, name: str) -> None:
-        """Remove a node; its position stays empty, the other positions do not change."""
+        """Remove a node by name; the positions of the other nodes do not change."""
         position = self.position.pop(name, None)
         if position is None:
             return
@@ -176,9 +176,10 @@ class NameIndex:
                 _drop(holders, position)
 
     def prepare(self, patterns: Iterable[str]) -> None:
-        """Search many patterns in one walk over the names, for `matching` to look up.
+        """Find the matches of many regular expressions in one pass over the names.
 
-        One scan per pattern would cost 24 ms for 20,000 names, and clusters have a pattern per rack.
+        `matching` then returns them from a cache. One pass per pattern would cost 24 ms for 20,000 names, and clusters
+        have a pattern per rack.
         """
         new = [p for p in dict.fromkeys(patterns) if p not in self._matches]
         for first in range(0, len(new), _PATTERNS_AT_ONCE):
@@ -209,13 +210,16 @@ class NameIndex:
                     self._matches[pattern].append(i)
 
     def matching(self, pattern: str) -> list[int]:
-        """Positions of the names in which a pattern is found, ascending; none if the pattern does not compile."""
+        """Positions of the names in which a Go regular expression matches, ascending; none if it does not compile."""
         if pattern not in self._matches:
             self.prepare([pattern])
         return self._matches[pattern]
 
     def holding(self, requirements: Sequence[Requirement]) -> list[int]:
-        """Positions of the nodes whose labels satisfy all requirements, ascending; none for no requirement."""
+        """Positions of the nodes whose labels satisfy all of `requirements`, ascending.
+
+        None if `requirements` is empty.
+        """
         if not requirements:
             return []
         candidates: Iterable[int] = range(len(self.labels))
@@ -237,14 +241,14 @@ class NameIndex:
 
 
 def _drop(positions: list[int], position: int) -> None:
-    """Remove one position from an ascending list, if it is there."""
+    """Remove `position` from an ascending list, if the list contains it."""
     i = bisect_left(positions, position)
     if i < len(positions) and positions[i] == position:
         del positions[i]
 
 
 def pattern_error(pattern: str) -> InputError | None:
-    """Return the error of `compile_pattern` for a pattern; None: the pattern compiles."""
+    """The error that `compile_pattern` raises for a regular expression; None if the pattern compiles."""
     try:
         compile_pattern(pattern)
     except InputError as error:
@@ -253,7 +257,7 @@ def pattern_error(pattern: str) -> InputError | None:
 
 
 def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
-    """Return the names that a selector selects.
+    """The names of the nodes that a HyperNode member's selector selects.
 
     An exact name is returned whether or not such a node exists; an empty name, a pattern that does not compile and an
     empty label selector select nothing. An empty pattern matches every name.

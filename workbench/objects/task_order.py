@@ -1,4 +1,4 @@
-"""The order in which a Job's tasks start, as their dependsOn demands."""
+"""`launch_order`: the order in which a Volcano Job's tasks start, as their dependsOn demands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["launch_order"]
 
 
 def launch_order(tasks: Sequence[tuple[str, Collection[str]]]) -> tuple[str, ...] | None:
-    """Names of tasks, each after the tasks that it depends on, otherwise in the order given.
+    """Order the tasks of a Volcano Job so that each comes after the tasks it depends on, otherwise in the order given.
 
     Parameters
     ----------

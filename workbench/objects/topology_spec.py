@@ -1,4 +1,4 @@
-"""networkTopology of Jobs and PodGroups, and the annotations that replace it on pods without a Job."""
+"""Reading networkTopology of Jobs and PodGroups, and the annotations that replace it on pods without a Job."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
 
 
 def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> TopologyConstraint | None:
-    """Read the field networkTopology of a spec; None where absent.
+    """Read the topology constraint in the field networkTopology of a spec; None if absent.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = Fa
 
 
 def constraint_from_annotations(annotations: Mapping[str, str]) -> TopologyConstraint | None:
-    """Return the topology constraint given by a pod's annotations; None if both annotations are absent.
+    """The topology constraint given by a pod's annotations; None if neither of the two annotations is present.
 
-    The mode is read without regard to case, an invalid one is hard; a tier that is no integer is ignored, but asks
-    for a (hard) topology all the same (docs/reference/volcano-topology.md, section 3).
+    The mode is read without regard to case, and an invalid mode counts as hard. A tier that is no integer is ignored,
+    but the constraint is then still hard (docs/reference/volcano-topology.md, section 3).
     """
     mode, tier = annotations.get(MODE_ANNOTATION), annotations.get(HIGHEST_TIER_ANNOTATION)
     if mode is None and tier is None:
@@ -86,7 +86,7 @@ def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[Notice]:
 
 
 def constraint_annotations_without_effect(data: Mapping[str, Any], where: str, instead: str) -> list[Notice]:
-    """A notice if an object has topology annotations that have no effect there.
+    """A notice if an object has topology annotations that have no effect on its kind; else an empty list.
 
     Parameters
     ----------

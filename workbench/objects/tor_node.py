@@ -1,4 +1,4 @@
-"""The ConfigMap basic-tor-node-cm (Ascend): the servers under each switch (ToR), with their positions.
+"""The ConfigMap basic-tor-node-cm of Ascend: the servers under each leaf switch (ToR), with their positions.
 
 Source: reference of switch affinity, section 1.1. The switches' states are in `workbench.model.switches`; names of
 nodes for the servers' addresses are found by `workbench.formats.fabric.tor_node`.
@@ -35,7 +35,7 @@ _LEVELS = ("single_layer", "double_layer")
 
 @dataclass(frozen=True)
 class TorServer:
-    """One server: address (a node's InternalIP), number of NPUs, position under its switch from 0."""
+    """One server under a leaf switch: its address (a node's InternalIP), number of NPUs, and position from 0."""
 
     address: str
     n_npus: int
@@ -44,7 +44,7 @@ class TorServer:
 
 @dataclass(frozen=True)
 class Tor:
-    """One switch.
+    """One leaf switch (ToR) in Ascend's ConfigMap basic-tor-node-cm.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Tor:
 
     @property
     def name(self) -> str:
-        """Name of the switch's HyperNode."""
+        """Name of the HyperNode that stands for this switch."""
         return f"tor-{self.tor_id}"
 
 
@@ -102,7 +102,7 @@ class TorNodeConfig:
 
 
 def read_tor_node(data: Mapping[str, Any]) -> TorNodeConfig:
-    """The ConfigMap basic-tor-node-cm from a parsed manifest; InputError names the key inside ``data``."""
+    """Read the ConfigMap basic-tor-node-cm from a parsed manifest; an InputError names the key inside ``data``."""
     metadata = read_metadata(data, namespaced=True)
     texts = get_texts(data, "data", "")
     if not texts.get("tor_info"):
@@ -116,7 +116,7 @@ def read_tor_node(data: Mapping[str, Any]) -> TorNodeConfig:
 def parse_tor_node(
     payload: str | Mapping[str, Any], source: str | None = None, *, where: str = "", level: str = ""
 ) -> TorNodeTable:
-    """Read the switches and their servers from the tor_info entry of a ConfigMap.
+    """Read the leaf switches and their servers from the key ``tor_info`` of the ConfigMap basic-tor-node-cm.
 
     Parameters
     ----------
@@ -243,7 +243,10 @@ def _number(item: Mapping[str, Any], key: str, path: str, most: int, default: in
 
 
 def as_payload(table: TorNodeTable) -> dict[str, Any]:
-    """Write the payload that `parse_tor_node` reads back as an equal table; states only where preset."""
+    """The JSON content of ``tor_info`` for a switch table; `parse_tor_node` reads it back as an equal table.
+
+    Switch states are written only where they are preset.
+    """
     rows = []
     for tor in table.tors:
         row: dict[str, Any] = {"tor_id": tor.tor_id}

@@ -1,7 +1,7 @@
-"""The ConfigMap tor-share-cm (Ascend): the state of every switch, published by the scheduler.
+"""The ConfigMap tor-share-cm of Ascend, in which the scheduler publishes the state of every leaf switch.
 
-Source: document, "Instructions" (fields IsSharedTor, IsHealthy); docs/reference/switch-affinity.md, section 1.4 (the
-rest).
+Source: Ascend's document, "Instructions" (fields IsSharedTor, IsHealthy); docs/reference/switch-affinity.md, section
+1.4 (the other fields).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KEY = "global-tor-info"
 
 @dataclass(frozen=True)
 class TorShareNode:
-    """A node under a switch: address, name, and the names of the jobs on it."""
+    """A node under a leaf switch: its address, its name, and the names of the jobs on it."""
 
     address: str
     name: str
@@ -42,7 +42,7 @@ class TorShareNode:
 
 @dataclass(frozen=True)
 class TorShare:
-    """State of one switch.
+    """Published state of one leaf switch in the ConfigMap tor-share-cm.
 
     Attributes
     ----------
@@ -60,14 +60,14 @@ class TorShare:
 
 @dataclass(frozen=True)
 class TorShareConfig:
-    """The ConfigMap tor-share-cm: its metadata, and the state of each switch by tor_ip."""
+    """The ConfigMap tor-share-cm: its metadata, and the state of each leaf switch by tor_ip."""
 
     metadata: Metadata
     switches: Mapping[str, TorShare]
 
 
 def read_tor_share(data: Mapping[str, Any]) -> TorShareConfig:
-    """The ConfigMap tor-share-cm from a parsed manifest; InputError names the key inside ``data``."""
+    """Read the ConfigMap tor-share-cm from a parsed manifest; an InputError names the key inside ``data``."""
     metadata = read_metadata(data, namespaced=True)
     texts = get_texts(data, "data", "")
     where = child("data", KEY)
@@ -77,7 +77,9 @@ def read_tor_share(data: Mapping[str, Any]) -> TorShareConfig:
 
 
 def parse_tor_share(text: str, where: str = "") -> dict[str, TorShare]:
-    """Read the states of the switches from the JSON payload, by tor_ip, in the order of the payload.
+    """Read the states of the leaf switches from the JSON text of tor-share-cm, by tor_ip, in the order of the text.
+
+    `where` is the key of the ConfigMap that holds the text, for error messages.
 
     Raises
     ------
@@ -123,7 +125,7 @@ def _node(item: Mapping[str, Any], path: str) -> TorShareNode:
 
 
 def share_payload(switches: Mapping[str, TorShare]) -> dict[str, Any]:
-    """Write the payload that `parse_tor_share` reads back as equal switches."""
+    """The JSON content of tor-share-cm for the given switch states; `parse_tor_share` reads it back as equal values."""
     return {
         address: {
             "IsHealthy": switch.unhealthy,

@@ -1,7 +1,8 @@
-"""Admission of objects: the verdicts of the API server, its admission policies and Volcano's webhooks, in their words.
+"""Admission of objects: whether the API server, its admission policies and Volcano's webhooks accept them, in their
+words.
 
-One file per kind; `review` combines them. If several of them would refuse an object, the text of the first is the
-answer, as in a cluster.
+There is one module per kind; `workbench.objects.admission.review` combines them. If several checks refuse an object,
+the text of the first one is returned, as in a cluster.
 """
 
 from __future__ import annotations

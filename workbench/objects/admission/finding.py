@@ -28,7 +28,10 @@ class Fault:
 
 
 def refusal_text(findings: Iterable[Fault]) -> str:
-    """Join findings into one text, those of the API server first; empty if there are no findings."""
+    """Join the texts of violations into one refusal, those of the API server's schema first.
+
+    Empty if there are none.
+    """
     findings = list(findings)
     webhook = "".join(one.text for one in findings if not one.by_schema).strip()
     return "; ".join([*(one.text for one in findings if one.by_schema), *([webhook] if webhook else [])])

@@ -1,4 +1,4 @@
-"""GPU groups: labels and gang annotations of a pod that must agree.
+"""Admission check of Koordinator GPU groups: labels and gang annotations of a pod that must agree.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Works with the Gang plugin": upstream the user
 must keep them consistent; here admission checks them (docs/reference/gpu-topology.md, section A6).
@@ -27,7 +27,9 @@ GANG_MINIMUM_ANNOTATION = "gang.scheduling.koordinator.sh/min-available"
 
 
 def refuse_gpu_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
-    """Say why a pod's GPU group and gang contradict each other; empty: they agree, or one of them is absent.
+    """Why the GPU group labels and the gang annotations of a pod contradict each other.
+
+    Empty if they agree, or if the pod has no GPU group or no gang.
 
     Names must be equal; replica and min-available are compared as numbers. A minimum without a gang's name is compared
     too, because pods are scheduled by it.

@@ -1,7 +1,7 @@
-"""Admission of a HyperNode: the schema of its CRD, the newest releases' admission policy, Volcano's webhook.
+"""Admission of a HyperNode: the schema of its CRD, the newest Volcano's admission policy, and Volcano's webhook.
 
-Creation and update are judged alike. None of the three checks tier order, cycles or two parents: see
-`workbench.topology`.
+Creating and updating are checked alike. None of the three looks at tier order, cycles or two parents;
+`workbench.topology` finds these.
 
 Source: docs/reference/volcano-topology.md, section 1.
 """
@@ -34,7 +34,9 @@ _BRACKETS = (("(", ")", "parentheses"), ("[", "]", "square brackets"), ("{", "}"
 
 
 def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
-    """Return the text with which a cluster of this release refuses a HyperNode; empty: accepted.
+    """The text with which a cluster that runs this Volcano release refuses a HyperNode; empty if it accepts it.
+
+    `data` is the parsed manifest.
 
     Raises
     ------
@@ -46,7 +48,9 @@ def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_findings(data: Mapping[str, Any], release: Release) -> list[Fault]:
-    """Errors of the first layer that refuses a HyperNode: the schema, the admission policy or the webhook."""
+    """Violations in a HyperNode manifest, from the first check that finds any: CRD schema, admission policy, then
+    webhook.
+    """
     layers: list[Callable[[Mapping[str, Any], Release], Iterator[str]]] = [
         _schema_errors,
         _policy_texts,
@@ -61,15 +65,15 @@ def _policy_texts(data: Mapping[str, Any], release: Release) -> Iterator[str]:
 
 
 def hypernode_schema(data: Mapping[str, Any], release: Release) -> str:
-    """Return the API server's text for violations of the CRD schema; empty: none."""
+    """The API server's text for violations of the CRD schema in a HyperNode manifest; empty if there are none."""
     return ", ".join(_schema_errors(data, release))
 
 
 def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
-    """Return the text of the admission policy, which only the newest releases have; empty: accepted.
+    """The text with which the admission policy of the newest Volcano refuses a HyperNode manifest; empty if accepted.
 
-    The policy counts brackets instead of compiling a pattern: valid patterns such as ``a\\(b`` are refused, and a lone
-    ``)`` passes here.
+    Release 1.13 has no such policy. The policy counts brackets instead of compiling a pattern: valid patterns such as
+    ``a\\(b`` are refused, and a lone ``)`` is accepted.
     """
     errors = list(_policy_texts(data, release))
     return (
@@ -78,13 +82,16 @@ def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_webhook(data: Mapping[str, Any], release: Release) -> str:
-    """Return the text of Volcano's webhook, which in the newest releases only checks patterns; empty: accepted."""
+    """The text with which Volcano's webhook refuses a HyperNode manifest; empty if accepted.
+
+    In the newest release the webhook checks patterns only.
+    """
     errors = list(_webhook_errors(data, release))
     return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)
 
 
 def _members(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Path, member and selector of each member; a null selector counts as absent."""
+    """The path, the member and the selector of each entry of spec.members; a null selector counts as absent."""
     for path, member in get_maps(get_map(data, "spec", ""), "members", "spec"):
         selector = get_map(member, "selector", path)
         yield path, member, {key: get_map(selector, key, path) for key in _SELECTORS if selector.get(key) is not None}
@@ -192,7 +199,7 @@ def _webhook_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
 
 
 def _why_not(pattern: str) -> str:
-    """Error of a pattern that does not compile; empty if the pattern compiles."""
+    """Error text of a regular expression that does not compile; empty if it compiles."""
     why = why_no_pattern(pattern)
     return f"error parsing regexp: {why}: `{pattern}`" if why else ""
 

@@ -1,4 +1,4 @@
-"""Admission of a new Job (batch.volcano.sh): errors that the schema and Volcano's webhook find.
+"""Admission of a new Volcano Job (batch.volcano.sh): violations that the CRD schema and Volcano's webhook find.
 
 Source: docs/reference/volcano-jobs.md, section 3.2.
 """
@@ -26,9 +26,9 @@ __all__ = ["job_findings", "partition_findings", "refuse_job"]
 
 
 def refuse_job(data: Mapping[str, Any], release: Release = Release.NEWEST) -> str:
-    """Return the text with which admission refuses a new Job for what concerns its placement; empty: accepted.
+    """The text with which admission refuses a new Volcano Job; empty if it is accepted.
 
-    The text joins all findings of `job_findings` except those about pod templates.
+    The text joins all findings of `job_findings` except those about pod templates, which do not affect placement.
     """
     return refusal_text(job_findings(data, release, templates=False))
 
@@ -42,7 +42,7 @@ def job_findings(
     pod_level_resources: bool = True,
     own_plugins: bool = True,
 ) -> list[Fault]:
-    """Everything that the API server and the webhook do not accept in a new Job, in their order.
+    """Violations that the API server and Volcano's webhook report for a new Volcano Job, in their order.
 
     Parameters
     ----------
@@ -112,14 +112,22 @@ def _minimum_finding(task: Task, job: Job, path: str) -> Iterator[Fault]:
 
 
 def _name_findings(name: str, kind: str, path: str) -> Iterator[Fault]:
-    """Check the names of the pods of a Job, whose last number is the task's position here, as in the webhook."""
+    """Violation of Kubernetes' rules for names by `name`, the name of a Job or of one of its pods, in the webhook's
+    words.
+
+    `kind` is the word for the object in the text, `path` the field path of the violation.
+    """
     errors = qualified_name_errors(name)
     if errors:
         yield Fault(path, f"create {kind} with name {name} validate failed [{' '.join(errors)}];")
 
 
 def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_level: bool) -> list[Fault]:
-    """Check a task's pod template, and the CPUs of a valid one; Kubernetes' texts call the task ``spec.task[k]``."""
+    """Violations in one task's pod template; a valid template is checked for whole CPUs if its task has a NUMA policy.
+
+    `path` is the task's path and `position` its index in spec.tasks; `pod_level` is the feature gate PodLevelResources.
+    Kubernetes' texts call the task ``spec.task[k]``.
+    """
     errors = template_findings(item, pod_level)
     if errors:
         prefix = f"spec.task[{position}]."
@@ -129,7 +137,7 @@ def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_le
 
 
 def partition_findings(task: Task, job: str, path: str) -> Iterator[Fault]:
-    """Errors of a task's partitionPolicy, of its counts and its topology.
+    """Violations in the partitionPolicy of a Job's task: its counts and its networkTopology.
 
     Parameters
     ----------
@@ -155,7 +163,7 @@ def _dependency_finding(job: Job) -> Iterator[Fault]:
 
 
 def _negative_counts(job: Job) -> Iterator[Fault]:
-    """Texts of the API server for counts below 0, where the schema demands at least 0."""
+    """The API server's texts for counts below 0 in a Job, where the schema demands at least 0."""
     counts: list[tuple[str, int]] = []
     # A sum of negative replicas is not what the user wrote.
     if all(task.replicas >= 0 for task in job.tasks):

@@ -1,4 +1,4 @@
-"""Defaults that Volcano's mutating webhook fills into a new Job.
+"""Defaults that Volcano's mutating webhook writes into a new Volcano Job.
 
 Source: docs/reference/volcano-jobs.md, section 3.1.
 """
@@ -16,7 +16,7 @@ __all__ = ["job_defaults", "task_defaults"]
 
 
 def job_defaults(data: Mapping[str, Any], job: Job, scheduler: str = "volcano") -> dict[str, Any]:
-    """Every default that the webhook fills in, by path, in the webhook's order.
+    """Every default that Volcano's mutating webhook writes into a new Job, by field path, in the webhook's order.
 
     Parameters
     ----------
@@ -40,7 +40,10 @@ def job_defaults(data: Mapping[str, Any], job: Job, scheduler: str = "volcano") 
 
 
 def task_defaults(spec: Mapping[str, Any], job: Job) -> dict[str, Any]:
-    """Defaults that the webhook fills into the tasks of a Job, by path."""
+    """Defaults that Volcano's mutating webhook writes into the tasks of a Job, by field path.
+
+    `spec` is the Job's spec as parsed, `job` the result of `read_job`.
+    """
     defaults: dict[str, Any] = {}
     for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
         if not item.get("name"):

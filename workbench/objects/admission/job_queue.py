@@ -1,4 +1,4 @@
-"""The queue that a Job or a PodGroup names: what Volcano's webhooks refuse."""
+"""Checks of Volcano's webhooks on the queue that a new Job or PodGroup names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATH = "spec.queue"
 
 
 def job_queue_findings(name: str, queues: Mapping[str, KnownQueue]) -> list[Fault]:
-    """Errors about the queue that a new Job names; `queues` lists all existing queues.
+    """Violations concerning the queue `name` of a new Job; `queues` must contain all existing queues.
 
     Source: docs/reference/volcano-jobs.md, section 3.2.
     """

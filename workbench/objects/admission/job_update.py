@@ -1,4 +1,4 @@
-"""Admission of a changed Job (batch.volcano.sh): changes that Volcano's webhook refuses.
+"""Admission of an update to a Volcano Job (batch.volcano.sh): changes that Volcano's webhook refuses.
 
 Source: docs/reference/volcano-jobs.md, section 3.3.
 """
@@ -29,7 +29,7 @@ _BY_NAME = frozenset({"plugins", "labels", "annotations", "nodeSelector", "match
 def refuse_job_update(
     data: Mapping[str, Any], release: Release = Release.NEWEST, before: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the text with which admission refuses a Job's new state; empty: accepted.
+    """The text with which admission refuses an update of a Volcano Job; empty if the update is accepted.
 
     Parameters
     ----------
@@ -76,7 +76,10 @@ def _change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
 
 
 def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a Job's spec that no update may change, without the names of claims that the controller creates."""
+    """The parts of a Job's spec that no update may change.
+
+    Names of volume claims that the controller generates are left out.
+    """
     tasks = [_without(task, "replicas", "minAvailable") for _, task in get_maps(spec, "tasks", "spec")]
     volumes = [
         _without(volume, "volumeClaimName") if volume.get("volumeClaim") is not None else volume
@@ -92,7 +95,7 @@ def _without(data: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _pruned(value: Any) -> Any:
-    """The value without empty fields, which count as absent; entries of mappings by name stay."""
+    """The value without empty fields, which count as absent; entries of mappings whose keys are free names are kept."""
     if isinstance(value, dict):
         whole = {key: item if key in _BY_NAME else _pruned(item) for key, item in value.items()}
         return {key: item for key, item in whole.items() if item not in (None, "", [], {})}

@@ -1,4 +1,4 @@
-"""Admission of a Job's volumes: entries that Volcano's webhook refuses.
+"""Admission of a Job's volumes: entries of spec.volumes that Volcano's webhook refuses.
 
 Source: docs/reference/volcano-jobs.md, section 3.2.
 """
@@ -21,7 +21,7 @@ _CONFLICT = (
 
 
 def volume_findings(spec: Mapping[str, Any]) -> list[Fault]:
-    """The first error among the entries of spec.volumes."""
+    """The first violation among the entries of a Job's spec.volumes, as a list of one; empty if there is none."""
     paths: set[str] = set()
     for where, volume in get_maps(spec, "volumes", "spec"):
         mounted, name = get_text(volume, "mountPath", where), get_text(volume, "volumeClaimName", where)

@@ -1,4 +1,4 @@
-"""State of the cluster that admission looks up to judge an object: queues, tier names, namespaces."""
+"""Cluster state that admission looks up to check an object: queues, tier names, namespaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ __all__ = ["Known", "KnownQueue"]
 
 @dataclass(frozen=True)
 class KnownQueue:
-    """State of a queue, such as ``Open``, and the name of its parent; an empty parent stands for ``root``."""
+    """State of an existing Volcano queue, such as ``Open``, and its parent's name.
+
+    An empty parent stands for ``root``.
+    """
 
     state: str = "Open"
     parent: str = ""
@@ -18,7 +21,7 @@ class KnownQueue:
 
 @dataclass(frozen=True)
 class Known:
-    """State of the cluster that admission looks up, as far as the input contains it.
+    """Cluster state that admission looks up to check an object, as far as it is known.
 
     Attributes
     ----------

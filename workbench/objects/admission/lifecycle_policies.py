@@ -1,4 +1,4 @@
-"""Admission of the lifecycle policies of a Job or a task: entries that Volcano's webhook refuses.
+"""Admission of the lifecycle policies of a Job or task: entries that Volcano's webhook refuses.
 
 Source: docs/reference/volcano-jobs.md, section 3.2, "Policies (per list)".
 """
@@ -15,7 +15,9 @@ __all__ = ["policy_findings"]
 
 
 def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Release) -> list[Fault]:
-    """Errors in a list of policies: the first error of an entry, and an event ``*`` beside other events.
+    """Violations in a list of lifecycle policies of a Volcano Job or task.
+
+    Reported are the first violation of an entry, and the event ``*`` beside other events.
 
     Parameters
     ----------
@@ -41,7 +43,10 @@ def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Re
 
 
 def _error(policy: LifecyclePolicy, actions: Sequence[str], events: set[str], exit_codes: set[int]) -> str:
-    """The error of one entry, empty if it has none; its events and exit code are added to `events` and `exit_codes`."""
+    """The violation in one lifecycle policy, or an empty text; its events and exit code are added to the two sets.
+
+    `actions` are the allowed actions; `events` and `exit_codes` hold those of the earlier policies of the list.
+    """
     if policy.events and policy.exit_code is not None:
         return "must not specify event and exitCode simultaneously"
     if policy.exit_code is not None:

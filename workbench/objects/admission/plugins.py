@@ -1,4 +1,4 @@
-"""Admission of a Job's plugins: unknown plugins, plugins that admission adds, and advice on tasks that need a plugin.
+"""Admission of a Job's plugins: unknown plugins, plugins that the webhook adds, and warnings about missing settings.
 
 Source: docs/reference/volcano-jobs.md, sections 2.9, 3.1 and 3.2; the warnings: design document "Distributed framework
 plugins", motivation.
@@ -39,7 +39,10 @@ _MASTERS = {"mpi": "master", "pytorch": "master", "tensorflow": "chief", "ray": 
 
 
 def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """The plugins that the mutating webhook adds, with their arguments; None: the Job names no plugins at all."""
+    """The plugins with their arguments that Volcano's mutating webhook adds to a Job.
+
+    `plugins` is the Job's spec.plugins; None if the Job has no such field.
+    """
     if plugins is None:
         return {}
     added: dict[str, list[str]] = {}
@@ -50,7 +53,7 @@ def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
 
 
 def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]:
-    """Errors for plugins that do not exist.
+    """Violations for plugins in a Job's spec.plugins that do not exist.
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
 
 
 def plugin_warnings(job: Job) -> list[Notice]:
-    """Warnings for plugins that this project accepts but no release of Volcano has."""
+    """Warnings for plugins of a Job that this package accepts although no release of Volcano has them."""
     return [
         Notice(
             "own-plugin", f"spec.plugins.{name} is this project's own: Volcano refuses the Job", f"spec.plugins.{name}"
@@ -88,7 +91,10 @@ def plugin_warnings(job: Job) -> list[Notice]:
 
 
 def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Fault]:
-    """The error of a Job with the plugin mpi but without its master task; worker tasks are not checked, as upstream."""
+    """The violation of a Job with the plugin mpi that lacks the plugin's master task.
+
+    Worker tasks are not checked, as upstream.
+    """
     plugins = get_map(spec, "plugins", "spec")
     if "mpi" not in plugins or any(task.name == _master(plugins, "mpi") for task in job.tasks):
         return []
@@ -96,10 +102,11 @@ def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Fault]:
 
 
 def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
-    """Warnings about the leading task of a framework: settings that the task lacks and no plugin fills in.
+    """Warnings about the leading task of a framework plugin (such as the PyTorch master) that lacks recommended
+    policies.
 
-    The leading task starts before its workers answer, so it should be restarted when it fails; and the Job should
-    complete when this task completes.
+    If no plugin fills these in, the leading task should be restarted when it fails, because it starts before its
+    workers answer, and the Job should complete when the task completes.
     """
     plugins = get_map(spec, "plugins", "spec")
     found = []

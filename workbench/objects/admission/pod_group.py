@@ -1,4 +1,4 @@
-"""Admission of a new PodGroup: errors that Volcano's webhook finds.
+"""Admission of a new PodGroup: violations that the schema and Volcano's webhook find.
 
 Source: docs/reference/volcano-topology.md, section 3.
 """
@@ -21,7 +21,7 @@ _QUEUE = "spec.queue"
 def refuse_pod_group(
     group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
 ) -> str:
-    """Return the text with which admission refuses a new PodGroup; empty: accepted.
+    """The text with which admission refuses a new PodGroup; empty if it is accepted.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def refuse_pod_group(
 def pod_group_findings(
     group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
 ) -> list[Fault]:
-    """Errors that admission finds in a new PodGroup.
+    """Violations that admission finds in a new PodGroup; the parameters are those of `refuse_pod_group`.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def pod_group_findings(
 
 
 def queue_of_namespace(queue: str, annotations: Mapping[str, str]) -> str:
-    """The queue, named by the namespace's annotation, with which the mutating webhook replaces ``default``.
+    """The queue that Volcano's mutating webhook writes into a new PodGroup or Job in place of ``default``.
 
-    Empty if the queue stays as it is.
+    It is named by an annotation of the namespace (`annotations`). Empty if `queue` stays as it is.
     """
     return annotations.get(QUEUE_ANNOTATION, "") if queue in ("", "default") else ""

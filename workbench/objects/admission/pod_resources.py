@@ -1,4 +1,4 @@
-"""Validation of the requests and limits of containers and of whole pods, as Kubernetes does it."""
+"""Validation of resource requests and limits of containers and of whole pods, as in Kubernetes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,20 @@ __all__ = ["container_resource_findings", "pod_resource_findings"]
 
 
 def container_resource_findings(container: Mapping[str, Any], where: str) -> list[Fault]:
-    """Errors of a container: negative amounts, requests above the limit, devices without an equal limit."""
+    """Violations in the resources of a container: negative amounts, requests above limits, devices without an equal
+    limit.
+
+    `where` is the container's field path.
+    """
     return list(_against_limits(get_map(container, "resources", where), child(where, "resources")))
 
 
 def pod_resource_findings(spec: Mapping[str, Any], where: str) -> list[Fault]:
-    """Errors of the resources of a pod as a whole: as of a container, and requests below those of its containers."""
+    """Violations in the resources of a pod as a whole (spec.resources).
+
+    They are checked like a container's, and must also not be below the sum of the containers' requests. `where` is the
+    path of `spec`.
+    """
     resources, path = get_map(spec, "resources", where), child(where, "resources")
     found = list(_against_limits(resources, path))
     for key in ("requests", "limits"):
@@ -65,7 +73,7 @@ def _against_limits(resources: Mapping[str, Any], where: str) -> Iterator[Fault]
 
 
 def _amounts(resources: Mapping[str, Any], key: str, where: str) -> dict[str, tuple[str, Fraction]]:
-    """Quantities of one resource list, each as written and as a number."""
+    """Quantities of one resource list (`key` is ``requests`` or ``limits``), each as written and as an exact number."""
     found = {}
     for name, value in get_map(resources, key, where).items():
         if type(value) not in (str, int, float):

@@ -1,7 +1,7 @@
-"""Refusals of a task's pod template, as the validation of Kubernetes words them.
+"""Validation of a Job task's pod template, with the error texts of Kubernetes.
 
-The rules on containers, ports, mounts, policies and resources are followed, after the defaults of Kubernetes have been
-applied; its other rules are not.
+Checked are containers, ports, mounts, policies and resources, after Kubernetes' defaults have been filled in;
+Kubernetes' other rules are not modelled.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PORTS = range(1, 1 << 16)
 
 
 def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> list[Fault]:
-    """Everything that is wrong with the template of a task; paths begin with ``template``.
+    """Violations in the pod template of a Job's task; field paths begin with ``template``.
 
     Parameters
     ----------
@@ -46,7 +46,10 @@ def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> lis
 
 
 def topology_policy_findings(task: Mapping[str, Any], position: int) -> list[Fault]:
-    """The first container without a whole number of CPUs in a task with a NUMA topology policy.
+    """Violation of a task with a NUMA topology policy: its first container that does not request a whole number of
+    CPUs.
+
+    The list is empty if there is none.
 
     Parameters
     ----------
@@ -130,7 +133,7 @@ def _port_findings(container: Mapping[str, Any], where: str) -> Iterator[Fault]:
 
 
 def _names(found: Sequence[tuple[str, str]], required: bool) -> Iterator[Fault]:
-    """Errors about names that are missing (if `required`), are no DNS labels, or occur twice."""
+    """Violations in a list of (path, name): names missing if `required`, no DNS label, or used twice."""
     seen: set[str] = set()
     for path, name in found:
         if not name:

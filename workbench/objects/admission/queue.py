@@ -1,4 +1,4 @@
-"""Admission of a new Queue (scheduling.volcano.sh): defaults and errors of Volcano's webhook.
+"""Admission of a new Queue (scheduling.volcano.sh): defaults and violations of Volcano's webhooks.
 
 Source: texts and rules of Volcano's queue webhook as its own tests state them; hierarchies by annotation are not
 modelled.
@@ -20,7 +20,10 @@ _STATES = ("Open", "Closed")
 
 
 def queue_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults that the mutating webhook fills in, by path."""
+    """The defaults that Volcano's mutating webhook writes into a new Queue, by field path.
+
+    `data` is the parsed manifest.
+    """
     spec = get_map(data, "spec", "")
     found: dict[str, Any] = {}
     if spec.get("reclaimable") is None:
@@ -31,7 +34,10 @@ def queue_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def queue_findings(data: Mapping[str, Any]) -> list[Fault]:
-    """Errors of a Queue; of contradictions among capability, deserved and guarantee only the first."""
+    """Violations in a new Queue.
+
+    Of contradictions among capability, deserved and guarantee only the first is reported.
+    """
     queue, spec = read_queue(data), get_map(data, "spec", "")
     found = []
     state = get_text(get_map(data, "status", ""), "state", "status")
@@ -44,7 +50,10 @@ def queue_findings(data: Mapping[str, Any]) -> list[Fault]:
 
 
 def _amounts(queue: Queue) -> list[Fault]:
-    """The first contradiction in capability >= deserved >= guarantee; a resource that is not named counts as 0."""
+    """The first violation of capability >= deserved >= guarantee in a queue.
+
+    A resource that is not listed counts as 0.
+    """
     deserved, guarantee = queue.deserved or {}, queue.guarantee or {}
     if queue.capability and _exceeds(deserved, queue.capability):
         return [_invalid("spec.deserved", _shown(deserved), "deserved should less equal than capability")]

@@ -1,4 +1,4 @@
-"""Review of one object: whether a cluster accepts it, and the defaults that admission fills in."""
+"""`review`: whether a cluster would accept an object, and the defaults that admission would write into it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REVIEWED_KINDS = DESCRIBED_KINDS
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of admission on an object.
+    """Result of admission for one object: accepted or refused, with defaults and warnings.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Verdict:
 
     @property
     def allowed(self) -> bool:
-        """Whether the object would be stored."""
+        """Whether a cluster would accept and store the object."""
         return not self.refusal
 
 
@@ -74,7 +74,7 @@ def review(
     own_plugins: bool = True,
     strict: bool = True,
 ) -> Verdict:
-    """Say whether a cluster that runs a Volcano release would accept a new object of one of `REVIEWED_KINDS`.
+    """Check whether a cluster that runs a Volcano release would accept a new object of one of `REVIEWED_KINDS`.
 
     Parameters
     ----------
@@ -107,11 +107,11 @@ def review(
 
 
 def notes_of(data: Mapping[str, Any]) -> list[Notice]:
-    """Notices about an input object that is used although parts of it have no effect.
+    """Notices about an input object that is accepted although parts of it have no effect.
 
-    Notes concern fields and keys that the kind does not have, defaults that the schema of every release fills into the
+    The notices concern unknown fields and keys, defaults that the schema of every release writes into the
     networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
-    of a Pod that has a node are ignored, because it is scheduled already.
+    of a Pod that has a node are ignored, because the Pod is scheduled already.
     """
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return []
@@ -132,7 +132,7 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
 
 
 def refusal_of(data: Mapping[str, Any]) -> str:
-    """Say why no cluster could contain an input object; empty: some could, or the kind is not one of `REVIEWED_KINDS`.
+    """Why no cluster could contain an input object; empty if one could, or if the kind is not one of `REVIEWED_KINDS`.
 
     A HyperNode is refused only if both releases refuse it, because the input may come from a cluster of either; the
     text is that of the newest release. A tier written as text counts as a number, as in the design document, and an
@@ -168,7 +168,7 @@ def refusal_of(data: Mapping[str, Any]) -> str:
 
 
 def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugins: bool) -> Verdict:
-    """Return the verdict on an object that the API server could decode."""
+    """The admission result of an object that the API server could decode (that is, without unknown fields)."""
     match data.get("kind"):
         case "HyperNode":
             return _hypernode(data, release)
@@ -196,7 +196,9 @@ def _refuse_pod(data: Mapping[str, Any]) -> str:
 
 
 def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
-    """Notices about annotations that are invalid (with the value used instead) or have no effect on this kind."""
+    """Notices about annotations that are invalid (with the value used instead) or have no effect on this kind of
+    object.
+    """
     metadata = get_map(data, "metadata", "")
     spec = get_map(data, "spec", "")
     if data["kind"] == "Deployment":
@@ -223,7 +225,10 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
 
 
 def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
-    """Text that refuses a HyperJob, the only kind newer than 1.13, in that release; empty for every other kind."""
+    """Text that refuses a HyperJob in release 1.13, which does not have this kind.
+
+    Empty for other kinds and releases.
+    """
     if release is Release.V1_13 and data.get("kind") == "HyperJob":
         return f'no matches for kind "HyperJob" in version "{data.get("apiVersion")}"'
     return ""
@@ -235,7 +240,7 @@ def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
 
 
 def _by_schema(errors: Sequence[str]) -> tuple[Fault, ...]:
-    """Errors of the API server's schema, each of which begins with its path."""
+    """Error texts of the API server's schema, each of which begins with a field path, as `Fault` objects."""
     return tuple(Fault(error.partition(": ")[0], error, by_schema=True) for error in errors)
 
 

@@ -1,4 +1,4 @@
-"""Texts of the API server's schema validation."""
+"""Error texts of the API server's schema validation, such as "Required value"."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["below", "broken_rule", "no_match", "required", "too_few", "too_long"
 
 
 def required(path: str) -> str:
-    """Text for a required field that is missing."""
+    """The API server's error text for a required field that is missing; `path` is the field's path."""
     return f"{path}: Required value"
 
 
 def below(path: str, value: int, least: int) -> str:
-    """Text for a number that is too small.
+    """The API server's error text for a number below the field's minimum.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def below(path: str, value: int, least: int) -> str:
 
 
 def too_short(path: str, value: str, least: int) -> str:
-    """Text for a string that is too short.
+    """The API server's error text for a string below the field's minimum length.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def too_short(path: str, value: str, least: int) -> str:
 
 
 def too_long(path: str, most: int) -> str:
-    """Text for a string that is too long."""
+    """The API server's error text for a string above the maximum length `most`; `path` is the field's path."""
     return f"{path}: Too long: may not be more than {most} bytes"
 
 
 def too_few(path: str, found: int, least: int) -> str:
-    """Text for a list that is too short.
+    """The API server's error text for a list with too few items.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def too_few(path: str, found: int, least: int) -> str:
 
 
 def no_match(path: str, value: str, pattern: str) -> str:
-    """Text for a string that does not match a pattern.
+    """The API server's error text for a string that does not match the field's pattern.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def no_match(path: str, value: str, pattern: str) -> str:
 
 
 def unsupported(path: str, value: Any, supported: Sequence[str]) -> str:
-    """Text for a string that is not one of the supported values.
+    """The API server's error text for a string that is not one of the allowed values.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def unsupported(path: str, value: Any, supported: Sequence[str]) -> str:
 
 
 def broken_rule(path: str, message: str) -> str:
-    """Text for an object that breaks a validation rule of the schema."""
+    """The API server's error text for a field at `path` that breaks a CEL validation rule with the given message."""
     return f'{path}: Invalid value: "object": {message}'
 
 

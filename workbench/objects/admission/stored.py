@@ -1,4 +1,4 @@
-"""The object as a cluster would store it: as submitted, with what admission fills in."""
+"""`with_defaults`: a manifest as the cluster stores it, with the defaults that admission writes into it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ _PART = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
 
 def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Copy a manifest and set the value at each path of `defaults`, such as ``spec.tasks[0].name``.
+
+    An existing value is replaced. Mappings on the path are created if missing; items of lists must exist.
 
     A value that is there is replaced. Mappings that a path needs are made; items of lists must exist.
     """

@@ -1,4 +1,4 @@
-"""The places where an object may have a networkTopology, and the errors in each networkTopology."""
+"""The fields of each kind that can hold a networkTopology, and the schema violations in each networkTopology."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["topology_errors", "topology_holders", "unknown_tier_names"]
 
 
 def topology_holders(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[str, Any], str]]:
-    """Mappings of an object that may contain a networkTopology in this release, with their paths."""
+    """The parts of a manifest that may contain a networkTopology in this Volcano release, each with its field path."""
     spec = get_map(data, "spec", "")
     found: list[tuple[Mapping[str, Any], str]] = [(spec, "spec")]
     if release is Release.V1_13:
@@ -28,14 +28,16 @@ def topology_holders(data: Mapping[str, Any], release: Release) -> list[tuple[Ma
 
 
 def topology_errors(data: Mapping[str, Any], release: Release) -> list[str]:
-    """Errors that the API server's schema finds in every networkTopology of an object, each text with its path."""
+    """Texts of the API server's schema for violations in every networkTopology of a manifest, each with its
+    field path.
+    """
     return [
         error for holder, path in topology_holders(data, release) for error in constraint_errors(holder, path, release)
     ]
 
 
 def unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[Notice]:
-    """Notices about topology constraints that name a tier which no HyperNode has.
+    """Notices about topology constraints in a manifest that name a tier which no HyperNode has.
 
     Parameters
     ----------

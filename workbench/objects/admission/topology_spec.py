@@ -1,4 +1,4 @@
-"""Admission rules for networkTopology, in every kind that has it, and for the partitions of a task.
+"""Admission rules for the field networkTopology of every kind that has it, and for the partitions of a task.
 
 Source: docs/reference/volcano-topology.md, section 3.
 """
@@ -29,12 +29,15 @@ BOTH_TIERS = "must not specify 'highestTierAllowed' and 'highestTierName' in net
 
 
 def both_tiers(constraint: TopologyConstraint | None) -> bool:
-    """Whether a constraint names its highest tier by number and by name."""
+    """Whether a topology constraint names its highest tier both by number and by name."""
     return constraint is not None and constraint.highest_tier is not None and bool(constraint.highest_tier_name)
 
 
 def partition_error(task: Task, job: str) -> str:
-    """Return the text of the first upstream check of a task's partitionPolicy that fails; empty: none."""
+    """Text of the first of Volcano's checks that a task's partitionPolicy fails; empty if it passes all.
+
+    `job` is the name of the task's Job.
+    """
     policy = task.partition
     if policy is None:
         return ""
@@ -52,7 +55,7 @@ def partition_error(task: Task, job: str) -> str:
 
 
 def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> list[str]:
-    """Return the API server's text for schema violations of the field networkTopology; empty: none.
+    """Texts of the API server's schema for violations in the field networkTopology of a spec; empty if there are none.
 
     Parameters
     ----------
@@ -74,7 +77,7 @@ def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> 
 
 
 def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -> dict[str, Any]:
-    """Return the defaults that the schema fills into the field networkTopology, by path.
+    """The defaults that the CRD schema writes into the field networkTopology of a spec, by field path.
 
     Parameters
     ----------
@@ -96,7 +99,8 @@ def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -
 
 
 def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -> list[Notice]:
-    """Warn of constraints that are accepted but do not take effect as written (docs/decisions.md, decision 10).
+    """Warnings about a networkTopology that is accepted but does not take effect as written (docs/decisions.md,
+    decision 10).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The fields of each kind, in a short notation, and the search for fields that a kind does not have."""
+"""Field names and types of each Kubernetes kind in a short notation, and the search for unknown fields in manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of core/v1 pods, of Deployments and of the metadata of every object, in the notation of `notation`.
+"""Fields of Pods, Deployments and object metadata, in the notation of `workbench.objects.schemas.notation`.
 
 Source: the OpenAPI description of Kubernetes 1.37 (names and types only), and `workloadRef` of 1.35.
 """

@@ -1,4 +1,4 @@
-"""Labels and annotations in Volcano's domain that Volcano, its agent or this package reads or writes.
+"""Labels and annotations in the domain volcano.sh that Volcano, its agent or this package reads or writes.
 
 Source: constants of Volcano after 1.15 and of volcano-global 0.3; docs/reference/volcano-jobs.md and
 docs/reference/volcano-topology.md.
@@ -31,6 +31,6 @@ KNOWN_KEYS = frozenset(f"{domain}/{name}" for domain, names in _NAMES.items() fo
 
 
 def in_domain(key: str) -> bool:
-    """Whether a key is in Volcano's domain or a domain below it."""
+    """Whether a label or annotation key has the prefix volcano.sh or one of its subdomains."""
     domain, slash, _ = key.partition("/")
     return bool(slash) and f".{domain}".endswith(f".{DOMAIN}")

@@ -1,9 +1,9 @@
-"""The notation in which the fields of kinds are described.
+"""Parser of the short notation in which the fields of Kubernetes kinds are described.
 
-One entry per type, ``Name: field=type field=type …``; an indented line continues the entry above. A type is the name
-of another entry or one of the scalars ``text``, ``int``, ``bool``, ``quantity``, ``any`` (nothing is said about it) and
-``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping by any names. ``@newest`` marks a field
-that 1.13 lacks.
+There is one entry per type, ``Name: field=type field=type …``; an indented line continues the entry above. A type is
+the name of another entry or one of the scalars ``text``, ``int``, ``bool``, ``quantity``, ``any`` (content not checked)
+and ``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping with free keys. ``@newest`` marks a
+field that Volcano 1.13 lacks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SCALARS = frozenset({"text", "int", "bool", "quantity", "any", "keys"})
 
 @dataclass(frozen=True)
 class Field:
-    """The type of a field.
+    """The type of one field of a Kubernetes kind.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class Field:
 
     @property
     def base(self) -> str:
-        """The type inside all lists and mappings."""
+        """Name of the innermost type, inside all lists and mappings."""
         return self.of if isinstance(self.of, str) else self.of.base
 
 
 def read_types(*texts: str) -> dict[str, Mapping[str, Field]]:
-    """Parse texts in the notation: a mapping from type name to a mapping from field name to `Field`."""
+    """Parse texts in the notation of this module: type name to a mapping from field name to `Field`."""
     types: dict[str, Mapping[str, Field]] = {}
     for entry in (entry for text in texts for entry in _entries(text)):
         name, _, fields = entry.partition(":")
@@ -51,7 +51,7 @@ def read_types(*texts: str) -> dict[str, Mapping[str, Field]]:
 
 
 def _entries(text: str) -> Iterable[str]:
-    """Entries of a text, each on one line."""
+    """The entries of a text in the notation, with continuation lines joined to one line each."""
     return (line for line in text.replace("\n    ", " ").splitlines() if line)
 
 

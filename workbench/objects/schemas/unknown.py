@@ -1,4 +1,4 @@
-"""Fields and keys of a manifest that its kind does not have, which the API server's strict decoding refuses."""
+"""Find fields, labels and annotations of a manifest that do not exist, as the API server's strict decoding does."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DESCRIBED_KINDS = frozenset(
 
 @dataclass(frozen=True)
 class Unknown:
-    """A field that a kind does not have, or a label or annotation in Volcano's domain that no program reads.
+    """A field that the object's kind does not have, or a label or annotation in Volcano's domain that no program reads.
 
     Attributes
     ----------
@@ -54,23 +54,23 @@ class Unknown:
 
     @property
     def path(self) -> str:
-        """Path of the field itself."""
+        """Field path of the unknown name itself."""
         return child(self.where, self.name)
 
     @property
     def hint(self) -> str:
-        """The question "did you mean …?"; empty: no known name is close."""
+        """The text "did you mean …?" with the closest known name; empty if no known name is close."""
         return f" (did you mean {self.meant}?)" if self.meant else ""
 
 
 @cache
 def types() -> Mapping[str, Mapping[str, Field]]:
-    """Every type by name; the kinds are among them."""
+    """All described types by name, the Kubernetes kinds included, each as a mapping of field name to `Field`."""
     return read_types(core_v1.TYPES, volcano.TYPES)
 
 
 def unknown_in(data: Mapping[str, Any], release: Release = Release.NEWEST) -> list[Unknown]:
-    """Find the fields and keys of a manifest that its kind does not have in a release.
+    """Find fields and keys of a manifest that its kind does not have in a Volcano release.
 
     Parameters
     ----------
@@ -90,7 +90,10 @@ def unknown_in(data: Mapping[str, Any], release: Release = Release.NEWEST) -> li
 
 
 def strict_text(found: Iterable[Unknown]) -> str:
-    """Text of the API server for unknown fields, and in the same form for unknown keys; empty: there are none."""
+    """The API server's strict-decoding error text for unknown fields, and a like text for unknown keys.
+
+    Empty for none.
+    """
     found = list(found)
     fields = [f'unknown field "{one.path}"{one.hint}' for one in found if not one.is_key]
     keys = [f'{one.where}: unknown key "{one.name}"{one.hint}' for one in found if one.is_key]
@@ -98,7 +101,7 @@ def strict_text(found: Iterable[Unknown]) -> str:
 
 
 def unknown_notes(found: Iterable[Unknown]) -> list[Notice]:
-    """Notices about unknown fields of an object that is used nevertheless; one notice for all items of a list."""
+    """Notices about unknown fields of an object that is used nevertheless; items of one list share a notice."""
     alike: dict[tuple[str, str], list[Unknown]] = {}
     for one in found:
         alike.setdefault((_POSITION.sub("", one.where), one.name), []).append(one)
@@ -120,7 +123,7 @@ _Way = tuple["_Way", str | int] | None
 
 @cache
 def _looked_into(release: Release) -> Mapping[str, Mapping[str, Field | None]]:
-    """Types of the fields of each type in a release; None for a field whose content is not checked."""
+    """For each type its fields in a Volcano release; the value is None for a field whose content is not checked."""
 
     def inside(field: Field) -> Field | None:
         return None if field.base in SCALARS and field.base != "keys" else field
@@ -189,7 +192,9 @@ def _meant(name: str, key: str, fields: Iterable[str]) -> str:
 
 
 def _meant_key(key: str) -> str:
-    """The known key of another domain with the same name, else the closest one."""
+    """The known label or annotation that an unknown key probably means: same name under another domain, or else the
+    closest.
+    """
     name = key.partition("/")[2]
     alike = sorted(known for known in KNOWN_KEYS if known.endswith(f"/{name}"))
     close = alike or difflib.get_close_matches(key, sorted(KNOWN_KEYS), n=1, cutoff=0.75)

@@ -1,4 +1,4 @@
-"""Fields of Volcano's kinds, in the notation of `notation`.
+"""Fields of Volcano's kinds, in the notation of `workbench.objects.schemas.notation`.
 
 A field marked ``@newest`` is unknown to 1.13. The metadata of a pod template inside a custom resource has fewer fields
 than that of a Pod.
