@@ -1,1 +1,1 @@
-"""Convert Kubernetes objects to gangs of pending pods and to running pods."""
+"""Convert Kubernetes objects (Jobs, PodGroups, Deployments, Pods) to gangs of pending pods and to running pods."""

@@ -1,4 +1,4 @@
-"""The pod that the Job controller makes of a task's template, before job plugins change it."""
+"""`create_pod`: the pod that Volcano's Job controller makes from a task's template, before job plugins change it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LONGEST_RANDOM = 12
 def create_pod(
     job: Object, template: Object, task: Object, index: int, *, job_forwarding: bool = False
 ) -> dict[str, Any]:
-    """Build a pod of a task as the Job controller does.
+    """Build the manifest of one pod of a task as Volcano's Job controller does.
 
     Parameters
     ----------
@@ -117,13 +117,16 @@ def _annotations(job: Object, template: Object, task: Object, index: int, forwar
 
 
 def _defaults(job: Object, spec: Object) -> dict[str, Any]:
-    """Fields of the Job's spec for a template that does not set them."""
+    """Fields of a pod's spec that are taken from the Job's spec because the pod template does not set them."""
     fields = ("schedulerName", "priorityClassName")
     return {name: spec_of(job)[name] for name in fields if not spec.get(name) and spec_of(job).get(name)}
 
 
 def _with_claims(pod: Object, job: Object) -> Object:
-    """The pod with the Job's volumes; of two entries with one claim the second is left out with its mount path."""
+    """The pod with the Job's volumes added.
+
+    An entry whose claim an earlier entry has is left out, with its mount path.
+    """
     entries: dict[str, Object] = {}
     for entry in spec_of(job).get("volumes") or ():
         entries.setdefault(entry.get("volumeClaimName") or "", entry)
@@ -136,7 +139,7 @@ def _with_claims(pod: Object, job: Object) -> Object:
 
 
 def name_like_random(seed: str) -> str:
-    """A text of twelve digits and small letters, derived from `seed` only, where upstream draws a random one."""
+    """Twelve digits and lower-case letters derived from `seed`, in place of the random text that Volcano would draw."""
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest())
     letters = []
     for _ in range(_LONGEST_RANDOM):

@@ -1,4 +1,4 @@
-"""Convert a Deployment to a gang."""
+"""`gang_of_deployment`: convert a Deployment with Volcano's annotations to a gang."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROLE = "pod"
 
 
 def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
-    """The replicas of a Deployment that are still to be placed, as a gang.
+    """The pending replicas of a Deployment as a gang.
 
     The minimum comes from the Deployment's annotation, everything else from the template's
     (docs/reference/volcano-topology.md, section 3, "Pods without a Job").

@@ -1,4 +1,6 @@
-"""Expand a Volcano Job to the objects that a cluster makes of it: pods, claims and the objects of plugins."""
+"""`expand_job`: the objects that a cluster makes of a Volcano Job: pods, volume claims and the objects of
+job plugins.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _GROUP, _KIND = "batch.volcano.sh", "Job"
 
 
 def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> list[dict[str, Any]]:
-    """Make the objects that a Volcano Job becomes: its pods as they are created, and the objects of its plugins.
+    """Make the manifests of the objects that a Volcano Job becomes: its pods as created, and the objects of its
+    plugins.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> li
 
 
 def is_volcano_job(data: Mapping[str, Any]) -> bool:
-    """Whether a manifest is of the kind Job in Volcano's API group; Kubernetes has a Job of its own."""
+    """Whether a manifest is a Volcano Job (batch.volcano.sh), as opposed to a Kubernetes Job."""
     return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == (_GROUP, _KIND)
 
 
@@ -104,7 +107,10 @@ def check_job(job: Mapping[str, Any]) -> None:
 
 
 def _check_template(task: Mapping[str, Any], where: str) -> None:
-    """Check the types of the template's fields that only plugins read."""
+    """Raise InputError for a wrong type in one of the pod template's fields that only job plugins read.
+
+    `where` is the path of `task`, the entry of spec.tasks.
+    """
     template = get_map(task, "template", where)
     where = child(where, "template")
     metadata, spec = get_map(template, "metadata", where), get_map(template, "spec", where)
@@ -124,7 +130,7 @@ def _check_template(task: Mapping[str, Any], where: str) -> None:
 
 
 def _copy(value: Any) -> Any:
-    """A copy that shares nothing with the input or with another object."""
+    """A deep copy of parsed YAML in which no part is shared, not even parts that the value itself contains twice."""
     if isinstance(value, Mapping):
         return {key: _copy(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

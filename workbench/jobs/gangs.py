@@ -1,4 +1,4 @@
-"""The gangs of a cluster and the running pods of each."""
+"""`read_workload`: the gangs (pending jobs) of a cluster and its running pods, from Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Workload", "read_unit", "read_workload", "refused_notices"]
 
 @dataclass(frozen=True)
 class Workload:
-    """Gangs that wait for nodes, and pods that run.
+    """The gangs of a cluster that wait for nodes, and its pods that hold resources.
 
     Attributes
     ----------
@@ -77,6 +77,7 @@ def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSche
     cluster : ClusterObjects
         The part: with every pod it must contain the pod's owner and the PodGroup of the owning Job.
     priorities : Priorities
+        The PriorityClasses of the whole cluster.
     others : OtherSchedulers
         Counts the Jobs, Deployments and pods left out because another scheduler places them.
     """
@@ -108,12 +109,14 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
 
 
 def refused_notices(cluster: ClusterObjects) -> tuple[Notice, ...]:
-    """A notice, with the reason, about each object that admission refuses, sorted by name."""
+    """One notice for each object of the input that admission refuses, with the reason, sorted by the object's name."""
     return tuple(Notice("refused-by-admission", text, subject) for subject, text in sorted(cluster.refused.items()))
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:
-    """Queue of each object that owns pods, including owners without a pending pod."""
+    """Queue of each Job, PodGroup and Deployment that owns pods, by ``namespace/name``, also if none of them is
+    pending.
+    """
     queues = {
         key: deployment.template.annotations.get(QUEUE_ANNOTATION) or "default"
         for key, deployment in cluster.deployments.items()

@@ -1,4 +1,4 @@
-"""The sub-groups of one gang, from the labels of its pods."""
+"""`SubGroups`: divide the pods of one gang into sub-groups by their labels, as Volcano's subGroupPolicy demands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["SubGroups", "min_sub_groups"]
 
 
 def min_sub_groups(policies: Iterable[SubGroupPolicy]) -> dict[str, int]:
-    """Number of sub-groups that must be ready, for each policy that demands a number."""
+    """Number of sub-groups that must be ready, by the name of the policy.
+
+    Policies without such a minimum are left out.
+    """
     return {policy.name: policy.min_sub_groups for policy in policies if policy.min_sub_groups > 0}
 
 
@@ -54,7 +57,10 @@ class SubGroups:
         self._not_tried: list[tuple[Pod, Mapping[str, str]]] = []
 
     def add_started(self, pod: Pod, labels: Mapping[str, str]) -> None:
-        """Add a pod that is not tried: it runs, succeeded, failed or is gated; the last two form no sub-group."""
+        """Add a pod that is not pending: it is running, succeeded, failed or gated.
+
+        Failed and gated pods form no sub-group. `labels` are the labels by which the pod is assigned to a sub-group.
+        """
         if pod.phase == "Failed" or (pod.waits and pod.gated):
             self._not_tried.append((pod, labels))
         if not pod.counts:
@@ -66,18 +72,21 @@ class SubGroups:
             members.running.append(pod.metadata.name)
 
     def add_pending(self, position: int, labels: Mapping[str, str]) -> None:
-        """Add a pending pod by its position in the gang."""
+        """Add the pending pod at `position` of the gang, with the labels by which it is assigned to a sub-group."""
         members = self._members(labels)
         if members is not None:
             members.pods.append(position)
 
     def _members(self, labels: Mapping[str, str]) -> _Members | None:
-        """The sub-group of a pod with these labels; None if no policy captures the pod."""
+        """The collected pods of the sub-group to which these labels belong; None if no policy captures such a pod."""
         named = self._named(labels)
         return None if named is None else self._found.setdefault(named[0], named[1])
 
     def _named(self, labels: Mapping[str, str]) -> tuple[str, _Members] | None:
-        """Name of the sub-group of pods with these labels, and an empty collection; None if no policy has them."""
+        """Name and new, empty collection for the sub-group of pods with these labels.
+
+        None if no policy captures them.
+        """
         for policy in self._policies:
             values = match_values(policy, labels)
             if values:
@@ -93,7 +102,10 @@ class SubGroups:
         self._not_tried = []
 
     def make(self) -> tuple[SubGroup, ...]:
-        """The sub-groups by policy, match index and name; afterwards `failed` and `gated` are complete."""
+        """The sub-groups, sorted by policy, match index and name; call it after all pods have been added.
+
+        Afterwards the attributes `failed` and `gated` are complete.
+        """
         self._add_not_tried()
         order = {policy.name: i for i, policy in enumerate(self._policies)}
         groups = [

@@ -1,4 +1,4 @@
-"""Facts about a pending or running job from its labels and PodGroup: switch affinity, framework, phase."""
+"""`JobLabels`: switch-affinity class, training framework and PodGroup phase of each pending or running job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FRAMEWORK_PLUGINS = ("pytorch", "tensorflow", "mxnet", "mpi")
 
 @dataclass(frozen=True)
 class JobLabels:
-    """Labels of one job that concern the whole job.
+    """Labels and PodGroup phase that hold for one job as a whole.
 
     Attributes
     ----------
@@ -41,7 +41,10 @@ class JobLabels:
 
 
 def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, JobLabels]:
-    """Labels of each Job, PodGroup and Deployment, by ``namespace/name``."""
+    """The job-wide labels of each Job, PodGroup and Deployment of a cluster, by ``namespace/name``.
+
+    `members` says which pods belong to each of them.
+    """
     found = {}
     for key, job in cluster.jobs.items():
         group = members.pod_group_of_job.get(key)
@@ -60,7 +63,7 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
 
 
 def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
-    """The gang with labels that its pods lack filled in from the job's labels in `said`."""
+    """The gang with job-wide labels filled in where its pods have none; `said` holds them by ``namespace/name``."""
     labels = said.get(gang.key)
     known = gang.ascend
     if labels is None or ((known.job_class or not labels.job_class) and not labels.framework):

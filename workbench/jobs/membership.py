@@ -1,4 +1,4 @@
-"""Assignment of each pod to the Job, PodGroup or Deployment that it belongs to."""
+"""`sort_pods`: find the Job, PodGroup or Deployment to which each pod of a cluster belongs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROLE_LABEL = "volcano.sh/task-spec"
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """The objects that a pod names as its owners, each as ``namespace/name``, whether they exist or not.
+    """The owners that a pod names in its metadata, each as ``namespace/name``, whether they exist or not.
 
     Attributes
     ----------
@@ -46,7 +46,9 @@ class Mentions:
     deployment: str = ""
 
     def owner(self, cluster: ClusterObjects, jobs_of_groups: Mapping[str, str]) -> tuple[str, str]:
-        """Kind and key of the owner: a Job, a PodGroup (which need not exist) or a Deployment; empty texts for none.
+        """Kind and key (``namespace/name``) of the object that owns the pod; two empty texts if none does.
+
+        The kind is Job, PodGroup (which need not exist) or Deployment.
 
         Parameters
         ----------
@@ -64,7 +66,7 @@ class Mentions:
 
 @dataclass
 class Membership:
-    """Pods by the object they belong to, each list in byte order of the pods' names.
+    """The pods of a cluster by the object they belong to; each list is in byte order of the pods' names.
 
     Attributes
     ----------
@@ -83,7 +85,7 @@ class Membership:
 
 
 def role_of(pod: Pod) -> str:
-    """Name of the role that a pod's labels or annotations give; empty if they give none."""
+    """Name of the task or role that a pod's labels or annotations give; empty if they give none."""
     metadata = pod.metadata
     return metadata.labels.get(ROLE_LABEL) or metadata.annotations.get(ROLE_LABEL, "")
 
@@ -118,7 +120,7 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
 
 
 def mentions_of(pod: Pod) -> Mentions:
-    """The objects that a pod names as its owners."""
+    """The Jobs, PodGroup and Deployment that a pod's metadata names as its owners."""
     metadata, owner = pod.metadata, pod.metadata.controller
     kind = owner.kind if owner else ""
     jobs = [
@@ -136,7 +138,7 @@ def mentions_of(pod: Pod) -> Mentions:
 
 
 def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
-    """Keys of the Jobs, existing or not, for one of which a PodGroup may have been made; the first that exists counts.
+    """Keys (``namespace/name``) of the Jobs for which a PodGroup may have been made; the first that exists is the one.
 
     The last key is that of the Job whose controller named the group ``<job>-<uid>``; it counts only if the Job has that
     uid.
@@ -149,7 +151,7 @@ def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
 
 
 def job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
-    """Key of the Job that a PodGroup was made for; empty if the cluster has no such Job."""
+    """Key (``namespace/name``) of the Job for which a PodGroup was made; empty if the cluster has no such Job."""
     *exact, shortened = jobs_named_by(group)
     known = next((key for key in exact if key in cluster.jobs), "")
     if known:

@@ -1,4 +1,4 @@
-"""minResources of a PodGroup that the controller creates: requests of the pods that the job needs to start.
+"""minResources of a PodGroup that Volcano's controller creates: the summed requests of the pods needed to start.
 
 Source: docs/reference/volcano-jobs.md, sections 5 and 6.
 """
@@ -26,7 +26,7 @@ _LIMITED = (CPU, MEMORY, "ephemeral-storage")
 
 
 def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
-    """Requests of the first minAvailable pods of a Job, pending or running, in sum.
+    """Summed requests of the first minAvailable pods of a Job, pending or running, for its PodGroup's minResources.
 
     Tasks are taken by the priority of their pods, higher first, then in the order of the Job. If minAvailable is less
     than the sum of the tasks' minimums, each task gives all its pods in this order; otherwise each task first gives its
@@ -47,17 +47,26 @@ def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
 
 
 def keeps_task_minimums(job: Job) -> bool:
-    """Whether minAvailable is enough for the tasks' own minimums together; a task without one needs all its pods."""
+    """Whether a Job's minAvailable is at least the sum of its tasks' minimums.
+
+    A task without one needs all its pods.
+    """
     return job.min_available >= sum(map(_own_minimum, job.tasks))
 
 
 def of_first_pods(job: Job, priorities: Priorities) -> dict[str, int]:
-    """Summed requests of minAvailable pods of a Job, taken task by task in order of priority."""
+    """Summed requests of minAvailable pods of a Job, in base units, taking all pods of a task before the next task's.
+
+    Tasks of higher priority come first.
+    """
     return _taken(job, priorities, [lambda task: task.replicas])
 
 
 def of_minimums_first(job: Job, priorities: Priorities) -> dict[str, int]:
-    """Summed requests of minAvailable pods of a Job, where each task gives its minimum before any task gives more."""
+    """Summed requests of minAvailable pods of a Job, in base units, taking each task's minimum before any further pods.
+
+    Tasks of higher priority come first.
+    """
     return _taken(job, priorities, [_own_minimum, lambda task: task.replicas])
 
 
@@ -66,7 +75,10 @@ def _own_minimum(task: Task) -> int:
 
 
 def _taken(job: Job, priorities: Priorities, rounds: Sequence[Callable[[Task], int]]) -> dict[str, int]:
-    """Summed requests of minAvailable pods; in each round every task gives up to the number that the round allows."""
+    """Summed requests of minAvailable pods of a Job, taken from its tasks in several rounds.
+
+    Each function in `rounds` gives, for one round, the total number of pods that may be taken from a task.
+    """
     # A class that is not in the input is noted where the roles are made.
     order = sorted(job.tasks, key=lambda task: -priorities.of(task.template.spec.priority_class, []))
     usages = [quota_usage(task.template) for task in order]
@@ -83,14 +95,17 @@ def _taken(job: Job, priorities: Priorities, rounds: Sequence[Callable[[Task], i
 
 
 def min_resources_of_pods(template: PodTemplate, min_member: int) -> dict[str, int]:
-    """The quota that minMember pods of a template use, for a PodGroup made for bare pods; empty for minMember 0."""
+    """Quota used by `min_member` pods of a template, for the PodGroup of pods without a Job.
+
+    Empty if `min_member` is 0.
+    """
     total: dict[str, int] = {}
     _add(total, quota_usage(template), min_member)
     return total
 
 
 def quota_usage(template: PodTemplate) -> dict[str, int]:
-    """Amounts by which one pod counts towards a ResourceQuota, in base units.
+    """Amounts that one pod of a template uses of a ResourceQuota, by quota name, in base units.
 
     Every request counts under its own name and with the prefix ``requests.``, limits of resources that a quota can
     limit with the prefix ``limits.``, and the pod itself as ``pods`` and ``count/pods``. A scheduler reads only the

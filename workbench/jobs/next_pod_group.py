@@ -1,4 +1,6 @@
-"""One step of the controllers of PodGroups: from an object and its stored PodGroup to the PodGroup to write."""
+"""`next_pod_group`: one step of Volcano's PodGroup controllers, from an object and its stored PodGroup to
+the new one.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class GroupStep:
-    """One step of a PodGroup's controller: the PodGroup to write or delete, and the pod that becomes a member.
+    """Result of one step of a PodGroup controller: the PodGroup to write or delete, and the pod that becomes a member.
 
     Attributes
     ----------
@@ -116,7 +118,7 @@ def _of_pod(
 def _of_owner(
     item: _Manifest, stored: PodGroup | None, pods: Sequence[_Manifest], schedulers: Collection[str], inherit: bool
 ) -> GroupStep:
-    """The step for a ReplicaSet or StatefulSet, decided from the first pod that its selector matches."""
+    """The controller's step for a ReplicaSet or StatefulSet, decided from the first pod that its selector matches."""
     owner = read_replica_owner(item)
     if owner.replicas == 0:
         return GroupStep(delete=f"podgroup-{owner.metadata.uid}")

@@ -1,4 +1,4 @@
-"""Assignment of notes about single objects to the gangs made from the objects."""
+"""`ObjectNotes`: attach notices about single Kubernetes objects to the gangs made from these objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ObjectNotes:
         self._members = members
 
     def added_to(self, gang: Gang) -> Gang:
-        """The gang with the notes of the objects that it was made of."""
+        """A copy of the gang that also has the notices about the objects it was made of."""
         if not self._notes:
             return gang
         own = self._take([f"{gang.kind} {gang.key}"])
@@ -48,7 +48,7 @@ class ObjectNotes:
         return replace(gang, notes=(*gang.notes, *dict.fromkeys(own))) if own else gang
 
     def left(self) -> list[Notice]:
-        """Notes about objects that made no gang; equal notes about objects of one kind are combined."""
+        """Notices about objects of which no gang was made; equal notices about objects of one kind are combined."""
         names: dict[tuple[str, Notice], list[str]] = {}
         for name, notes in self._notes.items():
             kind = name.split(" ", 1)[0]

@@ -1,4 +1,4 @@
-"""The PodGroup that the controller makes for a Job, and its update after a change of the Job.
+"""The PodGroup that Volcano's controller makes for a Job, and its update after the Job has changed.
 
 Source: docs/reference/volcano-jobs.md, section 5.
 """
@@ -18,10 +18,9 @@ __all__ = ["pod_group_of_job", "updated_pod_group"]
 
 
 def pod_group_of_job(job: Job, priorities: Priorities) -> PodGroup:
-    """The PodGroup of a new Job.
+    """The PodGroup that Volcano's controller makes for a new Job.
 
-    The PodGroup is called ``<job>-<uid>`` and has the Job's labels and annotations; later changes of them are not
-    copied.
+    It is called ``<job>-<uid>`` and has the Job's labels and annotations; later changes of these are not copied.
     """
     policies = (sub_group_policy(task) for task in job.tasks)
     return PodGroup(
@@ -43,7 +42,7 @@ def pod_group_of_job(job: Job, priorities: Priorities) -> PodGroup:
 
 
 def updated_pod_group(group: PodGroup, job: Job, priorities: Priorities) -> PodGroup:
-    """The PodGroup after a change of its Job; equal to `group` if nothing has to be written.
+    """The PodGroup of a Job after the Job has changed; equal to `group` if nothing has to be written.
 
     Queue, labels, annotations and the Job's own network topology stay as they were, and so do the minimums of tasks
     that were removed from the Job.

@@ -1,4 +1,5 @@
-"""The PodGroup that the controller makes of pods without a Job: bare ones, and those of a ReplicaSet or StatefulSet.
+"""The PodGroup that Volcano's controller makes for pods without a Job: bare pods, and those of a ReplicaSet or
+StatefulSet.
 
 Source: docs/reference/volcano-jobs.md, section 6.
 """
@@ -22,14 +23,16 @@ _MIN_AVAILABLE, _MAX_UNAVAILABLE = "volcano.sh/jdb-min-available", "volcano.sh/j
 
 
 def group_name(pod: Metadata) -> str:
-    """Name of the PodGroup of a pod, derived from the pod's controller or, without one, from the pod itself."""
+    """Name of the PodGroup that Volcano makes for a pod, derived from the pod's controller or, without one, the pod
+    itself.
+    """
     return f"podgroup-{pod.controller.uid if pod.controller else pod.uid}"
 
 
 def pod_group_of_pods(
     name: str, pod: Metadata, template: PodTemplate, owner_annotations: Mapping[str, str] | None
 ) -> PodGroup:
-    """The PodGroup of a pod and of all other pods that its owner makes of the template.
+    """The PodGroup that Volcano makes for a pod and for all other pods that its owner creates from the same template.
 
     Parameters
     ----------
@@ -63,23 +66,25 @@ def pod_group_of_pods(
 
 
 def _annotations(owner: Mapping[str, str], pod: Mapping[str, str]) -> dict[str, str]:
-    """The owner's annotations in Volcano's domain, overridden by the pod's annotations that concern preemption."""
+    """Annotations of a new PodGroup: the owner's in Volcano's domain, overridden by the pod's that concern
+    preemption.
+    """
     budget = _MIN_AVAILABLE if _MIN_AVAILABLE in pod else _MAX_UNAVAILABLE
     kept = {key: value for key, value in owner.items() if key.startswith("volcano.sh/")}
     return kept | {key: pod[key] for key in (_PREEMPTABLE, _COOLDOWN, _ZONE, budget) if key in pod}
 
 
 def rebuilt_pod_group(stored: PodGroup, made: PodGroup) -> PodGroup:
-    """The stored PodGroup with spec, labels and annotations of a new one; equal to `stored`: nothing to write.
+    """The stored PodGroup with spec, labels and annotations of `made`; equal to `stored` if nothing has to be written.
 
-    Annotations that other programs added meanwhile are lost, as in a cluster.
+    Annotations that other programs added to the stored PodGroup are lost, as in a cluster.
     """
     metadata = replace(stored.metadata, labels=made.metadata.labels, annotations=made.metadata.annotations)
     return replace(made, metadata=metadata, phase=stored.phase)
 
 
 def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> bool:
-    """Whether Volcano makes a PodGroup for a pod: the pod names no PodGroup, and Volcano or no scheduler.
+    """Whether Volcano makes a PodGroup for a pod: the pod has none yet, and asks for Volcano or for no scheduler.
 
     Parameters
     ----------

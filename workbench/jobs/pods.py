@@ -1,4 +1,4 @@
-"""Gangs of pods without a Job: those of a PodGroup, those of a GPU group, and lone pods."""
+"""Gangs made from pods without a Job: those of a PodGroup, those of a GPU group, and pods on their own."""
 
 from __future__ import annotations
 
@@ -122,7 +122,10 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
 
 
 def group_of_lone_pod(pod: Pod, notes: list[Notice]) -> GpuGroup | str:
-    """The GPU group of a pod, else the name of its Koordinator gang; empty if it has neither."""
+    """The GPU group of a pod without an owner, or else the name of its Koordinator gang; empty if it has neither.
+
+    A notice about labels that name no valid group is appended to `notes`.
+    """
     return read_gpu_group(pod.metadata.labels, notes) or pod.metadata.annotations.get(GANG_NAME_ANNOTATION, "")
 
 
@@ -178,7 +181,10 @@ def _gang_of(
     ready: int = 0,
     min_resources: Mapping[str, int] | None = None,
 ) -> Gang:
-    """A gang of pods without a Job; settings of the whole gang are read from its first pod."""
+    """Make a gang of pods without a Job; settings of the whole gang are read from its first pod.
+
+    `notes` become the gang's notices. The other arguments are the fields of `Gang` and `Role` of these names.
+    """
     roles = _roles(pods, {}, priorities, notes)
     annotations = pods[0].metadata.annotations
     gather = first_gather(_annotations(pods), notes)
@@ -213,11 +219,11 @@ def _roles(
     started: Sequence[Pod] = (),
     min_available: int = 0,
 ) -> tuple[Role, ...]:
-    """Group pods into roles of equal shape; a second shape of a named role is called ``role#2``.
+    """Group pods with equal specs into roles; a second spec under one role name becomes the role ``role#2``.
 
-    Pods that name no role become roles by shape, ``pod``, ``pod-2``, with no minimum in common. `started` are pods that
-    count already. Minimums whose sum exceeds `min_available` are ignored, but their sum is kept, so that it still
-    exceeds `min_available`.
+    Pods that name no role become roles ``pod``, ``pod-2`` and so on, without a minimum. `started` are the pods that
+    already count towards the gang's minimum. `minimums` are the minimums of the role names; if their sum exceeds
+    `min_available` they are ignored, except that the sum still exceeds it.
     """
     counted = Counter(map(role_of, started))
     succeeded = Counter(role_of(pod) for pod in started if pod.phase == "Succeeded")
@@ -268,10 +274,10 @@ def _roles(
 
 
 def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
-    """Sort key of a pod among those of equal priority: index in its name, time of creation, name (upstream: uid).
+    """Sort key of a pod among those of equal priority: index in its name, creation time, name (Volcano: uid).
 
-    Upstream compares indices only between two pods that both have one; here pods without an index come last. A pod that
-    was not created yet counts as younger than all others.
+    Volcano compares indices only between two pods that both have one; here pods without an index come last. A pod that
+    does not exist yet counts as younger than all others.
     """
     index = pod_index(pod.metadata.name)
     return index is None, index or 0, pod.metadata.created or "~", pod.metadata.name.encode()
@@ -285,9 +291,10 @@ def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[str, ...]:
 
 
 def _minimums(minimum: int | None, started: int, counts: Sequence[int]) -> list[int | None] | None:
-    """Split the minimum of a role among its shapes; pods that started count for the first shape.
+    """Split the minimum of a role name among the roles into which its pods were divided by spec.
 
-    None if no such split exists: some of the pending pods are needed, no matter of which shape.
+    `started` is the number of pods that already count; they count for the first role. `counts` is the number of pods of
+    each role. None if there is no such split, because some pods are needed of whichever spec.
     """
     if minimum is None or len(counts) == 1 or minimum <= started:
         return [minimum, *[None] * (len(counts) - 1)]

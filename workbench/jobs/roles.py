@@ -1,4 +1,4 @@
-"""Helpers for making gangs: pod specs to roles, priorities, GPU groups, notes."""
+"""Helpers for making gangs from pods: roles from pod specs, priorities, GPU groups, and notices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2
 
 
 class Priorities:
-    """The PriorityClasses of a cluster by name, and the unknown names that were looked up."""
+    """The PriorityClasses of a cluster by name; also remembers unknown names that were looked up."""
 
     def __init__(self, classes: Mapping[str, PriorityClass]) -> None:
         self._values = _BUILT_IN | {name: c.value for name, c in classes.items()}
@@ -43,7 +43,7 @@ class Priorities:
         self._default = min((c.value for c in classes.values() if c.global_default), default=0)
 
     def of(self, name: str, notes: list[Notice]) -> int:
-        """The priority of a class; for an unknown class 0, with a notice added to `notes`."""
+        """Value of the PriorityClass `name`; for an unknown class 0, and a notice is appended to `notes`."""
         if not name:
             return self._default
         if name not in self._values:
@@ -69,7 +69,7 @@ def make_role(
     succeeded: int = 0,
     pods: Sequence[Metadata | None] = (),
 ) -> Role:
-    """A role of `count` pending pods with one pod spec.
+    """Make a role of `count` pending pods that all have one pod spec.
 
     Parameters
     ----------
@@ -116,7 +116,10 @@ def make_role(
 
 
 def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[Notice]:
-    """One notice for each field of the pod specs that restricts nodes and is not read."""
+    """One notice for each field of the pods' specs that restricts the choice of nodes but is not modelled.
+
+    `roles` gives the name and pod spec of each role.
+    """
     found: dict[str, list[str]] = {}
     for name, spec in roles:
         for field in spec.not_read:
@@ -130,7 +133,7 @@ def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[Notice]:
 
 
 def nominations(pods: Iterable[Pod]) -> list[Notice]:
-    """One notice if evictions nominated nodes for pending pods, because the nominations are not followed; else none."""
+    """A notice if pending pods have a nominated node, because nominations are not followed; otherwise an empty list."""
     names = [pod.metadata.name for pod in pods if pod.nominated and not pod.spec.node_name]
     if not names:
         return []
@@ -139,7 +142,7 @@ def nominations(pods: Iterable[Pod]) -> list[Notice]:
 
 
 def gates(pods: Iterable[Pod]) -> list[Notice]:
-    """One notice about pods that are left out because of a scheduling gate; none if there are no such pods."""
+    """A notice with the number of pods left out because of a scheduling gate; an empty list if there are none."""
     names = [pod.metadata.name for pod in pods if pod.waits and pod.gated]
     if not names:
         return []
@@ -182,7 +185,10 @@ def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup |
 
 
 def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) -> tuple[Gather, ...]:
-    """The gather rules of the first object that has any; unreadable rules count as none and add a notice to `notes`."""
+    """Koordinator's gather rules from the first of several annotation mappings that has any; empty if none has.
+
+    Unreadable rules count as none, and a notice is appended to `notes`.
+    """
     for row in annotations:
         try:
             rules = read_gather(row)

@@ -1,4 +1,4 @@
-"""Pods that hold resources now, with the GPUs they hold."""
+"""`running_pods`: the pods of a cluster that hold resources, with the GPUs that each holds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Doubts:
         )
 
     def gaps(self) -> list[Notice]:
-        """One notice per reason."""
+        """One notice for each reason that occurred, with the number of pods."""
         reasons = (
             (
                 "gpus-not-recorded",
@@ -94,7 +94,7 @@ def running_pods(
     queues: Mapping[str, str] = MappingProxyType({}),
     labels: Mapping[str, JobLabels] = MappingProxyType({}),
 ) -> tuple[tuple[RunningPod, ...], list[int], list[Notice]]:
-    """Find the running pods of a cluster and the GPUs that they leave free, with notices about assumptions.
+    """Find the running pods of a cluster and the GPUs they leave free, with notices about what had to be assumed.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def deal_gpus(
     queues: Mapping[str, str],
     labels: Mapping[str, JobLabels],
 ) -> tuple[tuple[RunningPod, ...], dict[int, int], Doubts]:
-    """Find the running pods of some nodes and the GPUs that they leave free, and count every assumption.
+    """Find the running pods of some nodes and the GPUs they leave free, counting every assumption.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Recognition of jobs and pods that another scheduler places, and which are therefore left out."""
+"""`OtherSchedulers`: recognise jobs and pods that another scheduler places, and which are therefore left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWN_SCHEDULERS = frozenset({"", "volcano", "koord-scheduler"})
 
 
 class OtherSchedulers:
-    """Recognises jobs and pods of other schedulers, and counts them.
+    """Recognises Jobs, Deployments and pods that another scheduler places, and counts them for a notice.
 
     Parameters
     ----------
@@ -34,19 +34,20 @@ class OtherSchedulers:
         self._left_out: Counter[str] = Counter()
 
     def add(self, other: OtherSchedulers) -> None:
-        """Add the counts of `other`."""
+        """Add the counts of another `OtherSchedulers` to this one."""
         self._names += other._names
         self._left_out += other._left_out
 
     def remove(self, other: OtherSchedulers) -> None:
-        """Subtract the counts of `other`."""
+        """Subtract the counts of another `OtherSchedulers` from this one."""
         self._names -= other._names
         self._left_out -= other._left_out
 
     def has_job(self, job: Job) -> bool:
-        """Whether another scheduler places a Job: one task is enough, since the gang cannot be placed as a whole.
+        """Whether another scheduler places some task of a Job; if so, the Job is counted.
 
-        The template of a task names its scheduler; a task without a name has the Job's scheduler.
+        One such task is enough, because the gang cannot then be placed as a whole. A task whose template names no
+        scheduler has the Job's.
         """
         return self._take("Job", (task.template.spec.scheduler or job.scheduler for task in job.tasks))
 
@@ -59,7 +60,7 @@ class OtherSchedulers:
         return pod.waits and self._take("Pod", [pod.spec.scheduler])
 
     def notes(self) -> tuple[Notice, ...]:
-        """One notice with the number of objects left out; none if there are none."""
+        """A notice with the number of objects left out because of their scheduler; empty if there are none."""
         if not self._left_out:
             return ()
         counts = ", ".join(counted(count, kind) for kind, count in sorted(self._left_out.items()))

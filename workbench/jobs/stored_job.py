@@ -1,4 +1,4 @@
-"""A submitted Job as the cluster stores it, with the defaults of admission and the Job controller.
+"""A submitted Volcano Job as the cluster stores it, with the defaults of admission and of the Job controller.
 
 Of what the controller fills in, only fields that reach pods. Source: docs/reference/volcano-jobs.md, sections 3.1, 4.2.
 """
@@ -22,7 +22,7 @@ Object = Mapping[str, Any]
 
 
 def as_stored(job: Object) -> dict[str, Any]:
-    """The Job with the defaults that admission and the Job controller fill in.
+    """The manifest of a Volcano Job with the defaults that admission and the Job controller fill in.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def as_stored(job: Object) -> dict[str, Any]:
 
 
 def claims_of(job: Object) -> list[dict[str, Any]]:
-    """The PersistentVolumeClaims that the Job controller makes for a stored Job."""
+    """Manifests of the PersistentVolumeClaims that the Job controller makes for a stored Volcano Job."""
     volumes = [entry for entry in spec_of(job).get("volumes") or () if entry.get("volumeClaim")]
     return [
         object_of_job(job, "v1", "PersistentVolumeClaim", entry["volumeClaimName"], spec=entry["volumeClaim"])

@@ -1,4 +1,4 @@
-"""Sub-groups of a gang, as the newest releases name them: from a task's partitions, and from a PodGroup's policies.
+"""Names and policies of a gang's sub-groups as in the newest Volcano: a task's partitions, or a PodGroup's policies.
 
 Source: docs/reference/volcano-topology.md, sections 3 and 3.1.
 """
@@ -25,9 +25,10 @@ _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def partition_id(pod_index: int, partition_size: int) -> str:
-    """Value of `PARTITION_LABEL` of the pod with this index in its task; a size below 1 makes one partition.
+    """The partition number, as a label value, of the pod with this index in its task.
 
-    For a negative index, which no pod has, the quotient is rounded towards 0, as in Go.
+    With a `partition_size` below 1 all pods are in partition 0. For a negative index, which no pod has, the quotient is
+    rounded towards 0, as in Go.
     """
     if partition_size <= 0:
         return "0"
@@ -36,7 +37,10 @@ def partition_id(pod_index: int, partition_size: int) -> str:
 
 
 def sub_group_policy(task: Task) -> SubGroupPolicy | None:
-    """The policy that the controller writes into the Job's PodGroup for a partitioned task; None for another task."""
+    """The subGroupPolicy entry that Volcano's controller writes into the PodGroup for a partitioned task.
+
+    None for others.
+    """
     if task.partition is None:
         return None
     return SubGroupPolicy(
@@ -50,10 +54,10 @@ def sub_group_policy(task: Task) -> SubGroupPolicy | None:
 
 
 def match_values(policy: SubGroupPolicy, labels: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The label values that name a pod's sub-group under a policy; None where the policy does not capture the pod.
+    """The label values that identify a pod's sub-group under a policy; None if the policy does not capture the pod.
 
-    A policy captures a pod that its label selector matches and that has a value for every key of `match_label_keys`.
-    Without keys the answer is empty, and the policy captures no pod.
+    A policy captures a pod that its label selector matches and that has a value for every key of `match_label_keys`. If
+    the policy has no keys, the result is an empty tuple, and the policy captures no pod.
     """
     if policy.labels is not None and not all(requirement.holds(labels) for requirement in policy.labels):
         return None
@@ -62,7 +66,7 @@ def match_values(policy: SubGroupPolicy, labels: Mapping[str, str]) -> tuple[str
 
 
 def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
-    """The id that Volcano gives a sub-group: ``job/policy-v1-v2``.
+    """The id that Volcano gives to a sub-group of a job: ``job/policy-v1-v2``.
 
     Parameters
     ----------
@@ -81,7 +85,7 @@ def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
 
 
 def match_index(values: Sequence[str]) -> int:
-    """Sort key of a policy's sub-groups: the first label value as a 64-bit number, 0 if it is none, as upstream."""
+    """Sort key of a sub-group among those of its policy: the first label value as a 64-bit integer, 0 if it is none."""
     number = int(values[0]) if values and _INTEGER.fullmatch(values[0]) else 0
     return number if -(2**63) <= number < 2**63 else 0
 

@@ -1,4 +1,4 @@
-"""Names, indices, hosts and order of the pods of a Volcano Job, read from parsed manifests.
+"""Names, indices, host names and order of the pods of a Volcano Job, computed from parsed manifests.
 
 Source: docs/reference/volcano-jobs.md, section 1.2. Names of the pods that wait for a node, as the policies see them,
 are in `workbench.model.gang`.
@@ -54,37 +54,37 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 def name_of(data: Mapping[str, Any]) -> str:
-    """The name of an object; empty where absent."""
+    """metadata.name of a manifest; empty if absent."""
     return str((data.get("metadata") or {}).get("name") or "")
 
 
 def namespace_of(data: Mapping[str, Any]) -> str:
-    """The namespace of an object; empty where absent."""
+    """metadata.namespace of a manifest; empty if absent."""
     return str((data.get("metadata") or {}).get("namespace") or "")
 
 
 def spec_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The spec of an object; empty where absent."""
+    """The spec of a manifest; empty if absent."""
     return data.get("spec") or {}
 
 
 def annotations_of(data: Mapping[str, Any]) -> Mapping[str, str]:
-    """The annotations of an object; empty where absent."""
+    """metadata.annotations of a manifest; empty if absent."""
     return (data.get("metadata") or {}).get("annotations") or {}
 
 
 def tasks_of(job: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The tasks of a Job."""
+    """The entries of a Volcano Job's spec.tasks."""
     return spec_of(job).get("tasks") or ()
 
 
 def template_spec_of(task: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The spec of a task's pod template."""
+    """The pod spec in the template of a Volcano Job's task."""
     return spec_of(task.get("template") or {})
 
 
 def pod_name(job: str, task: str, index: int) -> str:
-    """The name of a pod: ``job-task-index``.
+    """The name of a Volcano Job's pod: ``job-task-index``.
 
     Parameters
     ----------
@@ -97,18 +97,21 @@ def pod_name(job: str, task: str, index: int) -> str:
 
 
 def pod_names_of_task(job: Mapping[str, Any], task: str) -> list[str]:
-    """The names of all pods of the first task with a name; empty where there is no such task."""
+    """Names of all pods of the first task named `task` in a Volcano Job; empty if there is no such task."""
     return [pod_name(name_of(job), task, index) for index in range(replicas_of_task(tasks_of(job), task))]
 
 
 def index_in_name(pod: Mapping[str, Any]) -> str:
-    """The text after the last hyphen of a pod's name; empty if the name has fewer than two hyphens."""
+    """The text after the last hyphen of a pod's name, its index in the task.
+
+    Empty if the name has fewer than two hyphens.
+    """
     pieces = name_of(pod).split("-")
     return pieces[-1] if len(pieces) > 2 else ""
 
 
 def number_in_name(pod: Mapping[str, Any]) -> int:
-    """The index at the end of a pod's name; InputError where it is no number."""
+    """The pod's index in its task, from the end of its name; raises InputError if that is no number."""
     text = index_in_name(pod)
     if not _NUMBER.fullmatch(text):
         raise InputError(f"index parse: '{text}'", where="metadata.name", got=repr(name_of(pod)), expected=_POD_NAME)
@@ -119,7 +122,10 @@ _POD_NAME = "JOB-TASK-INDEX"
 
 
 def index_from_label(pod: Mapping[str, Any]) -> int:
-    """The index of a pod as its label `TASK_INDEX` says; InputError where the label is absent or no number."""
+    """The pod's index in its task, from its label `TASK_INDEX`.
+
+    Raises InputError if the label is absent or no number.
+    """
     text = ((pod.get("metadata") or {}).get("labels") or {}).get(TASK_INDEX)
     if text is None or not _NUMBER.fullmatch(text):
         message = f"task index label {TASK_INDEX} {'is missing' if text is None else 'is no number'}"
@@ -129,29 +135,30 @@ def index_from_label(pod: Mapping[str, Any]) -> int:
 
 
 def task_key(pod: Mapping[str, Any]) -> str:
-    """Name of the task in a pod's annotation; `DEFAULT_TASK` if the annotation is missing."""
+    """Name of the pod's task, from its annotation; `DEFAULT_TASK` if the annotation is missing."""
     return annotations_of(pod).get(ROLE_LABEL) or DEFAULT_TASK
 
 
 def task_position(tasks: Sequence[Mapping[str, Any]], name: str) -> int:
-    """The position of the first task with a name; -1 where there is none."""
+    """Index of the first entry of spec.tasks named `name`; -1 if there is none."""
     return next((i for i, task in enumerate(tasks) if (task.get("name") or "") == name), -1)
 
 
 def task_named(job: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """The first task with a name; None where there is none."""
+    """The first entry of a Job's spec.tasks named `name`; None if there is none."""
     position = task_position(tasks_of(job), name)
     return None if position < 0 else tasks_of(job)[position]
 
 
 def replicas_of_task(tasks: Sequence[Mapping[str, Any]], name: str) -> int:
-    """The replicas of the first task with a name; 0 where there is none."""
+    """Replicas of the first entry of spec.tasks named `name`; 0 if there is none."""
     position = task_position(tasks, name)
     return 0 if position < 0 else tasks[position].get("replicas") or 0
 
 
 def domain_name(job: Mapping[str, Any], task: Mapping[str, Any], index: int) -> str:
-    """The name by which other pods reach a pod: ``hostname.subdomain``, by default as the plugin svc sets them.
+    """The DNS name by which other pods of the Job reach a pod: ``hostname.subdomain``, by default as plugin svc sets
+    them.
 
     Parameters
     ----------
@@ -166,7 +173,7 @@ def domain_name(job: Mapping[str, Any], task: Mapping[str, Any], index: int) -> 
 
 
 def hosts_of_task(job: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
-    """The domain name of each pod of a task; a single one where the template fixes the host name."""
+    """The DNS name of each pod of a Job's task; only one name if the template fixes the host name."""
     count = task.get("replicas") or 0
     if template_spec_of(task).get("hostname"):
         count = min(count, 1)
@@ -179,9 +186,10 @@ def is_out_of_sync(pod: Mapping[str, Any]) -> bool:
 
 
 def pod_before(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
-    """Whether a pod comes before another one: index in the name if both have one and they differ, else age, else uid.
+    """Whether a pod sorts before another one: by index in the name if both have one and they differ, then age, then
+    uid.
 
-    The relation is upstream's, and is not transitive if one of three pods has no index.
+    The relation is Volcano's; it is not transitive if one of three pods has no index.
     """
     indices = [index_in_name(pod) for pod in (left, right)]
     if all(map(_NUMBER.fullmatch, indices)) and int(indices[0]) != int(indices[1]):

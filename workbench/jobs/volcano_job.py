@@ -1,4 +1,4 @@
-"""Convert a Volcano Job to a gang."""
+"""`gang_of_job`: convert a Volcano Job to a gang."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["gang_of_job"]
 
 
 def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, priorities: Priorities) -> Gang | None:
-    """The pending pods of a Job as a gang.
+    """The pending pods of a Volcano Job as a gang.
 
     Parameters
     ----------
@@ -99,7 +99,10 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
 def _sub_groups(
     job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], existing: Sequence[Pod]
 ) -> SubGroups:
-    """Sub-groups of a Job's pods; a pending pod has the partition label that the controller will write on it."""
+    """The sub-groups of a Job's pods.
+
+    A pending pod counts with the partition label that the controller will write on it.
+    """
     found = SubGroups(policies)
     for pod in existing:
         found.add_started(pod, {**pod.metadata.labels, ROLE_LABEL: role_of(pod)})
@@ -124,7 +127,22 @@ def _role(
     priorities: Priorities,
     notes: list[Notice],
 ) -> Role:
-    """The pending pods of a task as a role; `waiting` has the metadata of those that exist already, by name."""
+    """The pending pods of a Job's task as a role.
+
+    Parameters
+    ----------
+    job : Job
+    task : Task
+    not_tried : sequence of Pod
+        Existing pods of the Job that are not placed again; each stands for one index of its task.
+    waiting : mapping of str to Metadata
+        Metadata of the pending pods that exist already, by name.
+    own_minimums : bool
+        Whether the minimums of tasks count beside the Job's.
+    priorities : Priorities
+    notes : list of Notice
+        Receives notices.
+    """
     prefix = f"{job.metadata.name}-{task.name}-"
     taken = {pod.metadata.name for pod in not_tried if (role_of(pod) or task.name) == task.name}
     if not taken:

@@ -1,1 +1,1 @@
-"""Volcano's job plugins, one file each, as pure functions on a Job and its pods."""
+"""Volcano's job plugins (svc, ssh, pytorch, mpi, ...), one module each, as pure functions on a Job and its pods."""

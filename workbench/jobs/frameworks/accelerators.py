@@ -1,4 +1,4 @@
-"""Number of accelerators that a pod requests; frameworks start one process for each."""
+"""`accelerators_of`: number of accelerators that a pod requests; training frameworks start one process for each."""
 
 from __future__ import annotations
 
@@ -11,5 +11,8 @@ __all__ = ["accelerators_of"]
 
 
 def accelerators_of(spec: Mapping[str, Any]) -> int:
-    """Whole GPUs or NPUs that the containers of a pod request together; 1 where they request none."""
+    """Number of whole GPUs or NPUs that a pod's containers request together; 1 if they request none.
+
+    `spec` is the pod's.
+    """
     return sum(read_pod_spec(spec, "spec").container_gpus) or 1

@@ -1,4 +1,4 @@
-"""Names that Job plugins of this project add to pods and Jobs, beyond those of Volcano's plugins."""
+"""What job plugins of this project add to pods and Jobs beyond what Volcano's plugins of the same name do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["DESIGN_ADDITIONS", "Addition"]
 
 @dataclass(frozen=True)
 class Addition:
-    """The names that one Job plugin of this project adds and Volcano's plugin does not; ``{job}`` is the Job's name.
+    """The names that one job plugin of this project adds and Volcano's does not; ``{job}`` stands for the Job's name.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Check spec.plugins for mistakes that Volcano only logs or silently ignores."""
+"""`check_plugins`: find mistakes in a Job's spec.plugins that Volcano only logs or silently ignores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _WHERE = "spec.plugins"
 
 
 def check_plugins(spec: Mapping[str, Any]) -> None:
-    """Check the plugins of a Job and their arguments.
+    """Raise an error if a Job names an unknown plugin or gives a plugin an argument without effect.
+
+    `spec` is the Job's.
 
     Raises
     ------

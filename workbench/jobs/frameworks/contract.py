@@ -1,4 +1,6 @@
-"""The contract of a job plugin: hooks that take parsed manifests and return new ones, or actions on objects."""
+"""`Plugin`, the interface of a job plugin: functions that take parsed manifests and return new ones, or actions on
+objects.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ Stored = Mapping[tuple[str, str], Object]
 
 @dataclass(frozen=True)
 class SshKeys:
-    """A pair of keys, as the texts of ``id_rsa`` and ``id_rsa.pub``; the private one is not shown."""
+    """A pair of SSH keys, as the contents of ``id_rsa`` and ``id_rsa.pub``; the private key is not shown by repr."""
 
     private: str = field(repr=False)
     public: str
@@ -48,7 +50,7 @@ PLACEHOLDER_KEYS = SshKeys("(a new RSA private key, in PEM)\n", "(its public key
 
 @dataclass(frozen=True)
 class Action:
-    """One change of an object in the Job's namespace; `manifest` is empty for a deletion."""
+    """Creation, update or deletion of one object in the Job's namespace; `manifest` is empty for a deletion."""
 
     verb: Literal["create", "update", "delete"]
     kind: str
@@ -58,7 +60,7 @@ class Action:
 
 @dataclass(frozen=True)
 class PluginCall:
-    """Input of a hook of one plugin.
+    """Arguments that every hook of a job plugin receives.
 
     Attributes
     ----------
@@ -78,15 +80,15 @@ class PluginCall:
     ssh_keys: SshKeys = PLACEHOLDER_KEYS
 
     def text(self, flag: str) -> str:
-        """The value of a flag that is a text."""
+        """Value of the plugin's flag `flag`, which must be a text flag."""
         return str(self.arguments.values[flag])
 
     def number(self, flag: str) -> int:
-        """The value of a flag that is a number."""
+        """Value of the plugin's flag `flag`, which must be an integer flag."""
         return int(self.arguments.values[flag])
 
     def on(self, flag: str) -> bool:
-        """The value of a flag that is a truth value."""
+        """Value of the plugin's flag `flag`, which must be a boolean flag."""
         return bool(self.arguments.values[flag])
 
 
@@ -104,7 +106,7 @@ def _nothing(call: PluginCall) -> Iterable[Action]:
 
 @dataclass(frozen=True)
 class Plugin:
-    """One job plugin.
+    """One job plugin: its name, its flags, and the hooks that run when pods are created and when the Job changes.
 
     Attributes
     ----------
@@ -136,7 +138,7 @@ class Plugin:
 
 
 def owner_reference(job: Object) -> dict[str, Any]:
-    """The reference of an object to the Job that controls it."""
+    """The entry of metadata.ownerReferences that makes `job` the controller of an object."""
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -148,7 +150,7 @@ def owner_reference(job: Object) -> dict[str, Any]:
 
 
 def object_of_job(job: Object, api_version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
-    """An object in the Job's namespace that the Job controls.
+    """The manifest of an object in the Job's namespace that the Job controls.
 
     Parameters
     ----------
@@ -163,18 +165,21 @@ def object_of_job(job: Object, api_version: str, kind: str, name: str, **fields:
 
 
 def labels_of_pods(job: Object) -> dict[str, str]:
-    """Labels by which a Service or NetworkPolicy selects every pod of the Job."""
+    """Labels by which a Service or NetworkPolicy selects all pods of the Job."""
     return {JOB_LABEL: name_of(job), NAMESPACE_LABEL: namespace_of(job)}
 
 
 def created_if_absent(call: PluginCall, manifest: Object) -> Iterable[Action]:
-    """Actions that create an object; none if it exists."""
+    """The action that creates the object `manifest`; none if an object of that kind and name exists."""
     kind, name = manifest["kind"], name_of(manifest)
     return () if (kind, name) in call.stored else (Action("create", kind, name, manifest),)
 
 
 def data_written(call: PluginCall, manifest: Object) -> Iterable[Action]:
-    """Actions that create a ConfigMap or Secret, or replace the data of the existing one if they differ."""
+    """The action that creates the ConfigMap or Secret `manifest`, or updates an existing one whose data differ.
+
+    Else none.
+    """
     kind, name = manifest["kind"], name_of(manifest)
     known = call.stored.get((kind, name))
     if known is None:
@@ -185,7 +190,7 @@ def data_written(call: PluginCall, manifest: Object) -> Iterable[Action]:
 
 
 def deleted_if_there(call: PluginCall, kind: str, name: str) -> Iterable[Action]:
-    """Actions that delete an object; none if it does not exist.
+    """The action that deletes an object; none if it does not exist.
 
     Parameters
     ----------

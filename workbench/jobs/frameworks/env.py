@@ -1,4 +1,4 @@
-"""Plugin env: each container knows the index of its pod.
+"""Job plugin env: sets environment variables that tell each container the index of its pod in the task.
 
 Source: docs/reference/volcano-jobs.md, section 2.1.
 """

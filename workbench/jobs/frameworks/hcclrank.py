@@ -1,4 +1,4 @@
-"""Plugin hcclrank: the rank of a pod for Huawei's collective library, as an annotation.
+"""Job plugin hcclrank: writes the pod's rank for HCCL, Huawei's collective library, as an annotation.
 
 Source: docs/reference/volcano-jobs.md, section 2.8.
 """
@@ -26,7 +26,7 @@ _FLAGS = (Flag("master", "master", "task of the masters"), Flag("worker", "worke
 
 
 def first_env_value(pod: Object, name: str) -> str:
-    """Literal value of the first variable with a name, over the containers in order; empty if there is none."""
+    """Literal value of the environment variable `name` in the first container that has it; empty if none has."""
     variables = [each for container in spec_of(pod).get("containers") or () for each in container.get("env") or ()]
     return next((each.get("value") or "" for each in variables if each.get("name") == name), "")
 

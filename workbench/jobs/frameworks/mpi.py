@@ -1,6 +1,6 @@
-"""Plugin mpi: the master knows the hosts of its workers.
+"""Job plugin mpi: tells the MPI master the hosts of its workers.
 
-Upstream's part comes from docs/reference/volcano-jobs.md, section 2.6: ports and MPI_HOST. The design document adds the
+Volcano's part, ports and MPI_HOST, follows docs/reference/volcano-jobs.md, section 2.6. The design document adds the
 host file with slots, the variable that names it and the init container that waits for the workers (`DESIGN_ADDITIONS`).
 """
 
@@ -80,7 +80,10 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The pod with the host file in its containers and, for a master, the init container; unchanged without workers."""
+    """The pod with the MPI host file mounted and, for the master, the init container added.
+
+    Unchanged without workers.
+    """
     worker = _worker(call)
     if worker is None:
         return pod
@@ -114,7 +117,7 @@ def _on_delete(call: PluginCall) -> Iterable[Action]:
 
 
 def _worker(call: PluginCall) -> Object | None:
-    """The task of the workers; None if the Job has none or it has no pod."""
+    """The Job's worker task, an entry of spec.tasks; None if there is none or it has no replica."""
     worker = task_named(call.job, call.text("worker"))
     return worker if worker is not None and worker.get("replicas") else None
 

@@ -1,6 +1,6 @@
-"""Plugin mxnet: the scheduler, servers and workers of MXNet's parameter server.
+"""Job plugin mxnet: sets up the scheduler, servers and workers of MXNet's parameter server.
 
-Upstream has no such plugin; the variables are those of the design document's table and of upstream's example Job
+Volcano has no such plugin; the variables are those of the design document's table and of Volcano's example Job
 (docs/reference/volcano-jobs.md, section 2.9; `DESIGN_ADDITIONS`).
 """
 
@@ -21,7 +21,10 @@ _ROOT_HOST, _ROOT_PORT, _SERVERS, _WORKERS, _ROLE, _KUBERNETES = _OURS.env
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """Add MXNet's environment variables to a scheduler, server or worker pod; existing variables stay."""
+    """The pod with MXNet's environment variables, if it is a scheduler, server or worker.
+
+    Existing variables are kept.
+    """
     scheduler = task_named(call.job, call.text(_SCHEDULER))
     role = next((role for role in _ROLES if call.text(role) == task_key(pod)), None)
     if scheduler is None or role is None:

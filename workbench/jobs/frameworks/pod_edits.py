@@ -1,4 +1,7 @@
-"""Additions to pods and containers: each function returns a new mapping that shares unchanged parts with the old."""
+"""Functions that add something to a pod or container manifest and return a new one; the argument is never changed.
+
+Unchanged parts are shared between the old and the new manifest.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,17 @@ Edit = Callable[[Object], Object]
 
 
 def with_spec(pod: Object, **fields: Any) -> dict[str, Any]:
-    """The pod with other values of some fields of its spec."""
+    """A copy of the pod in which the given fields of the spec are replaced."""
     return {**pod, "spec": {**spec_of(pod), **fields}}
 
 
 def edit_containers(pod: Object, edit: Edit) -> Object:
-    """The pod with each container replaced."""
+    """A copy of the pod in which `edit` has been applied to each container."""
     return _edit(pod, "containers", edit)
 
 
 def edit_init_containers(pod: Object, edit: Edit) -> Object:
-    """The pod with each init container replaced."""
+    """A copy of the pod in which `edit` has been applied to each init container."""
     return _edit(pod, "initContainers", edit)
 
 
@@ -48,28 +51,28 @@ def _edit(pod: Object, field: str, edit: Edit) -> Object:
 
 
 def container_names(pod: Object, field: str) -> list[str]:
-    """The names of the pod's ``containers`` or ``initContainers``."""
+    """Names of the entries in the pod's ``containers`` or ``initContainers``, whichever `field` says."""
     return [each.get("name") or "" for each in spec_of(pod).get(field) or ()]
 
 
 def variable(name: str, value: str) -> dict[str, str]:
-    """An environment variable with a literal value."""
+    """An entry of a container's ``env`` with a literal value."""
     return {"name": name, "value": value}
 
 
 def with_env(container: Object, variables: Iterable[Object]) -> dict[str, Any]:
-    """The container with environment variables appended."""
+    """A copy of the container with entries appended to its ``env``."""
     return _appended(container, "env", *variables)
 
 
 def with_missing_env(container: Object, values: Mapping[str, str]) -> dict[str, Any]:
-    """The container with the variables appended that it lacks; existing variables keep their values."""
+    """A copy of the container with those of the given environment variables that it does not have yet."""
     known = {each.get("name") for each in container.get("env") or ()}
     return with_env(container, [variable(name, value) for name, value in values.items() if name not in known])
 
 
 def with_port(container: Object, name: str, number: int) -> Object:
-    """The container with one more port, unless it declares that number already.
+    """A copy of the container with one more port; the container itself if it already declares that number.
 
     Parameters
     ----------
@@ -86,29 +89,29 @@ def with_port(container: Object, name: str, number: int) -> Object:
 
 
 def with_mount(container: Object, mount: Object) -> dict[str, Any]:
-    """The container with a volume mounted."""
+    """A copy of the container with the volume mount `mount` appended."""
     return _appended(container, "volumeMounts", mount)
 
 
 def with_volume(pod: Object, volume: Object) -> dict[str, Any]:
-    """The pod with a volume appended."""
+    """A copy of the pod with `volume` appended to spec.volumes."""
     return with_spec(pod, volumes=[*(spec_of(pod).get("volumes") or ()), volume])
 
 
 def config_map_volume(name: str) -> dict[str, Any]:
-    """A volume for a ConfigMap; both have the given name."""
+    """An entry of spec.volumes, called `name`, for the ConfigMap of that name."""
     return {"name": name, "configMap": {"name": name}}
 
 
 def with_init_container(pod: Object, container: Object) -> Object:
-    """The pod with an init container appended, unless it has one of that name."""
+    """A copy of the pod with an init container appended; the pod itself if it has one of that name."""
     if container["name"] in container_names(pod, "initContainers"):
         return pod
     return with_spec(pod, initContainers=[*(spec_of(pod).get("initContainers") or ()), container])
 
 
 def with_annotation(pod: Object, key: str, value: str) -> dict[str, Any]:
-    """The pod with an annotation set.
+    """A copy of the pod with one annotation set.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Plugin pytorch: the rendezvous of torch.distributed, and workers that wait for their master.
+"""Job plugin pytorch: sets the variables for torch.distributed's rendezvous and makes workers wait for the master.
 
-Upstream's variables come from docs/reference/volcano-jobs.md, section 2.5; the variables ``PET_*``, which
-``torch.distributed.run`` reads, from the design document's table (`DESIGN_ADDITIONS`).
+Volcano's variables follow docs/reference/volcano-jobs.md, section 2.5; the variables ``PET_*``, which
+``torch.distributed.run`` reads, follow the design document's table (`DESIGN_ADDITIONS`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _rendezvous(pod: Object, call: PluginCall) -> dict[str, str]:
-    """Environment variables that Volcano's plugin sets; none without a master, no rank if the task is neither role."""
+    """Environment variables that Volcano's plugin sets on a pod for torch.distributed.
+
+    Empty if the Job has no master task; without a rank if the pod's task is neither master nor worker.
+    """
     master = task_named(call.job, call.text("master"))
     if master is None:
         return {}
@@ -72,7 +75,10 @@ def _waiting(call: PluginCall, host: str) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """Add the rendezvous variables of torch.distributed.run to a pod; a container keeps variables it already has."""
+    """The pod with the rendezvous variables of torch.distributed.run.
+
+    Variables that a container already has are kept.
+    """
     rendezvous = _rendezvous(pod, call)
     if not rendezvous:
         return pod

@@ -1,4 +1,4 @@
-"""Plugin ray: the commands and ports of a Ray cluster, and the Service of its head.
+"""Job plugin ray: sets the commands and ports of a Ray cluster, and creates the Service of its head.
 
 Source: docs/reference/volcano-jobs.md, section 2.7.
 """

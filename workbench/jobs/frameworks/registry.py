@@ -1,8 +1,8 @@
-"""All job plugins in the order in which they run, and their hooks for a Job that names several.
+"""The table of all job plugins in running order, and functions that run the hooks of all plugins of a Job.
 
-Upstream walks a map, so that its order differs from run to run. Here frameworks come first, so that hcclrank finds
-pytorch's RANK, and svc, env and ssh also reach the init container of pytorch. What `DESIGN_ADDITIONS` names is added
-when all plugins have done upstream's part (docs/jobs.md).
+Volcano iterates over a Go map, so its order differs from run to run. Here the framework plugins run first, so that
+hcclrank finds pytorch's RANK, and svc, env and ssh also reach the init container of pytorch. `DESIGN_ADDITIONS` are
+applied after all plugins have done what Volcano's do (docs/jobs.md).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Given = Mapping[str, Sequence[str] | None]
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """Result of a hook on a Job.
+    """Result of running the hooks of a Job's plugins when the Job was added, updated or deleted.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class JobOutcome:
 
 
 def arguments_of(name: str, given: Sequence[str] | None) -> Arguments:
-    """The arguments of a plugin, parsed; InputError for a name that no plugin has."""
+    """Parse the arguments `given` to the job plugin `name`; raises InputError if there is no such plugin."""
     return parse_arguments(_plugin(name).flags, given or ())
 
 
 def flags_of(name: str) -> tuple[Flag, ...]:
-    """The flags of a plugin; InputError for a name that no plugin has."""
+    """The flags of the job plugin `name`; raises InputError if there is no such plugin."""
     return _plugin(name).flags
 
 
 def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
-    """The pod after the plugins of its Job have changed it.
+    """The pod after all plugins of its Job have changed it, as when the Job controller creates it.
 
     Parameters
     ----------
@@ -94,7 +94,9 @@ def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
 def on_job_add(
     job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
 ) -> JobOutcome:
-    """Actions of the plugins for a new Job (phase empty or Pending); a plugin whose marker is set adds nothing.
+    """Actions of the Job's plugins when the Job is new (phase empty or Pending).
+
+    A plugin whose marker is already in status.controlledResources adds none.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ def on_job_add(
 
 
 def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
-    """Actions of the plugins on every later change of a Job.
+    """Actions of the Job's plugins when the Job changes after it was added.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> 
 
 
 def on_job_delete(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
-    """Actions of the plugins when a Job or some of its pods are killed.
+    """Actions of the Job's plugins when the Job or some of its pods are killed.
 
     Parameters
     ----------
@@ -182,7 +184,7 @@ def _unmarked(plugin: Plugin, controlled: dict[str, str]) -> dict[str, str]:
 def _calls(
     job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
 ) -> Iterator[tuple[Plugin, PluginCall]]:
-    """The plugins of a Job with their inputs, in the order of execution; InputError for an unknown plugin."""
+    """Each plugin of a Job with the input of its hooks, in running order; raises InputError for an unknown plugin."""
     for name in plugins:
         _plugin(name)
     for plugin in PLUGINS:
@@ -199,6 +201,6 @@ def _plugin(name: str) -> Plugin:
 
 
 def _within(error: InputError, plugin: str) -> InputError:
-    """An error of a plugin, extended with the plugin's name and its path in the Job."""
+    """A copy of an InputError raised by a plugin, with the plugin's name and its path in the Job added."""
     where = f"spec.plugins.{plugin}"
     return InputError(f"{error.message} (at {error.where})", where=where, got=error.got, expected=error.expected)

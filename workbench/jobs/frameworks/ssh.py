@@ -1,4 +1,4 @@
-"""Plugin ssh: pods of the Job log in to each other without a password.
+"""Job plugin ssh: lets the pods of a Job log in to each other without a password.
 
 Source: docs/reference/volcano-jobs.md, section 2.3.
 """
@@ -39,12 +39,12 @@ _FLAGS = (
 
 
 def effective_port(port: int) -> int:
-    """The port of sshd, given the argument: 22 for what is no port."""
+    """The port on which sshd listens, given the plugin's argument: 22 if the argument is no valid port number."""
     return port if 0 < port < 1 << 16 else _DEFAULT_PORT
 
 
 def client_config(job: Object, port: int) -> str:
-    """The configuration of the ssh client: one block per host, in the order of tasks and indices."""
+    """The ssh client's configuration file: one block per pod of the Job, in the order of tasks and indices."""
     lines = ["StrictHostKeyChecking no", "UserKnownHostsFile /dev/null"]
     for task in tasks_of(job):
         subdomain = template_spec_of(task).get("subdomain") or name_of(job)
@@ -69,7 +69,10 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _on_add(call: PluginCall) -> Iterable[Action]:
-    """Actions that write the Secret; an existing one is replaced only if its configuration differs, as upstream."""
+    """Actions that write the Secret with keys and configuration.
+
+    An existing one is replaced only if its configuration differs.
+    """
     keys = call.ssh_keys
     if call.text("ssh-private-key"):
         keys = SshKeys(call.text("ssh-private-key"), call.text("ssh-public-key"))

@@ -1,4 +1,4 @@
-"""Plugin svc: pods of the Job find each other by name, and only they may connect to each other.
+"""Job plugin svc: lets the pods of a Job find each other by name, and only them connect to each other.
 
 Source: docs/reference/volcano-jobs.md, section 2.2.
 """
@@ -42,7 +42,10 @@ _FLAGS = (
 
 
 def hosts_config_map(job: Object) -> dict[str, object]:
-    """The ConfigMap with the hosts of each task; of tasks whose names differ only in hyphens the last one counts."""
+    """The manifest of the ConfigMap with the host names of each task's pods.
+
+    If the names of two tasks differ only in hyphens, the last one counts.
+    """
     data = {}
     for task in tasks_of(job):
         hosts, (hosts_key, count_key) = hosts_of_task(job, task), _variables(task)

@@ -1,4 +1,4 @@
-"""Plugin tensorflow: the cluster and the role of a pod in the variable TF_CONFIG.
+"""Job plugin tensorflow: describes the cluster and the pod's role in the environment variable TF_CONFIG.
 
 Source: docs/reference/volcano-jobs.md, section 2.4.
 """
@@ -33,7 +33,10 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _cluster(call: PluginCall) -> dict[str, Any]:
-    """Hosts by role; a fixed host name is repeated for each replica, unlike in the other plugins."""
+    """The part ``cluster`` of TF_CONFIG: host names by role.
+
+    A host name that the template fixes is repeated for each replica, unlike in the other plugins.
+    """
     hosts: dict[str, list[str]] = {}
     for task in tasks_of(call.job):
         role = next((role for role in _IN_CLUSTER if call.text(role) == (task.get("name") or "")), None)

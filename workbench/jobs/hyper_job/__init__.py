@@ -1,1 +1,1 @@
-"""HyperJob: its Jobs, and its status computed from theirs, as pure functions."""
+"""HyperJob of volcano-global: the Jobs that it creates, and its status computed from theirs, as pure functions."""

@@ -1,4 +1,4 @@
-"""The Jobs of a HyperJob, and for each the policy that sends it to one member cluster.
+"""The Jobs of a HyperJob, and the PropagationPolicy that sends each Job to one member cluster.
 
 Source: docs/reference/volcano-jobs.md, section 8.2.
 """
@@ -36,7 +36,10 @@ _TASK_DEFAULTS = ("maxRetry", "minAvailable")
 
 @dataclass(frozen=True)
 class ReplicatedJob:
-    """One entry of replicatedJobs; `clusters` is None if the field is absent, and every cluster is allowed."""
+    """One entry of a HyperJob's replicatedJobs.
+
+    `clusters` is None if the field is absent, so that every cluster is allowed.
+    """
 
     name: str
     replicas: int
@@ -45,12 +48,15 @@ class ReplicatedJob:
 
     @property
     def code(self) -> str:
-        """Hash of the template; a Job with another hash was made from another template."""
+        """Hash of the entry's Job template, written on its Jobs.
+
+        A Job with another hash was made from an older template.
+        """
         return _code(self.template)
 
 
 def members_of(data: Mapping[str, Any]) -> list[ReplicatedJob]:
-    """The entries of replicatedJobs; InputError for a field of the wrong type."""
+    """The entries of a HyperJob's replicatedJobs; raises InputError for a field of the wrong type."""
     return [
         ReplicatedJob(
             name=get_text(item, "name", path),
@@ -63,7 +69,7 @@ def members_of(data: Mapping[str, Any]) -> list[ReplicatedJob]:
 
 
 def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
-    """The manifest of a Job of one entry of replicatedJobs.
+    """The manifest of one Job that a HyperJob creates for an entry of replicatedJobs.
 
     Parameters
     ----------
@@ -96,7 +102,7 @@ def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, A
 
 
 def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
-    """The manifest of the policy that sends a Job, as a whole, to one cluster.
+    """The manifest of the PropagationPolicy that sends one Job of a HyperJob, as a whole, to one cluster.
 
     Parameters
     ----------
@@ -124,7 +130,10 @@ def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str
 
 
 def kept_defaults(existing: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec that replaces an existing one: the template, with the defaults that the webhook had filled in."""
+    """The spec with which an existing Job is updated: the new template's, with defaults that the webhook had filled in.
+
+    `existing` is the Job's stored spec, `desired` the spec of the template.
+    """
     tasks = {get_text(item, "name", path): item for path, item in get_maps(existing, "tasks", "spec")}
     written = [
         _filled(item, tasks.get(get_text(item, "name", path), {}), _TASK_DEFAULTS)
@@ -138,7 +147,10 @@ def _filled(data: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, 
 
 
 def _code(value: Any) -> str:
-    """64-bit FNV-1a of the value as text, in hexadecimal. Upstream hashes another text, so codes differ from its."""
+    """64-bit FNV-1a hash of a value's text form, in hexadecimal.
+
+    Volcano-global hashes another text, so its codes differ.
+    """
     code = 0xCBF29CE484222325
     for byte in json.dumps(value, sort_keys=True).encode():
         code = (code ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF

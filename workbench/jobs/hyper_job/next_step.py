@@ -1,4 +1,4 @@
-"""One step of the controller of HyperJobs."""
+"""`next_hyper_job`: one step of the HyperJob controller of volcano-global."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class HyperStep:
-    """One step of the controller for a HyperJob: the new status, and the objects to write and delete.
+    """Result of one step of the HyperJob controller: the new status, and the objects to write and delete.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class HyperStep:
 
 
 def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> HyperStep:
-    """Decide the next step of the controller of HyperJobs, as volcano-global does.
+    """Decide what volcano-global's HyperJob controller would write in its next step for one HyperJob.
 
     Parameters
     ----------

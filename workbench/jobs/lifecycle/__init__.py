@@ -1,5 +1,5 @@
-"""The life of a Volcano Job as pure functions: (Job, observed state, event) → (status, actions).
+"""The life cycle of a Volcano Job as pure functions: (Job, observed state, event) → (new status, actions).
 
-The functions use no clock and no store: the caller passes the observed state and carries out the actions
+The functions read no clock and no cluster: the caller passes the observed state and carries out the actions
 (docs/lifecycle.md).
 """

@@ -1,4 +1,4 @@
-"""Actions that the rules of a Job's life demand: values, which the caller carries out in their order."""
+"""Actions that the Job controller's rules demand, as values; the caller carries them out in the given order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Action", "CreatePod", "DeletePod", "DeletePodGroup", "KeepPodGroup",
 
 @dataclass(frozen=True, slots=True)
 class CreatePod:
-    """Create a pod of a task, unless one of this name exists."""
+    """Action: create a pod of a Job's task, unless a pod of that name exists."""
 
     name: str
     task: str
@@ -19,31 +19,31 @@ class CreatePod:
 
 @dataclass(frozen=True, slots=True)
 class DeletePod:
-    """Mark a pod as out of sync, then delete it; where the mark cannot be written, the pod stays."""
+    """Action: mark a pod as out of sync, then delete it; if the mark cannot be written, do not delete the pod."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeepPodGroup:
-    """Create the Job's PodGroup, or bring the existing one up to date (`workbench.jobs.pod_group_of_job`)."""
+    """Action: create the Job's PodGroup, or update the existing one (`workbench.jobs.pod_group_of_job`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePodGroup:
-    """Delete the Job's PodGroup."""
+    """Action: delete the Job's PodGroup."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunHooks:
-    """Run the hooks of the Job's plugins: when it is added, updated, or its pods are killed."""
+    """Action: run one kind of hook of the Job's plugins: for adding it, for updating it, or for killing its pods."""
 
     moment: Literal["add", "update", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordEvent:
-    """Record an event of type Warning for the Job."""
+    """Action: record a Kubernetes event of type Warning for the Job."""
 
     reason: str
     message: str

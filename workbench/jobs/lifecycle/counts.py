@@ -1,4 +1,4 @@
-"""Counting pods into a Job's status."""
+"""Count a Job's pods by phase into its status, and set its phase."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PHASES = ("Pending", "Running", "Succeeded", "Failed")
 
 
 def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: int) -> JobStatus:
-    """The status with recomputed counters: pods by phase, in total and per task, and terminating pods.
+    """The Job's status with recomputed counters: pods by phase, in total and per task, and terminating pods.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: 
 
 
 def with_phase(status: JobStatus, phase: str, now: str = "") -> JobStatus:
-    """The status with a new phase, whose condition becomes the last one and replaces an older one of the phase.
+    """The Job's status with a new phase and the matching condition as the last one.
+
+    An older condition of it is dropped.
 
     Parameters
     ----------

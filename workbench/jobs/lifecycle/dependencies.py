@@ -1,4 +1,4 @@
-"""dependsOn: when the pods of a task may be created."""
+"""The rules of dependsOn: when the pods of a Job's task may be created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["is_met", "is_ready", "may_start"]
 
 
 def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
-    """Whether the tasks that a task depends on are ready enough for its pods to be created.
+    """Whether the pods of a task may be created: the tasks in its dependsOn are ready.
 
     Parameters
     ----------
@@ -30,13 +30,18 @@ def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
 
 
 def is_met(depends_on: DependsOn, ready: Callable[[str], bool]) -> bool:
-    """Whether a task's dependencies are ready: at least one if ``iteration`` is ``any``, otherwise all of them."""
+    """Whether the tasks that dependsOn names are ready: at least one if ``iteration`` is ``any``, otherwise all of
+    them.
+
+    `ready` returns whether the task of a given name is ready.
+    """
     enough = any if depends_on.any_of and len(depends_on.names) > 1 else all
     return enough(map(ready, depends_on.names))
 
 
 def is_ready(job: Job, name: str, pods: Iterable[PodState], job_exists: bool = True) -> bool:
-    """Whether a task is ready for its dependents: minAvailable of its pods have succeeded, or run and are ready.
+    """Whether a task is ready for tasks that depend on it: minAvailable of its pods have succeeded, or run and are
+    ready.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Convert a change of a pod or PodGroup to the request that the Job's controller handles."""
+"""`job_request`: convert a change of a pod or PodGroup to the request that Volcano's Job controller handles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def job_request(
     after: PodState | GroupState | None,
     pods: Iterable[PodState] = (),
 ) -> JobRequest | None:
-    """Make the request that follows from a change of one of a Job's pods or of its PodGroup.
+    """The request that the Job controller queues when one of a Job's pods or its PodGroup changes.
 
     Parameters
     ----------
@@ -71,17 +71,20 @@ def job_request(
 
 
 def event_of_addition(pod: PodState) -> str:
-    """Event of a pod that was created."""
+    """Name of the Job event that the creation of this pod causes."""
     return _OUT_OF_SYNC if pod.out_of_sync else "PodPending"
 
 
 def event_of_deletion(pod: PodState, known: bool = True) -> str:
-    """Event of a deleted pod; `known` tells whether the controller knew it as a pod of the Job."""
+    """Name of the Job event that the deletion of this pod causes.
+
+    `known`: whether the controller knew it as the Job's.
+    """
     return "PodEvicted" if known and not pod.out_of_sync else _OUT_OF_SYNC
 
 
 def event_of_update(before: PodState, after: PodState, completed: bool = False, failed: bool = False) -> str:
-    """Event of a pod that changed.
+    """Name of the Job event that a change of a pod causes, such as ``PodFailed``.
 
     Parameters
     ----------
@@ -104,12 +107,12 @@ def event_of_update(before: PodState, after: PodState, completed: bool = False, 
 
 
 def is_task_completed(task: Task, pods: Iterable[PodState]) -> bool:
-    """Whether as many of a task's pods succeeded as it has replicas."""
+    """Whether as many of a task's pods have succeeded as the task has replicas."""
     return 0 < task.replicas <= sum(pod.phase == "Succeeded" for pod in pods)
 
 
 def is_task_failed(task: Task, pods: Iterable[PodState]) -> bool:
-    """Whether the containers of a task's running and pending pods have restarted maxRetry times or more, in sum."""
+    """Whether containers of the task's running and pending pods have restarted, in sum, at least maxRetry times."""
     if task.replicas == 0 or task.max_retry < 0:
         return False
     restarts = sum(pod.restarts for pod in pods if pod.phase in ("Running", "Pending"))
@@ -117,7 +120,10 @@ def is_task_failed(task: Task, pods: Iterable[PodState]) -> bool:
 
 
 def pending_text(job: Job, group: GroupState) -> str:
-    """Text of the Job's warning event while its PodGroup's newest true condition is not Scheduled; empty: no event."""
+    """Text of the warning event for a Job whose PodGroup is not scheduled; empty if no event is due.
+
+    An event is due while the newest true condition of the PodGroup is not ``Scheduled``.
+    """
     newest = None
     for condition in group.conditions:
         if newest is None or condition.at > newest.at:

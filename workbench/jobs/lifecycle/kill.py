@@ -1,4 +1,4 @@
-"""Killing the pods of a Job: all of them, or those of one task, one pod or one partition."""
+"""Kill the pods of a Job: all of them, or those of one task, one pod or one partition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["kill_job", "kill_target"]
 
 
 def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStatus, tuple[Action, ...]]:
-    """Kill the whole Job: its pods, except finished pods if `keep_finished`, and its PodGroup.
+    """Kill a whole Job: its pods, except finished ones if `keep_finished`, and its PodGroup.
 
     Pods that are kept are not counted: after the kill of a Job whose pods all finished, every counter is 0.
 
@@ -35,7 +35,7 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
 
 
 def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) -> tuple[JobStatus, tuple[Action, ...]]:
-    """Kill the pods, finished or not, that a restart of a task, a pod or a partition concerns.
+    """Kill all pods, finished or not, of the task, pod or partition that is to be restarted.
 
     The PodGroup stays, and so does status.version. Only pods of the target are counted. The hooks for a kill run here
     too, so that objects that plugins made for the whole Job are made again (docs/reference/volcano-jobs.md, section 7).

@@ -1,4 +1,4 @@
-"""One step in the life of a Job: from the observed state and an event to the new status and the actions."""
+"""`next_status`: one step of the Job controller, from the observed state and an event to the new status and actions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["NextStep", "next_status"]
 
 @dataclass(frozen=True)
 class NextStep:
-    """Result of a request: the new status and the actions to carry out.
+    """Result of `next_status`: the Job's new status and the actions to carry out.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class NextStep:
 
     @property
     def status_manifest(self) -> dict[str, Any]:
-        """The new status as written in a Job's manifest."""
+        """The Job's new status as written in its manifest."""
         return job_status_manifest(self.status)
 
 
 def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequest | str) -> NextStep:
-    """Decide what the controller of Volcano Jobs does on an event.
+    """Decide what Volcano's Job controller does when an event reaches it.
 
     Parameters
     ----------

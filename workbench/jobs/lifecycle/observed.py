@@ -1,4 +1,4 @@
-"""The state of one Job as its controller observes it: status, pods, PodGroup and claims, as values."""
+"""`Observed`: the state of one Volcano Job as its controller sees it: status, pods, PodGroup and volume claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOB_VERSION_ANNOTATION = "volcano.sh/job-version"
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """The fields of a Job's pod that the lifecycle rules read.
+    """The fields of one of a Job's pods that the rules of the Job's life cycle read.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PodState:
 
 @dataclass(frozen=True)
 class GroupCondition:
-    """A condition of the PodGroup that is true; `at` is the time of its last change as Kubernetes writes it."""
+    """A condition of a PodGroup that is true; `at` is the time of its last change as Kubernetes writes it."""
 
     type: str
     message: str = ""
@@ -71,14 +71,14 @@ class GroupCondition:
 
 @dataclass(frozen=True)
 class GroupState:
-    """State of the Job's PodGroup: its phase (empty: none yet) and the conditions that are true."""
+    """State of a Job's PodGroup: its phase (empty if it has none yet) and the conditions that are true."""
 
     phase: str = ""
     conditions: tuple[GroupCondition, ...] = ()
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> GroupState:
-        """Read the status of a PodGroup's manifest; InputError for a field of the wrong type."""
+        """Read the state from a PodGroup's manifest; raises InputError for a field of the wrong type."""
         status = get_map(data, "status", "")
         return cls(
             get_text(status, "phase", "status"),
@@ -95,13 +95,13 @@ class GroupState:
 
     @property
     def lets_pods_be_created(self) -> bool:
-        """Whether the scheduler admitted the group: its phase is neither empty nor Pending."""
+        """Whether the scheduler has admitted the PodGroup: its phase is neither empty nor Pending."""
         return self.phase not in ("", "Pending")
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The observed state of one Job: its status, pods, PodGroup, claims and waiting actions.
+    """The state of one Volcano Job as its controller sees it: status, pods, PodGroup, claims and delayed actions.
 
     Attributes
     ----------
@@ -134,7 +134,9 @@ class Observed:
         pod_group: Mapping[str, Any] | None = None,
         claims: Iterable[str] = (),
     ) -> Observed:
-        """Read the state from manifests as a cluster holds them; InputError for a field of the wrong type.
+        """Read the state of a Job from manifests as stored in a cluster.
+
+        Raises InputError for a field of the wrong type.
 
         Parameters
         ----------
@@ -155,7 +157,7 @@ class Observed:
 
 
 def read_pod_state(data: Mapping[str, Any]) -> PodState:
-    """The fields of a pod's manifest that the lifecycle rules read; InputError for a field of the wrong type."""
+    """Read the fields of a pod's manifest that the Job controller's rules use; raises InputError for a wrong type."""
     metadata, status = get_map(data, "metadata", ""), get_map(data, "status", "")
     annotations = get_texts(metadata, "annotations", "metadata")
     labels = get_texts(metadata, "labels", "metadata")

@@ -1,4 +1,4 @@
-"""The phases of a Job: the work on its pods that an action means in each phase, and the next phase.
+"""The phases of a Volcano Job: what an action does to its pods in each phase, and which phase follows.
 
 Source: docs/reference/volcano-jobs.md, section 7.
 """
@@ -28,7 +28,7 @@ _FINISHED = (*_ENDED.values(), "Failed")
 
 
 def work_of(phase: str, action: str) -> Work:
-    """The work on a Job's pods that an action means in a phase: synchronise or kill them."""
+    """What an action such as ``RestartJob`` means in a phase of the Job: to synchronise or to kill its pods."""
     if phase in _ENDED or phase in _FINISHED:
         return "kill"
     if action in TARGETED:
@@ -38,7 +38,7 @@ def work_of(phase: str, action: str) -> Work:
 
 
 def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
-    """Whether a kill of the whole Job spares pods that succeeded or failed.
+    """Whether killing the whole Job spares pods that have succeeded or failed.
 
     RestartJob spares no pod, but on the last try that maxRetry allows every kill spares finished pods. In the phases
     that end a Job, no action restarts it.
@@ -57,7 +57,7 @@ def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
 
 
 def after_work(job: Job, action: str, status: JobStatus, now: str = "") -> JobStatus:
-    """Status of a Job after an action on its pods, with the phase and retry count that follow from the pod counters.
+    """Status of a Job after an action was done to its pods; phase and retry count follow from the new pod counters.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def after_work(job: Job, action: str, status: JobStatus, now: str = "") -> JobSt
 
 
 def _next(job: Job, phase: str, action: str, status: JobStatus) -> tuple[str, int]:
-    """The next phase, and by how much the number of restarts rises."""
+    """The phase that follows `phase` after an action, and the amount to add to the number of restarts (0 or 1)."""
     if phase in ("Aborting", "Aborted") and action == "ResumeJob":
         return "Restarting", 1
     if phase in _ENDED:
@@ -116,7 +116,10 @@ def _running(job: Job, phase: str, status: JobStatus) -> str:
 
 
 def _task_missed(job: Job, status: JobStatus) -> bool:
-    """Whether a task has fewer succeeded pods than its minimum; False if minAvailable is below the minimums' sum."""
+    """Whether some task has fewer succeeded pods than its minimum.
+
+    Always False if the Job's minAvailable is below the sum of the tasks' minimums.
+    """
     minimums = [task.replicas if task.min_available is None else task.min_available for task in job.tasks]
     if job.min_available < sum(minimums):
         return False

@@ -1,4 +1,4 @@
-"""Requests to the Job controller, the action that the Job's policies choose, and delayed actions."""
+"""Requests to the Job controller, the choice of an action by the Job's lifecycle policies, and delayed actions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_TARGET = ("RestartTask", "RestartPod", "RestartPartition")
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A request to the Job controller: an event that happened, or a user's command.
+    """A request to Volcano's Job controller: an event that happened, or a user's command.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class Answer:
-    """The action that follows a request, and the seconds by which it is delayed."""
+    """The action that the Job controller takes on a request, and its delay in seconds."""
 
     action: str
     delay: float = 0.0
@@ -65,7 +65,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Delayed:
-    """A delayed action: the action, its request, and the seconds between the decision and the action."""
+    """An action that a policy delays: the action, the request it answers, and the delay in seconds."""
 
     action: str
     request: JobRequest
@@ -73,7 +73,7 @@ class Delayed:
 
 
 def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
-    """Choose the action for a request by the policies of the task and the Job.
+    """Choose the action with which the Job controller answers a request, by the policies of the task and the Job.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ def _matches(policy: LifecyclePolicy, request: JobRequest) -> bool:
 
 
 def with_delayed(waiting: Iterable[Delayed], new: Delayed) -> tuple[Delayed, ...]:
-    """The waiting actions with a new one added, unless an equal action waits for the same pod already.
+    """The delayed actions with `new` added, unless an equal action is already delayed for the same pod.
 
-    A different action that waits for the pod keeps waiting: its timer is not stopped.
+    A different action that is delayed for the pod remains: its timer is not stopped.
     """
     waiting = tuple(waiting)
     known = any(one.action == new.action and one.request.pod == new.request.pod for one in waiting)
@@ -119,7 +119,10 @@ def with_delayed(waiting: Iterable[Delayed], new: Delayed) -> tuple[Delayed, ...
 
 
 def after_event(waiting: Iterable[Delayed], request: JobRequest) -> tuple[Delayed, ...]:
-    """The actions that still wait after an event; those of a pending pod are cancelled when the pod runs or ends."""
+    """The delayed actions that remain after the event in `request`.
+
+    Actions on a pod that was pending are cancelled when the pod starts to run or ends.
+    """
     return tuple(one for one in waiting if not _takes_back(request, one))
 
 
@@ -132,7 +135,7 @@ def _takes_back(request: JobRequest, waiting: Delayed) -> bool:
 
 
 def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -> tuple[Delayed, ...]:
-    """The actions that still wait after one was carried out.
+    """The delayed actions that remain after an action was carried out.
 
     An action on the whole Job cancels all others, an action on a task, pod or partition those with the same target.
 

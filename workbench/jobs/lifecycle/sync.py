@@ -1,4 +1,4 @@
-"""Synchronisation of a Job: which pods are created and deleted, and how existing pods are counted."""
+"""`sync_job`: which pods of a Job the controller creates and deletes, and how it counts the existing ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Synced = tuple[JobStatus, tuple[Action, ...], bool]
 
 
 def sync_job(job: Job, observed: Observed) -> Synced:
-    """Bring the pods of a Job in line with its spec.
+    """Decide which pods to create and delete so that a Job has the pods of its spec, and update its counters.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def sync_job(job: Job, observed: Observed) -> Synced:
 
 
 def missing_claim(job: Job, claims: Collection[str]) -> str:
-    """Why a Job waits for a missing volume claim that its user named; empty if all claims exist."""
+    """Message on a missing volume claim, named by the user, for which the Job waits; empty if all claims exist."""
     name = next((name for name in job.claims if name not in claims), "")
     waits = "the job will be in the Pending state until the PVC is created"
     return f"pvc {name} is not found, {waits}" if name else ""
@@ -79,7 +79,7 @@ def _pods(job: Job, status: JobStatus, observed: Observed) -> tuple[JobStatus, l
 
 
 def _in_order(job: Job) -> tuple[Task, ...]:
-    """The tasks of a Job, each after the tasks that it depends on."""
+    """The tasks of a Job sorted so that each comes after the tasks in its dependsOn."""
     order = launch_order([(task.name, task.depends_on.names if task.depends_on else ()) for task in job.tasks])
     by_name = {task.name: task for task in job.tasks}
     return tuple(by_name[name] for name in order or by_name)
