@@ -1,1 +1,4 @@
-"""Convert text to objects and values of the model, one file per format; the only inner room that opens files."""
+"""Readers and writers of files, one module per format: text to objects and values of the model, and back.
+
+Apart from the command line, widgets and live sources, only this package opens files.
+"""

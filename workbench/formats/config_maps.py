@@ -1,4 +1,4 @@
-"""Read a configuration given either as its own text or as the ConfigMap that contains it."""
+"""Read a configuration that is given either as its own text or inside a ConfigMap manifest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, read: Callable[[Any], T]) -> T:
-    """Find the one configuration in a text and read it.
+    """Read the one configuration in a file that holds its text or a ConfigMap with it.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
 
 
 def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
-    """Read the text of a ConfigMap's key, which may have at most one YAML document.
+    """Read the configuration in a ConfigMap's value, which may have at most one YAML document.
 
     Parameters
     ----------
@@ -71,7 +71,10 @@ def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
 
 
 def _of_config_map(data: Any, key: str, what: str, source: str, place: str) -> str | None:
-    """The text inside a ConfigMap; None for a document of another kind."""
+    """The text under `key` of a ConfigMap manifest; None if the document `data` is no ConfigMap.
+
+    `what` names the configuration, `source` and `place` the file and document, for errors.
+    """
     if type(data) is not dict or data.get("kind") is None:
         return None
     if data["kind"] == "List":

@@ -1,4 +1,4 @@
-"""Reader of ``volcano-controller.conf``, as its own text or in its ConfigMap, as a `DiscoveryConfig`."""
+"""Reader of Volcano's ``volcano-controller.conf`` (or its ConfigMap) for the topology discovery section."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DISCOVERY_KEY = "volcano-controller.conf"
 
 
 def load_discovery_config(path: str | Path) -> DiscoveryConfig:
-    """Read the discovery configuration of a controller.
+    """Read the topology discovery configuration of Volcano's controller from a file.
 
     Parameters
     ----------
@@ -36,13 +36,16 @@ def load_discovery_config(path: str | Path) -> DiscoveryConfig:
 
 
 def parse_discovery_config(content: bytes, source: str) -> DiscoveryConfig:
-    """Read a discovery configuration from the bytes of a file; `source` names it in errors."""
+    """Read a topology discovery configuration from the bytes of a file; `source` names the file in errors."""
     what, expected = "discovery configuration", "networkTopologyDiscovery"
     return parse_conf(content, source, DISCOVERY_KEY, what, expected, _read)
 
 
 def _read(data: Any) -> DiscoveryConfig:
-    """Read a parsed file; another kind of file is an error here, while upstream would read it as having no sources."""
+    """Read a parsed ``volcano-controller.conf``.
+
+    A file of another kind raises InputError here, while Volcano would read it as a configuration without sources.
+    """
     if type(data) is dict and "networkTopologyDiscovery" not in data:
         found = ", ".join(str(key) for key in sorted(data)[:5]) or "nothing"
         raise InputError(
@@ -52,7 +55,7 @@ def _read(data: Any) -> DiscoveryConfig:
 
 
 def discovery_config_of(data: Mapping[str, Any] | None, source: str = "ConfigMap") -> DiscoveryConfig:
-    """Read the configuration in the ``data`` of a controller's ConfigMap; errors use upstream's words.
+    """Read the discovery configuration in the ``data`` of the controller's ConfigMap; errors are in Volcano's words.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lint files: add file and line to each finding, and apply fixes to the files."""
+"""Lint files: report findings with file and line, and apply the linter's fixes to the files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PASSES = 10
 
 @dataclass(frozen=True)
 class LintedFiles:
-    """The linter's report on files, and notes on the input that are not findings.
+    """Result of `lint_files`: the linter's report, and notices on the input that are not findings.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class LintedFiles:
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file before and after its fixes."""
+    """The content of one file before and after the linter's fixes."""
 
     file: str
     before: str
@@ -55,7 +55,7 @@ class FileChange:
 
     @property
     def diff(self) -> str:
-        """A unified diff, as `diff -u` writes it."""
+        """The changes of the file as a unified diff, like `diff -u`."""
         lines = difflib.unified_diff(
             self.before.splitlines(keepends=True), self.after.splitlines(keepends=True), self.file, self.file
         )
@@ -64,7 +64,9 @@ class FileChange:
 
 @dataclass(frozen=True)
 class FixedFiles:
-    """The changed files, the applied corrections (one text per finding), and the report on the remaining findings."""
+    """Result of `fix_files`: the changed files, one text per applied fix, and a new report on the remaining
+    findings.
+    """
 
     changes: tuple[FileChange, ...]
     done: tuple[str, ...]
@@ -78,7 +80,7 @@ def lint_files(
     ignore: Iterable[str] = (),
     format: str | None = None,
 ) -> LintedFiles:
-    """Lint manifests, or fabrics in other formats.
+    """Lint the HyperNodes in files: Kubernetes manifests, or network topologies in other formats.
 
     Every finding about a HyperNode has its file; where the HyperNode was written as a manifest, document and line too.
 
@@ -122,7 +124,7 @@ def lint_files(
 
 
 def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | None) -> LintReport:
-    """Add line numbers to a report; only files with findings are read again."""
+    """Add line numbers to the findings of a report; only files with findings are read again."""
     names: dict[str, set[str]] = {}
     for finding in report.findings:
         if finding.place is not None:
@@ -204,7 +206,10 @@ def _by_file(report: LintReport) -> dict[str, set[str]]:
 def _changed(
     file: str, edits: Mapping[str, tuple[FieldEdit, ...]], names: Collection[str]
 ) -> tuple[str, str, str, bytes]:
-    """File, old text, new text and new content; nothing is written yet."""
+    """File name, old text, new text and new content of a file with the edits applied; the file is not written.
+
+    `edits` holds the edits of each HyperNode by name; `names` are the HyperNodes that the new content must have.
+    """
     content = read_bytes(file)
     text, codec, mark = decoded(content)
     found = hypernode_texts(text, names)
@@ -223,7 +228,10 @@ def _changed(
 
 
 def _patched(data: Any, edits: Mapping[str, tuple[FieldEdit, ...]], inherited: str) -> Any:
-    """A document with the edits applied to the HyperNodes in it."""
+    """A parsed document with the edits applied to the HyperNodes in it.
+
+    `inherited` is the kind of items of a typed list such as HyperNodeList.
+    """
     if type(data) is not dict:
         return data
     kind = data.get("kind", inherited)

@@ -1,4 +1,4 @@
-"""`workbench.load`: read files into a Scenario."""
+"""`workbench.load`: read files into a `Scenario`, that is a cluster and its jobs."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def load(
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
-    """Read the objects of files as `load` does, but do not join them into a snapshot: the input of an editor.
+    """Read the objects of files like `load`, but without joining them into a snapshot, as input of an editor.
 
     Parameters and errors as in `load`; a snapshot gives its HyperNodes and Nodes, and gaps of fabric files are not
     noted.
@@ -130,7 +130,7 @@ def load_as_written(
 
 
 def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
-    """Read a file or folder once, as objects (`load_objects`) and as the snapshot that `load` makes."""
+    """Read a file or folder once, both as objects (as `load_objects`) and as a snapshot (as `load`)."""
     with no_collection():
         manifests, cluster, joined = _read([path], None, None)
         snapshot = _scenario([path], manifests, cluster, joined, {}, any_scheduler=False, gpus_per_node=0).snapshot
@@ -138,7 +138,7 @@ def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
 
 
 def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> ClusterObjects:
-    """The typed objects of parsed manifests; InputError names file, document and field.
+    """Make typed objects of parsed manifests; an InputError names file, document and field.
 
     `keep_patterns` as in `workbench.objects.hypernode.read_hypernode`.
     """
@@ -165,7 +165,11 @@ def _read(
     *,
     derive: bool = True,
 ) -> tuple[Manifests, ClusterObjects, Joined]:
-    """Read files and standard input; `keep` is called with each document after its object was added."""
+    """Read files and standard input, for `load` and its variants.
+
+    Returns the manifests, the typed objects, and the joined network topology files. `keep` is called with each document
+    after its object was added; `derive` allows HyperNodes to be derived from node labels; the rest is as in `load`.
+    """
     intake = FabricIntake.of(format)
     cluster = ClusterObjects()
 
@@ -253,7 +257,7 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Switch garbage collection off while millions of objects are made, of which it would free none.
+    """Context manager that switches garbage collection off while millions of objects are made, as it would free none.
 
     With it "read tor-node" of benchmarks/bench_formats.py takes 1.4 times as long, "read slurm" 1.25 times.
     """

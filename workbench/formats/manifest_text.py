@@ -1,7 +1,7 @@
-"""HyperNodes as YAML text that a person edits: errors have line numbers, and changes keep comments.
+"""`HyperNodeText`: YAML text of HyperNodes that a person edits; errors have line numbers, changes keep comments.
 
 The text is kept as one piece per YAML document. A piece that did not change is neither parsed nor written again, so
-that one edit costs the same in 8 and in 20,000 documents, and other documents stay byte for byte.
+that one edit takes as long in 20,000 documents as in 8, and other documents stay byte for byte.
 """
 
 from __future__ import annotations
@@ -33,21 +33,24 @@ _DASH_INDENT = re.compile(r"^( *)[^\s#-][^\n]*:\s*\n( *)- ", re.MULTILINE)
 
 
 class TextError(InputError):
-    """An error in the text, with its line, counted from 1."""
+    """An error in an edited YAML text, with its line, counted from 1."""
 
     line: int = 1
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """One document of the text, with the separator line that begins it; `hypernode` is None for other kinds."""
+    """One YAML document of the text with the separator line before it.
+
+    `hypernode` is None for other kinds of objects.
+    """
 
     text: str
     hypernode: HyperNode | None
 
 
 class HyperNodeText:
-    """A text of HyperNodes, one per YAML document; other documents are kept unchanged.
+    """A YAML text of HyperNodes, one per document; documents of other kinds are kept unchanged.
 
     Attributes
     ----------
@@ -63,15 +66,15 @@ class HyperNodeText:
 
     @property
     def hypernodes(self) -> list[HyperNode]:
-        """The HyperNodes of the text, in its order."""
+        """The HyperNodes in the text, in its order."""
         return [piece.hypernode for piece in self._pieces if piece.hypernode is not None]
 
     def part(self, names: Collection[str] | None) -> str:
-        """Text of the documents of some HyperNodes; the whole text for None."""
+        """The text of the documents of the HyperNodes in `names`; None means the whole text."""
         return "".join(piece.text for piece in self._pieces if _is_in(piece, names))
 
     def read(self, text: str, names: Collection[str] | None = None) -> list[str]:
-        """Replace the whole text, or the `part` of the given names.
+        """Replace the whole text, or the part of it that `part` returns for `names`.
 
         Returns
         -------
@@ -101,7 +104,7 @@ class HyperNodeText:
         return [piece.hypernode.name for piece in pieces if piece.hypernode is not None]
 
     def write(self, changed: Mapping[str, HyperNode | None]) -> None:
-        """Change the text so that it describes the given HyperNodes.
+        """Change the text so that it describes the given HyperNodes; comments and other documents are kept.
 
         Parameters
         ----------
@@ -128,7 +131,7 @@ def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """The documents of a text, each with its separator; their concatenation is the text."""
+    """Split a YAML text into its documents, each with its separator line; joined they give the text again."""
     starts = [found.start() for found in _SEPARATOR.finditer(text)]
     # Text before the first separator is a document, or only comments that belong to the first document.
     if not starts or text[: starts[0]].strip():
@@ -159,7 +162,7 @@ def _parse(part: str, line: int) -> _Piece:
 
 
 def line_of(text: str, error: InputError) -> int:
-    """Line of the text, from 1, to which a reading error's ``where`` points; 1 if it names no place."""
+    """Line of the text, from 1, that an error's ``where`` points to; 1 if the error names no place."""
     found = _LINE.search(error.where or "")
     start = int(found[1]) if found else 1
     _, _, field = (error.where or "").partition("), ")
@@ -171,12 +174,14 @@ def line_of(text: str, error: InputError) -> int:
 
 
 def _at(error: InputError, part: str, line: int) -> TextError:
-    """Convert an error to a `TextError` with the line of the field that the error names."""
+    """Turn an error in the document `part`, which begins at line `line` of the text, into a `TextError`
+    with its line.
+    """
     return _text_error(error, line + _field_line(part, error.where or "metadata.name"))
 
 
 def _field_line(part: str, path: str) -> int:
-    """Number of lines above a field in a document, or above the innermost part of its path that exists."""
+    """Number of lines in a document above the field at `path`, or above the innermost part of the path that exists."""
     document = _load(part)
     at = document.lc.line if isinstance(document, CommentedMap) else 0
     value: Any = document
@@ -237,7 +242,10 @@ def _edited(piece: _Piece, hypernode: HyperNode) -> _Piece:
 
 
 def _set(mapping: CommentedMap, field: str, value: Any) -> None:
-    """Set or remove one field; an existing field keeps its quotes and comments."""
+    """Set one field of a parsed YAML mapping, or remove it if `value` is None.
+
+    An existing field keeps quotes and comments.
+    """
     if value is None:
         mapping.pop(field, None)
     elif mapping.get(field) != value:
@@ -261,7 +269,7 @@ def _set_members(spec: CommentedMap, before: list[Any], after: list[Any]) -> Non
 
 
 def _quoted(value: Any) -> Any:
-    """Values for ruamel.yaml, with quotes around text that a YAML reader could take for another type."""
+    """Values prepared for ruamel.yaml, with quotes around text that a YAML reader could take for another type."""
     if isinstance(value, str):
         return value if is_plain(value) else DoubleQuotedScalarString(value)
     if isinstance(value, dict):
@@ -272,7 +280,9 @@ def _quoted(value: Any) -> Any:
 
 
 def _drawn(hypernode: HyperNode | None) -> HyperNode | None:
-    """The fields of a HyperNode that a drawing can change, without the controller's count and the order of members."""
+    """The HyperNode without fields that a drawing cannot change (the controller's node count) and with
+    sorted members.
+    """
     if hypernode is None:
         return None
     metadata = Metadata(hypernode.name, labels=hypernode.metadata.labels, annotations=hypernode.metadata.annotations)

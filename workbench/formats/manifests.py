@@ -1,4 +1,4 @@
-"""Reader of Kubernetes manifests: files, folders and text to parsed documents."""
+"""Reader of Kubernetes manifests: from files, folders and text to parsed documents with their places."""
 
 from __future__ import annotations
 
@@ -48,28 +48,30 @@ _ODD = (b" :", b"\t:", b"\n:", b"\r:", b"\\u0022")
 
 @dataclass(frozen=True)
 class Document:
-    """One parsed object and its place."""
+    """One parsed Kubernetes object with the file and document it was read from."""
 
     data: dict[str, Any]
     source: str
     where: str
 
     def error(self, error: InputError) -> InputError:
-        """An error of one of its fields, with file and document."""
+        """A copy of an error in one of the document's fields, with file and document added."""
         where = f"{self.where}, {error.where}" if error.where else self.where
         return InputError(error.message, source=self.source, where=where, got=error.got, expected=error.expected)
 
 
 @dataclass
 class Manifests:
-    """Parsed input: objects in order, SHA-256 of each input by name, and counts of documents that are no objects."""
+    """Everything read from an input: objects in order, SHA-256 of each file, and the number of documents that are no
+    objects.
+    """
 
     documents: list[Document] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
 
     def record(self, source: str, content: bytes) -> None:
-        """Remember that an input was used, by its checksum."""
+        """Store the checksum of an input file."""
         self.inputs[source] = hashlib.sha256(content).hexdigest()
 
 
@@ -86,7 +88,7 @@ def read_manifests(
     claim: Claim | None = None,
     take: Take | None = None,
 ) -> Manifests:
-    """Read every object of files, folders and, for ``-``, of `stdin`.
+    """Read every Kubernetes object in files, folders and, for the path ``-``, in `stdin`.
 
     Parameters
     ----------
@@ -127,7 +129,10 @@ def read_manifests(
 
 
 def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
-    """The content of a file; InputError where it cannot be read or has more than `most` bytes, by default 1 GiB."""
+    """The content of a file.
+
+    Raises InputError if it cannot be read or has more than `most` bytes (by default 1 GiB).
+    """
     if path == "":
         raise InputError("an empty path", source="path", expected="a file")
     content = bytearray()
@@ -146,12 +151,12 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
 
 
 def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
-    """`read_documents` as a list."""
+    """All documents of a YAML or JSON text as a list; see `read_documents`."""
     return list(read_documents(content, source))
 
 
 def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
-    """Parse every document of a YAML or JSON text, each with its place.
+    """Parse every document of a YAML or JSON text; yields each with its place ("document 2") for errors.
 
     The content decides between YAML and JSON; documents of YAML are read one by one, as the caller asks for them.
 
@@ -197,7 +202,7 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
 
 
 def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
-    """Refuse a JSON text with duplicate keys, as for YAML; the JSON parser silently keeps the last one."""
+    """Raise InputError if a JSON text has duplicate keys, of which Python's JSON parser would keep the last."""
     # Every key ends in a quote and a colon. Written anew, the text has as many of them, or fewer if a key was lost.
     try:
         written = b"" if any(odd in content for odd in _ODD) else orjson.dumps(data)
@@ -239,7 +244,10 @@ def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take
 
 
 def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, take: Take, *, strict: bool) -> bool:
-    """Add the documents of a file; return whether it was claimed or held an object."""
+    """Add the documents of a file to `result`; returns whether the file was claimed or held an object.
+
+    `claim` and `take` are as in `read_manifests`; with `strict`, a document without a kind raises InputError.
+    """
     result.record(source, content)
     if claim is not None and claim(content, source):
         return True
@@ -259,9 +267,9 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, ta
 
 
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
-    """The object, or the items of a List; items of a typed list (NodeList) get their kind from the list.
+    """The object in a parsed document, or the items of a List; items of a typed list (NodeList) get their kind from it.
 
-    A List whose items are null is empty, as in the API; items that are no list are refused.
+    A List whose items are null is empty, as in the API; items that are no list raise InputError.
     """
     kind, items = data.get("kind"), data.get("items")
     if type(kind) is not str or not kind.endswith("List") or (kind != "List" and "items" not in data):
@@ -306,7 +314,9 @@ def _no_object(value: Any, source: str, where: str, seems: tuple[str, str] | Non
 
 
 def _misplaced(source: str, where: str | None, what: str, taker: str) -> InputError:
-    """The error for a file that belongs to another option: it names that option instead of the syntax error."""
+    """The error for a file that belongs to another command-line option (`taker`), which it names instead of a syntax
+    error.
+    """
     return InputError(
         "no Kubernetes object",
         source=source,

@@ -1,7 +1,7 @@
-"""Reader of bandwidth matrices from files: the entry point to every format.
+"""`load_matrix`: read a GPU bandwidth matrix from a file of any format.
 
-Owns the formats that are no text of a tool (.npy, JSON, Koordinator's Device); the printouts are in
-`workbench.formats.matrices`, one file each.
+Reads ``.npy``, JSON and Koordinator's Device itself; tools' printouts are read in `workbench.formats.matrices`, one
+module per format.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
 
 
 def read_matrix(path: str | Path, link_speeds: str | Path | None = None, block: str | None = None) -> MatrixReading:
-    """Read a matrix as `load_matrix`, with the file's format, kind, unread lines and notes.
+    """Read a GPU bandwidth matrix like `load_matrix`, and return also the file's format, kind, unread lines and
+    notices.
 
     Parameters
     ----------
@@ -75,14 +76,14 @@ def read_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
 
 
 def parse_matrix(content: bytes, source: str) -> BandwidthMatrix:
-    """Read the matrix in the content of a file; see `load_matrix`."""
+    """Read the GPU bandwidth matrix in the content of a file, like `load_matrix`; `source` names the file in errors."""
     return read_matrix_content(content, source).matrix
 
 
 def read_matrix_content(
     content: bytes, source: str, link_speeds: str | Path | None = None, block: str | None = None
 ) -> MatrixReading:
-    """Read the content of a file as `read_matrix`.
+    """Read a GPU bandwidth matrix from the content of a file, like `read_matrix`.
 
     Parameters
     ----------
@@ -135,7 +136,10 @@ def _json(text: bytes, source: str) -> BandwidthMatrix:
 
 
 def _device(content: bytes, source: str) -> MatrixReading:
-    """Read the matrix of the Devices in a stream of manifests; other kinds are ignored if there is a Device."""
+    """Read the bandwidth matrix of the Koordinator Devices in a text.
+
+    Objects of other kinds are ignored if there is one.
+    """
     found, others = [], []
     for data, where in read_text(content, source):
         if type(data) is not dict or data.get("kind") != "Device":

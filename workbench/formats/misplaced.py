@@ -1,4 +1,4 @@
-"""Recognise files that are no Kubernetes objects, and name the option that takes them."""
+"""Recognise files that hold no Kubernetes objects, and name the command-line option that takes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
-    """Description of a parsed document, and the option that takes it (empty for none); None for an unknown document."""
+    """What a parsed document is, and the command-line option that takes it (empty for none); None if unknown."""
     if type(data) is dict:
         return next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)
     if type(data) is list and len(data) > 1 and all(type(row) is list and len(row) == len(data) for row in data):
@@ -37,7 +37,10 @@ def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
 
 
 def describe_content(content: bytes) -> tuple[str, str] | None:
-    """Description of a file that is neither YAML nor JSON, and the option that takes it; None for an unknown file."""
+    """What a file that is neither YAML nor JSON is, and the command-line option that takes it (empty for none).
+
+    None if the content is unknown.
+    """
     if content.startswith(b"\x93NUMPY"):
         return _MATRIX
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
@@ -47,7 +50,7 @@ def describe_content(content: bytes) -> tuple[str, str] | None:
 
 
 def _is_row(line: str) -> bool:
-    """Whether a line has two or more numbers after a name, as the row of a table."""
+    """Whether a line looks like a row of a table: a name followed by two or more numbers."""
     cells = [cell for cell in re.split(r"[\s,;|]+", line) if cell]
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
     return len(numbers) > 1 and len(numbers) >= len(cells) - 1

@@ -1,7 +1,7 @@
-"""Reader of NCCL's topology XML, which describes the inside of one machine.
+"""Reader of NCCL's topology XML, which describes the GPUs, NICs and PCI switches inside one machine.
 
-Owns the reading of the file and the bandwidths that follow from it. As a fabric, the machine is a node with a
-bandwidth matrix (`NCCL_TOPO`).
+Computes the bandwidths that follow from it. As a network topology, the file is a single node with a bandwidth matrix
+(`NCCL_TOPO`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BRIDGE = "0x0604"
 
 @dataclass(frozen=True)
 class PciDevice:
-    """A GPU, NIC or PCI switch.
+    """A GPU, NIC or PCI switch in NCCL's topology XML.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class PciDevice:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The devices inside a node and the links between them.
+    """The devices inside one machine and the links between them, as NCCL's topology XML describes them.
 
     Attributes
     ----------
@@ -99,12 +99,12 @@ class Machine:
 
 
 def is_nccl_topo(text: str) -> bool:
-    """Whether a text begins like an NCCL topology."""
+    """Whether a text begins like NCCL's topology XML."""
     return _START.match(text) is not None
 
 
 def read_nccl_topo(text: str, source: str) -> Machine:
-    """Read the machine that an NCCL topology file describes.
+    """Read the machine that a topology XML of NCCL or RCCL describes; `source` is the file's name.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def _link_type(nic: PciDevice, gpu: PciDevice) -> str:
 
 
 def _devices(root: Any, source: str) -> Iterator[tuple[PciDevice, Any]]:
-    """GPUs, NICs and PCI switches with their elements, in the order of the file."""
+    """GPUs, NICs and PCI switches of the XML in file order, each with its XML element."""
     for number, cpu in enumerate(root.findall("cpu")):
         numa = whole_number(cpu.get("numaid", ""))
         waiting: list[tuple[Any, tuple[str, ...]]] = [(element, ()) for element in reversed(cpu.findall("pci"))]
@@ -255,7 +255,7 @@ def _over_nvlink(gpus: list[tuple[PciDevice, Any]]) -> npt.NDArray[np.float64]:
 
 
 def _read(text: str, source: str) -> FabricRecords:
-    """Read the machine as a fabric of one node, named like the file without its extension."""
+    """Read NCCL's topology XML as a network topology of one node, named like the file without its extension."""
     machine = read_nccl_topo(text, source)
     name = PurePath(source).name.split(".")[0] or "machine"
     node = f"node {name}"

@@ -1,4 +1,4 @@
-"""Write the nodes of a snapshot as Kubernetes objects that are read back to equal nodes."""
+"""Write the nodes of a snapshot as Kubernetes manifests; reading them gives equal nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["node_manifests"]
 
 
 def node_manifests(snapshot: ClusterSnapshot, labels: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
-    """One Node per node, in byte order of names.
+    """The manifest of each node of a snapshot, in byte order of the nodes' names.
 
     Parameters
     ----------

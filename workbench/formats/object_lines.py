@@ -1,8 +1,8 @@
-"""Find the lines of HyperNodes in a text, field by field, and change fields without touching anything else.
+"""Find the lines of HyperNodes in a YAML text field by field, and change fields without touching anything else.
 
-The reader of manifests keeps no positions, because few files need them. Here the documents that
-hold a HyperNode are parsed once more, with positions. They were accepted by `workbench.formats.yaml_events` before, so
-they have no aliases, no tags and no dangerous depth.
+The reader of manifests keeps no positions, because few files need them. Here the documents that hold a HyperNode are
+parsed once more, with positions. `workbench.formats.yaml_events` has accepted them before, so they have no aliases, no
+tags and no dangerous depth.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class ObjectText:
-    """A HyperNode in a text: its YAML node and where its document begins.
+    """The position of a HyperNode in a YAML text: its YAML node, and where its document begins.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ObjectText:
     line: int
 
     def line_of(self, path: Path) -> int:
-        """Line of a field, from 1; if the field does not exist, that of the innermost field above it that exists."""
+        """Line of the field at `path`, from 1; if it does not exist, that of the innermost existing field above it."""
         node, mark = self.node, self.node.start_mark
         for part in path:
             if isinstance(node, yaml.MappingNode):
@@ -63,7 +63,7 @@ class ObjectText:
         return int(self.line + mark.line + 1)
 
     def at(self, path: Path) -> Any:
-        """The YAML node of an existing field."""
+        """The YAML node of the field at `path`, which must exist."""
         node = self.node
         for part in path:
             node = node.value[part] if isinstance(part, int) else next(v for k, v in node.value if k.value == part)
@@ -71,7 +71,7 @@ class ObjectText:
 
 
 def decoded(content: bytes) -> tuple[str, str, bytes]:
-    """Text, codec and byte order mark of the content of a manifest file."""
+    """Text, codec and byte order mark of a manifest file's content."""
     for mark, codec in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return content.removeprefix(mark).decode(codec), codec, mark
@@ -79,7 +79,10 @@ def decoded(content: bytes) -> tuple[str, str, bytes]:
 
 
 def hypernode_texts(text: str, names: Collection[str]) -> dict[str, ObjectText]:
-    """Find the HyperNodes of these names in a text; some may be missing, because not every JSON text is YAML."""
+    """Positions of the HyperNodes of these names in a text.
+
+    Some may be missing, as not every JSON text is valid YAML.
+    """
     found: dict[str, ObjectText] = {}
     starts = [0, *(match.start() for match in _MARKER.finditer(text)), len(text)]
     line = 0
@@ -113,7 +116,7 @@ def _hypernodes(node: Any, inherited: str) -> Iterator[tuple[str, Any]]:
 
 
 def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[FieldEdit]]]) -> str:
-    """The text with edits made to some of its objects; every other character stays as it is."""
+    """The text with the given edits made to some of its objects; all other characters stay as they are."""
     pieces: list[tuple[int, int, str]] = []
     for found, edits in changes:
         removed: dict[Path, set[int]] = {}
@@ -134,7 +137,7 @@ def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[FieldEdit]]]
 
 
 def _scalar(value: Any, node: Any) -> str:
-    """YAML text of a value, with the kind of quotes of the value that it replaces if possible."""
+    """YAML text of `value`, with the kind of quotes that the replaced YAML node has if possible."""
     text = to_yaml_scalar(value)
     if text.strip('"') == value and "'" not in value and node.style in ("'", '"'):
         return f"{node.style}{value}{node.style}"  # nothing in it is escaped
@@ -142,7 +145,7 @@ def _scalar(value: Any, node: Any) -> str:
 
 
 def _removals(text: str, found: ObjectText, sequence: Any, numbers: set[int]) -> Iterator[tuple[int, int]]:
-    """Ranges of the text to delete in order to remove these entries of a list."""
+    """Ranges (start, end) of the text to delete so that the entries with these indices leave a YAML list."""
     items = sequence.value
     for i in sorted(numbers):
         if not sequence.flow_style:
@@ -160,12 +163,12 @@ def _removals(text: str, found: ObjectText, sequence: Any, numbers: set[int]) ->
 
 
 def _last(node: Any) -> Any:
-    """The last scalar or flow collection inside a YAML node; the end of a block includes the comments after it."""
+    """The last scalar or flow collection inside a YAML node; a block's own end would include comments after it."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
     return node
 
 
 def not_editable(source: str, why: str) -> InputError:
-    """The error for a file that cannot be changed in place."""
+    """The error for a file that cannot be changed in place; `why` is the reason."""
     return InputError(f"cannot be changed in place: {why}", source=source, expected="a file that --fix can edit")

@@ -1,4 +1,4 @@
-"""Review manifests: the verdict of admission on every object."""
+"""`review_manifests`: whether a cluster's admission would accept each object of the input."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _CLUSTER_SCOPED = ("HyperNode", "Queue")
 
 @dataclass(frozen=True)
 class Reviewed:
-    """One object, its place and its verdict; `namespace` is empty for cluster-scoped kinds.
+    """One object of the input with its place and admission's result; `namespace` is empty for cluster-scoped kinds.
 
-    `submitted` is its manifest.
+    `submitted` is the object's manifest.
     """
 
     kind: str
@@ -40,18 +40,18 @@ class Reviewed:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """The manifest with the defaults of admission, as a cluster that accepts the object would store it."""
+        """The manifest with admission's defaults, as a cluster that accepts the object would store it."""
         return with_defaults(self.submitted, self.verdict.defaults)
 
     @property
     def key(self) -> str:
-        """Name of the object as ``Kind namespace/name``."""
+        """The object's name as ``Kind namespace/name``."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
 @dataclass(frozen=True)
 class Review:
-    """The verdicts of admission on an input.
+    """Result of `review_manifests`: what admission would say to each object of an input.
 
     Attributes
     ----------
@@ -68,12 +68,12 @@ class Review:
 
     @property
     def refused(self) -> int:
-        """Number of refused objects."""
+        """Number of objects that admission would refuse."""
         return sum(not reviewed.verdict.allowed for reviewed in self.objects)
 
 
 def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *, own_plugins: bool = True) -> Review:
-    """The verdict on every object of `REVIEWED_KINDS`, as if it were created in a cluster of a release.
+    """Check every object of `REVIEWED_KINDS` as if it were created in a cluster with a given Volcano release.
 
     Queues, namespaces and tier names are those of the input.
 
@@ -133,7 +133,7 @@ def _kind(data: Mapping[str, object]) -> tuple[str, str]:
 
 @contextmanager
 def _at(document: Document) -> Iterator[None]:
-    """Context manager that adds the file and document of an object to its errors."""
+    """Context manager that adds the file and the document of an object to InputErrors."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Findings of the linter as SARIF 2.1.0, which code-review tools show beside the lines.
+"""Write the linter's findings as SARIF 2.1.0, a format that code-review tools show beside the lines.
 
 Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0, sections 3.13 to 3.52.
 """
@@ -18,7 +18,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def to_sarif(report: LintReport, version: str) -> dict[str, Any]:
-    """One run of the linter as a SARIF log.
+    """The report of one run of the linter as a SARIF log.
 
     Parameters
     ----------

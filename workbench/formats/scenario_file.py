@@ -79,7 +79,7 @@ def _config_parts(config: SchedulerConfig) -> dict[str, str]:
 
 
 def read_scenario(path: str | Path) -> ScenarioFile | None:
-    """The scenario of a file; None if the file is no scenario file, such as manifests.
+    """Read a scenario file; None if the file is something else, such as manifests.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def read_scenario(path: str | Path) -> ScenarioFile | None:
 
 
 def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
-    """The scenario in the bytes of a file with this name; errors as in `read_scenario`."""
+    """Read a scenario from the bytes of a file named `source`, like `read_scenario`."""
     if MARK.encode() not in content[:200]:
         return None
     try:
@@ -121,10 +121,10 @@ def _config_in(data: Mapping[str, Any], source: str) -> SchedulerConfig | None:
 
 
 def job_text(*paths: str | Path, stdin: str | None = None) -> str:
-    """The manifests of the jobs in some files, without the other objects of a cluster; errors as in `workbench.load`.
+    """The manifests of the jobs in some files, without the cluster's other objects.
 
-    A job that partly runs is written as the whole job; its running pods are in the snapshot and count towards its
-    minimum.
+    Errors are those of `workbench.load`. A job that partly runs is written as the whole job; its running pods are in
+    the snapshot and count towards its minimum.
     """
     manifests = read_manifests(paths, stdin, claim=lambda content, source: MARK.encode() in content[:200])
     wanted = [document.data for document in manifests.documents if _wants_to_run(document.data)]

@@ -1,4 +1,4 @@
-"""Reader of ``volcano-scheduler.conf``, as its own text or in its ConfigMap, as a `SchedulerConfig`."""
+"""Reader of Volcano's ``volcano-scheduler.conf`` (or its ConfigMap) as a `SchedulerConfig`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ _SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
 
 
 def switch_of(key: str) -> str | None:
-    """Name of the switch that a plugin's key sets, spelt ``enable…`` or ``enabled…``; None for another key."""
+    """Name of the plugin switch that a configuration key sets, such as ``enableJobOrder`` or ``enabledJobOrder``.
+
+    None if the key is not spelt like a switch.
+    """
     match = _SWITCH.fullmatch(key)
     return match[1] if match and match[1] in SWITCHES else None
 
 
 def load_config(path: str | Path) -> SchedulerConfig:
-    """Read a scheduler configuration.
+    """Read the configuration of Volcano's scheduler from a file.
 
     Parameters
     ----------
@@ -53,7 +56,10 @@ def load_config(path: str | Path) -> SchedulerConfig:
 
 
 def parse_config(content: bytes, source: str) -> SchedulerConfig:
-    """Read a scheduler configuration from the bytes of a file, as `load_config`; `source` names it in errors."""
+    """Read a scheduler configuration from the bytes of a file, like `load_config`.
+
+    `source` names the file in errors.
+    """
     what, expected = "scheduler configuration", "actions and tiers"
     config = parse_conf(content, source, CONFIG_KEY, what, expected, lambda data: _config(data, source))
     try:

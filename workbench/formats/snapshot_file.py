@@ -1,6 +1,6 @@
-"""Write a whole ClusterSnapshot to one JSON or YAML file without loss, and read it back.
+"""Write a whole `ClusterSnapshot` to one JSON or YAML file without loss, and read it back.
 
-Numbers are exact, arrays stand in the topology's node order, sets of nodes as runs of indices, GPU masks in hex.
+Numbers are exact, arrays are in the topology's node order, sets of nodes are runs of indices, GPU masks are in hex.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def save(snapshot: ClusterSnapshot, path: str | Path) -> None:
 
 
 def snapshot_text(snapshot: ClusterSnapshot, *, yaml: bool = False) -> str:
-    """The text of a snapshot file; the same snapshot gives the same text."""
+    """The text of a snapshot file, JSON or with `yaml` YAML; equal snapshots give the same text."""
     record = _record(snapshot)
     if yaml:
         return to_yaml_value(record)
@@ -153,7 +153,7 @@ def _running_record(pod: RunningPod) -> dict[str, Any]:
 
 
 def _plain(value: Queue | RunningPod) -> dict[str, Any]:
-    """JSON-ready fields of a value that differ from their defaults."""
+    """The fields of a queue or running pod that differ from their defaults, JSON-ready."""
     found = {}
     for field in dataclasses.fields(value):
         item = getattr(value, field.name)
@@ -168,7 +168,7 @@ def _finite(number: float) -> float | str:
 
 
 def _runs(indices: npt.NDArray[np.int32]) -> list[list[int]]:
-    """Runs [first, one past the last] of ascending indices."""
+    """Ascending node indices as runs [first, one past the last]."""
     if not len(indices):
         return []
     cuts = np.flatnonzero(np.diff(indices) != 1)
@@ -178,7 +178,7 @@ def _runs(indices: npt.NDArray[np.int32]) -> list[list[int]]:
 
 
 def _share_records(shares: Milli) -> list[list[int]]:
-    """Node, GPU and thousandths of each GPU that is shared."""
+    """Node index, GPU number and thousandths in use of each GPU that pods share."""
     nodes, gpus = shares.nonzero()
     return np.stack([nodes, gpus, shares[nodes, gpus]], axis=1).tolist()  # type: ignore[no-any-return]
 
@@ -188,7 +188,7 @@ def _hex_rows(words: npt.NDArray[np.uint64]) -> list[str]:
 
 
 def parse_snapshot(text: str, source: str) -> ClusterSnapshot:
-    """The snapshot of a text in JSON or YAML.
+    """Read a snapshot from the text of a snapshot file in JSON or YAML; `source` names the file in errors.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
 
 
 def _gaps(data: Mapping[str, Any]) -> tuple[Notice, ...]:
-    """Read the gaps of a snapshot; plain sentences of older files get the code ``unclassified``."""
+    """Read the notices on gaps of a snapshot; plain sentences in older files get the code ``unclassified``."""
     gaps = []
     for i, item in enumerate(get_list(data, "gaps", "")):
         path = f"gaps[{i}]"
@@ -379,7 +379,7 @@ def _taints(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> No
 
 
 def _matrix_record(matrix: BandwidthMatrix) -> dict[str, Any]:
-    """JSON-ready fields of a matrix; information on links only if there is any."""
+    """JSON-ready fields of a bandwidth matrix; link types and suspicious links only if there are any."""
     record: dict[str, Any] = {
         "source": matrix.source,
         "labels": list(matrix.labels),
@@ -526,7 +526,10 @@ def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
 
 
 def _texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """One text per node, in the topology's order; empty where the file gives none."""
+    """One text per node from the field `key`, in the topology's node order; an empty tuple if the file has none.
+
+    `order` gives, for each node of the topology, its index in the file.
+    """
     texts = _texts(data, key, "")
     if len(texts) not in (0, len(order)):
         raise wrong(key, texts, f"one per node, {len(order)}, or none")
@@ -536,7 +539,10 @@ def _texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int
 def _ints(
     data: Mapping[str, Any], key: str, where: str, shape: tuple[int, ...], least: int = -(2**63), most: int = 2**63 - 1
 ) -> npt.NDArray[np.int64]:
-    """Read an array of whole numbers with this shape, within bounds; -1 in the shape allows any length."""
+    """Read an array of whole numbers of the given shape, each from `least` to `most`.
+
+    -1 in `shape` allows any length.
+    """
     values = get_list(data, key, where)
     place = child(where, key)
     expected = f"whole numbers, {' x '.join('any' if k < 0 else str(k) for k in shape)}"

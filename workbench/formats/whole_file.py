@@ -1,4 +1,4 @@
-"""Write files atomically: a file appears completely or not at all."""
+"""Write files atomically: a file appears with its whole content or not at all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["check_writable", "write_whole"]
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse a path that `write_whole` would refuse, before any work is done; nothing is touched.
+    """Raise InputError if `write_whole` could not write to a path, before any work is done; nothing is changed.
 
     Raises
     ------
     InputError
-        A folder, no folder to write into, or no permission.
+        The path is a folder, its folder does not exist, or permission is missing.
     """
     path = Path(path)
     try:
@@ -38,7 +38,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def write_whole(path: str | Path, content: bytes | str) -> None:
-    """Write a file atomically: no reader sees half of it, and the old file stays if something fails.
+    """Write a file atomically: no reader sees half of it, and if writing fails the old file stays.
 
     Of several threads or processes that write one file, the last to finish wins; each of them succeeds.
 
@@ -80,7 +80,7 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 
 
 def _target(path: Path) -> Path:
-    """Path of the file that a link leads to."""
+    """The path of the file to which a symbolic link leads; the path itself if it is no link."""
     try:
         target = path.resolve()
     except RuntimeError:  # how Python before 3.13 says it
@@ -111,7 +111,7 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
-    """Write the content to the disk, with the permissions of the file that will be replaced."""
+    """Write `data` to the open file and flush it to disk, with the permissions of `target` if that exists."""
     file.write(data)
     file.flush()
     with contextlib.suppress(FileNotFoundError):
@@ -120,7 +120,7 @@ def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
 
 
 def _unnamed(folder: Path) -> int | None:
-    """Descriptor of an unnamed file, which vanishes if the process is killed; None where unsupported."""
+    """Descriptor of a new unnamed file in a folder, which vanishes if the process is killed; None if unsupported."""
     if sys.platform != "linux":
         return None
     try:
@@ -138,7 +138,7 @@ def _by_number(file: int) -> str:
 
 
 def _name(file: int, draft: Path) -> None:
-    """Give an unnamed file (`_unnamed`) a name."""
+    """Give an unnamed file, by its descriptor from `_unnamed`, the name `draft`."""
     folder = os.open(draft.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         # Only with a folder's number does Python follow the link in /proc to the file.

@@ -1,4 +1,4 @@
-"""Writer of plain data as YAML text, the only one in the package.
+"""Writer of plain data (dicts, lists, scalars) as YAML text, the only one in the package.
 
 Writes block style, one document per object. Every string that any YAML reader could take for something else (a
 number, a truth value, a date, ``null``, an indicator) is quoted, for YAML 1.1 and 1.2 alike.
@@ -29,7 +29,7 @@ _COLLECTIONS = (dict, list, tuple, Mapping)
 
 
 def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:
-    """The objects as one multi-document YAML text; keys keep their order.
+    """The given objects as one YAML text with a document for each; keys keep their order.
 
     Raises
     ------
@@ -44,14 +44,14 @@ def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:
 
 
 def to_yaml_value(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """A mapping or list as block-style YAML without a document marker; errors as of `to_yaml`."""
+    """A mapping or list as block-style YAML without a document marker; raises InputError like `to_yaml`."""
     writer = _Writer()
     writer.block(value, "", "")
     return writer.text()
 
 
 def to_yaml_scalar(value: object) -> str:
-    """A string, number, truth value, None or empty collection on a line of YAML; errors as of `to_yaml`."""
+    """A string, number, boolean, None or empty collection as one line of YAML; raises InputError like `to_yaml`."""
     if isinstance(value, str):
         return _string(value)
     if value is None:
@@ -70,12 +70,12 @@ def to_yaml_scalar(value: object) -> str:
 
 
 def is_plain(value: str) -> bool:
-    """Whether every YAML reader takes the text for text without quotes."""
+    """Whether every YAML reader reads this text as a string if it is written without quotes."""
     return _PLAIN.match(value) is not None and value.lower() not in _WORDS
 
 
 class _Strings(dict[str, str]):
-    """Cache of the YAML form of strings, because objects of one kind repeat keys and most values."""
+    """Cache of the YAML form of strings, since objects of one kind repeat keys and most values."""
 
     def __missing__(self, value: str) -> str:
         text = self[value] = _string(value)
@@ -83,7 +83,10 @@ class _Strings(dict[str, str]):
 
 
 class _Writer:
-    """Writes the lines of one YAML text. `lead` precedes the first line of a collection, `indent` the other lines."""
+    """Collects the lines of one YAML text.
+
+    In its methods `lead` precedes the first line of a collection, and `indent` the other lines.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -93,14 +96,14 @@ class _Writer:
         return "".join(f"{line}\n" for line in self.lines)
 
     def block(self, value: Any, indent: str, lead: str) -> None:
-        """Append a collection."""
+        """Append the lines of a mapping or list."""
         if isinstance(value, (list, tuple)):
             self._list(value, indent, lead)
         else:
             self.mapping(value, indent, lead)
 
     def mapping(self, value: Mapping[str, Any], indent: str, lead: str) -> None:
-        """Append a mapping."""
+        """Append the lines of a mapping."""
         if not value:
             self.lines.append(f"{lead}{{}}")
         for key, item in value.items():

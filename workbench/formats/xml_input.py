@@ -1,4 +1,4 @@
-"""Reader of untrusted XML: bounded, without declarations, with the place of each error."""
+"""Reader of untrusted XML: size is limited, declarations are refused, and errors name the place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_CHARACTERS = 16 << 20
 
 
 def parse_xml(text: str, source: str, root: str, what: str) -> Any:
-    """Parse a text and return its root element.
+    """Parse an XML text and return its root element.
 
     Parameters
     ----------

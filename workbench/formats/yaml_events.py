@@ -1,6 +1,6 @@
-"""Reader of untrusted YAML as plain data: its own constructor over libyaml's event stream.
+"""Reader of untrusted YAML as plain data, built on libyaml's event stream.
 
-PyYAML's SafeLoader builds a node graph first, which costs twice the time of this reader and lets a small file grow
+PyYAML's SafeLoader first builds a node graph, which takes twice as long as this reader and lets a small file grow
 without bound through aliases. Here aliases, tags, merge keys and duplicate keys are refused, depth is limited, and the
 result holds only dict, list, str, int, float, bool and None.
 """
@@ -47,14 +47,14 @@ _DATA_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "f
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """One document of a YAML stream; `line` is its first line, from 1."""
+    """One document of a YAML stream with its parsed value; `line` is its first line, from 1."""
 
     data: Any
     line: int
 
 
 def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
-    """Every document of a YAML stream that is not empty.
+    """Parse a YAML stream; yields every document that is not empty.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
 
 
 def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, int]:
-    """Build one document up to its end event; return it with the line of its first node."""
+    """Build one document from the parser's events up to its end; returns its value and the line of its first node."""
     get_event = parser.get_event
     resolve = _resolve
     # `container` is the collection being filled, `key` the pending key of a mapping; `stack` holds the outer ones.
@@ -161,7 +161,7 @@ def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, i
 
 
 def _resolve(text: str, event: Any, source: str) -> Any:
-    """The value of a plain scalar under YAML 1.1."""
+    """The value of an unquoted scalar by the rules of YAML 1.1."""
     for tag, pattern in Resolver.yaml_implicit_resolvers.get(text[:1], ()):
         if pattern.match(text):
             if tag not in _DATA_TAGS or ":" in text:

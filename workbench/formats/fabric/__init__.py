@@ -1,1 +1,1 @@
-"""Fabric descriptions other than HyperNode manifests: files of other tools, and node labels; one file per format."""
+"""Readers of network topologies from other tools' files and from node labels, one module per format."""

@@ -1,4 +1,4 @@
-"""Where NVLink domains fit among the tiers of switches: below, between or above them, or nowhere."""
+"""Find the tier at which NVLink domains fit among tiers of switches: below, between or above them, or nowhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ Level = Mapping[str, str]
 
 
 def stays_inside(inner: Level, outer: Level) -> bool:
-    """Whether each domain of `inner` lies in one domain of `outer`, considering the nodes that are in both."""
+    """Whether each domain of `inner` lies in one domain of `outer`; only nodes that are in both levels are considered.
+
+    A level maps each node to its domain.
+    """
     found: dict[str, str] = {}
     return all(found.setdefault(d, outer[node]) == outer[node] for node, d in inner.items() if node in outer)
 

@@ -1,6 +1,6 @@
-"""The definition of a fabric format, and the result of its readers: HyperNodes and Nodes, as if read from manifests.
+"""`FabricFormat`, the interface of a network topology format, and `FabricRecords`, the result of reading a file.
 
-A reader knows its own text only. Joining with Nodes, jobs and other files is done by `workbench.formats.load`.
+A reader sees one file only. `workbench.formats.load` joins the result with Nodes, jobs and other files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MANIFEST = re.compile(r"""(?:\s*(?:---|\#[^\n]*)(?:\n|$))*\s*\{?\s*["']?(?:apiV
 
 @dataclass(frozen=True)
 class Sample:
-    """A text whose format is to be detected.
+    """The text of a file whose format is to be detected.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Sample:
 
     @cached_property
     def json(self) -> Any:
-        """The value of a JSON text; None if the text is not JSON."""
+        """The parsed value of the text if it is JSON; None if it is not."""
         if self.text.lstrip()[:1] not in ("{", "["):
             return None
         try:
@@ -58,9 +58,9 @@ class Sample:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys at the top of a JSON object or, where the text is no JSON, those of a YAML mapping in block style.
+        """Keys at the top level of the text, a JSON object or else a YAML mapping in block style.
 
-        Of several JSON objects in one YAML stream: the keys that the beginning mentions.
+        If the text is a stream of several JSON objects, only the keys at its beginning are found.
         """
         if self.json is not None:
             return frozenset(self.json) if isinstance(self.json, dict) else frozenset()
@@ -80,7 +80,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class FabricRecords:
-    """Contents of a fabric file as HyperNodes, Nodes and further values.
+    """Contents of a network topology file: HyperNodes, Nodes and further values.
 
     Attributes
     ----------
@@ -108,7 +108,9 @@ class FabricRecords:
 
 @dataclass(frozen=True)
 class Written:
-    """A snapshot written as text, and one sentence for each part of the snapshot that the format cannot hold."""
+    """Result of writing a snapshot: the text, and one sentence for each part of the snapshot that the format cannot
+    hold.
+    """
 
     text: str
     losses: tuple[str, ...] = ()
@@ -116,7 +118,7 @@ class Written:
 
 @dataclass(frozen=True)
 class FabricFormat:
-    """A file format for fabrics.
+    """A file format for network topologies: its name, and functions to detect, read, derive and write it.
 
     Attributes
     ----------
@@ -144,7 +146,7 @@ class FabricFormat:
 
 
 def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: Mapping[str, int] | None = None) -> Node:
-    """Make a Node that a fabric file names.
+    """Make a Node object for a node that a network topology file names.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: M
 def switch_tree(
     children: Mapping[str, Sequence[str]], nodes: Mapping[str, Sequence[str]], tier_names: Mapping[str, str] = {}
 ) -> tuple[HyperNode, ...]:
-    """Make HyperNodes of switches that are given from the root down; a switch's tier is its height, 1 for a leaf.
+    """Make HyperNodes of a tree of switches; a switch's tier is its height, 1 for a switch with only nodes below.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _SWITCH_KINDS = frozenset({"hypernode", "switch", "leaf", "spine", "core", "tor"
 
 @dataclass
 class Graph:
-    """Vertices by id with their attributes, and edges between ids."""
+    """A graph: attributes of each vertex by its id, and edges as pairs of ids."""
 
     directed: bool
     vertices: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Graph:
 
 
 def graph_of(shape: TopologyShape, snapshot: ClusterSnapshot | None = None) -> Graph:
-    """The tree of a topology as a graph, with its snapshot's labels and resources.
+    """The HyperNode tree of a topology as a graph, with node labels and resources of the snapshot if one is given.
 
-    Ids are names, but ``HyperNode/NAME`` where a node has the name of a HyperNode.
+    Vertex ids are names, but ``HyperNode/NAME`` if a node has the name of a HyperNode.
     """
     topology = shape.topology
     graph = Graph(directed=True)
@@ -69,7 +69,7 @@ def _said(node: Node) -> dict[str, Any]:
 
 
 def graph_records(graph: Graph, source: str) -> FabricRecords:
-    """Convert a graph to HyperNodes and nodes.
+    """Convert a graph to HyperNodes and nodes; `source` names the graph in errors.
 
     Which vertices are nodes: those whose ``kind``, ``type`` or ``role`` says so (node, host, server, …); without such
     attributes those without an edge out (directed), or with at most one link (undirected).
@@ -243,7 +243,10 @@ def _wired(
 
 
 def _ranks(near: Mapping[str, Mapping[str, None]], hosts: set[str]) -> dict[str, int]:
-    """Distance of each switch to the nearest node; switches that reach no node are left out."""
+    """Number of links from each switch to the nearest node; switches that no node reaches are left out.
+
+    `near` holds the neighbours of each vertex, `hosts` the vertices that are nodes.
+    """
     rank: dict[str, int] = {}
     front = list(hosts)
     distance = 0

@@ -1,4 +1,4 @@
-"""GraphML text and networkx graphs as fabrics.
+"""Read and write network topologies as GraphML text and as networkx graphs.
 
 The XML is read by defusedxml: no entities, no external references. networkx is imported only when one of its graphs is
 made.
@@ -28,7 +28,7 @@ _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels
 
 
 def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
-    """The tree of a snapshot or topology as a networkx DiGraph: edges from a HyperNode to what is inside it.
+    """The HyperNode tree of a snapshot or topology as a networkx DiGraph, with edges from a HyperNode to its members.
 
     Vertices are names (``HyperNode/NAME`` where a node is called so, too) with ``kind``, ``tier``, ``tierName``, and of
     nodes ``label:KEY`` and ``allocatable:RESOURCE`` in base units.
@@ -46,7 +46,7 @@ def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
 
 
 def from_networkx(graph: Any) -> ClusterSnapshot:
-    """Make a snapshot of a networkx graph, directed or not; attributes of vertices are those of a GraphML file.
+    """Make a snapshot from a networkx graph, directed or not; vertex attributes are those of a GraphML file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""HiveD's configuration: cells inside cells, down to nodes and their GPUs."""
+"""Reader of HiveD's configuration, which describes a cluster as nested cells down to nodes and their GPUs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEEPEST = 32
 
 @dataclass(frozen=True)
 class _Level:
-    """A cell type of HiveD with its height: 0 for a node, more above it; None for a cell inside a node."""
+    """A cell type of HiveD, with its height above the node level (0 for a node); None for a cell inside a node."""
 
     child: str
     n_children: int
@@ -44,7 +44,7 @@ class _Cells:
 
 
 def read_hived(text: str, source: str) -> FabricRecords:
-    """Read HyperNodes and nodes of the physical cluster in a HiveD configuration.
+    """Read the HyperNodes and nodes of the physical cluster in a HiveD configuration; `source` is the file's name.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def _cluster(config: Mapping[str, Any]) -> FabricRecords:
 
 
 def _levels(types: Mapping[str, Any]) -> dict[str, _Level]:
-    """Every cell type with its height above the node."""
+    """Every cell type in ``cellTypes`` with its height above the node level."""
     levels: dict[str, _Level] = {}
     for name in types:
         chain: list[str] = []
@@ -144,7 +144,10 @@ def _level(types: Mapping[str, Any], kind: str, levels: Mapping[str, _Level]) ->
 
 
 def _add(cells: _Cells, cell: Mapping[str, Any], kind: str, name: str, path: str) -> int:
-    """Add a cell with all cells inside it; return the number of pinned cells among them."""
+    """Add a cell and all cells inside it to `cells`; returns the number of pinned cells among them.
+
+    `kind` is the cell's type, `name` the name it gets, `path` its field path in the file.
+    """
     level = cells.types.get(kind)
     if level is None or level.height is None:
         expected = "a cell type of physicalCluster.cellTypes at node level or above"

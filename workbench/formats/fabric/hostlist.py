@@ -1,4 +1,4 @@
-"""Slurm's host lists, such as ``node[001-016,020],login1``: expansion to names, and compression of names to a list."""
+"""Expand and compress Slurm host lists such as ``node[001-016,020],login1``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAFE = re.compile(r"[^\s,\[\]#=\"]+\Z")
 
 
 def expand_hosts(text: str) -> list[str]:
-    """The names that a host list stands for, in its order, repetitions kept.
+    """The host names that a Slurm host list stands for, in its order; repeated names are kept.
 
     Raises
     ------
@@ -92,15 +92,15 @@ def _bad(item: str, expected: str) -> InputError:
 
 
 def holds(name: str) -> bool:
-    """Whether a host list can contain a name unchanged."""
+    """Whether a Slurm host list can contain `name` unchanged, that is without brackets, commas and the like."""
     return _SAFE.match(name) is not None
 
 
 def compress_hosts(names: Iterable[str]) -> str:
-    """Write a host list that stands for exactly these names, sorted by prefix, then suffix, width and number.
+    """A Slurm host list for exactly these names, sorted by prefix, then suffix, width and number.
 
-    Names that differ in their last number only share a bracket: ``n1,n2,n5`` is ``n[1-2,5]``. Each name must be one
-    that `holds` accepts.
+    Names that differ only in their last number share a bracket: ``n1,n2,n5`` is written ``n[1-2,5]``. Every name must
+    satisfy `holds`.
     """
     groups: dict[tuple[str, str, int], list[int]] = {}
     plain: list[str] = []

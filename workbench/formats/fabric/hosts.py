@@ -1,4 +1,4 @@
-"""Roles of hosts other than compute nodes, guessed from their names."""
+"""`host_role`: guess from a host's name whether it is a compute node, storage or a fabric manager."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ _LISTED = 5
 
 
 def host_role(name: str) -> Role:
-    """Role of a host, guessed from the words in its name.
+    """The role of a host, guessed from the words in its name: compute, storage, fabric manager or unnamed.
 
     ``storage`` (``storage-01``, ``lustre-oss3``, ``nas2``), ``fabric manager`` (``b11-ufm-1``), ``unnamed`` (empty,
-    ``localhost``, a distribution's default such as ``ubuntu``), else ``compute``. Words are runs of letters, upper and
-    lower case alike, before the first dot; a word inside another one (``tossed``) does not count.
+    ``localhost``, a distribution's default such as ``ubuntu``), else ``compute``. Words are runs of letters before the
+    first dot, regardless of case; a word inside another one (``tossed``) does not count.
     """
     lower = name.lower()
     if not lower or lower in _UNSET:
@@ -64,6 +64,6 @@ def host_role(name: str) -> Role:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first few names and the number of further ones, as text."""
+    """The first few of the given names, and the number of the others, as text for a message."""
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more

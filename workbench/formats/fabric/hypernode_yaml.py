@@ -1,4 +1,4 @@
-"""HyperNode manifests: members by exact names, or by patterns."""
+"""Write HyperNode manifests whose members are given by exact names or by regular expressions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEEPS = frozenset({"tiers", "tier-names", "empty"})
 
 
 def cluster_names(names: Sequence[str]) -> list[str]:
-    """The given names in their order, each changed if necessary to a name that a Kubernetes object can have.
+    """The given names, each changed if necessary to a valid name of a Kubernetes object, in the same order.
 
     A name that is valid stays. Another one is changed into lower-case letters, digits and dashes; where two names come
     out the same, or nothing is left, a changed one gets five characters of a digest, so that it does not depend on the
@@ -46,7 +46,10 @@ def cluster_names(names: Sequence[str]) -> list[str]:
 def _by_pattern(
     hypernodes: Sequence[HyperNode], groups: Sequence[Sequence[str]], known: Sequence[str]
 ) -> tuple[list[HyperNode], int]:
-    """HyperNodes with patterns in place of exact node names, and the number of nodes that patterns replace."""
+    """HyperNodes in which regular expressions replace exact node names, and the number of nodes that these cover.
+
+    `groups` are the node names of each HyperNode, `known` all node names.
+    """
     # One node says its name more plainly than any pattern.
     several = [group for group in groups if len(group) > 1]
     patterns = iter(exact_patterns(known, several))

@@ -1,4 +1,4 @@
-"""The output of ``ibnetdiscover`` for an InfiniBand fabric."""
+"""Reader of the output of ``ibnetdiscover``, which lists the switches and cables of an InfiniBand fabric."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SWITCH = re.compile(r"[^;:]*;([^;:]+):[^;:/]*(/[^;:]*)?\Z")
 
 @dataclass
 class _Fabric:
-    """Parsed printout: descriptions and cables by id, and the line where each switch or adapter first appears."""
+    """A parsed ``ibnetdiscover`` printout: descriptions and cables by id, and the line of each switch or adapter."""
 
     described: dict[str, str] = field(default_factory=dict)
     cables: dict[str, set[str]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class _Fabric:
 
 
 def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
-    """Read the HyperNodes and nodes of a fabric that ``ibnetdiscover`` printed.
+    """Read the HyperNodes and nodes of a fabric from the output of ``ibnetdiscover``; `source` is the file's name.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _parse(text: str, source: str) -> _Fabric:
 
 
 def _host_name(description: str) -> str:
-    """Name of the host in an adapter's description; empty if there is none."""
+    """The host name in an InfiniBand adapter's description; empty if there is none."""
     if description.endswith(_AGGREGATION):
         return ""
     found = _ADAPTER.match(description) or _HOST.match(description)
@@ -171,7 +171,10 @@ def _host_name(description: str) -> str:
 
 
 def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> dict[str, str]:
-    """Name of the node of each adapter that belongs to a node; ignored adapters are added to `notes`."""
+    """Name of the node of each adapter that belongs to a node, by the adapter's id.
+
+    Ignored adapters are noted in `notes`.
+    """
     aside: dict[Role, Counter[str]] = {}
     node_of: dict[str, str] = {}
     unnamed: list[str] = []
@@ -216,7 +219,7 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> di
 
 
 def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str, str]:
-    """Name of each switch by its id; no name is used twice."""
+    """A unique name for each switch, by its id; `described` holds the switches' descriptions."""
     names: dict[str, str] = {}
     chips: dict[str, str] = {}
     for which in switches:
@@ -234,7 +237,10 @@ def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str
 def _leave_aside(
     fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], stores: set[str], notes: list[Notice]
 ) -> None:
-    """Remove switches with only storage from `ranks`, and note the switches that no node reaches."""
+    """Remove from `ranks` switches that have only storage below, and note switches that no node reaches in `notes`.
+
+    `stores` are the ids of storage adapters.
+    """
     storage = [names[s] for s in names if ranks.get(names[s], 0) > 2 and not stores.isdisjoint(fabric.cables[s])]
     for name in storage:
         del ranks[name]

@@ -1,4 +1,4 @@
-"""Recognise fabric files among the inputs, and join their contents with the other objects of the cluster."""
+"""Recognise network topology files among the inputs, and join their contents with the cluster's other objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FabricIntake", "Joined"]
 
 @dataclass
 class Joined:
-    """Contents of several fabric files together.
+    """The joint contents of several network topology files.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Joined:
     formats: dict[str, str] = field(default_factory=dict)
 
     def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
-        """Add the records of one file.
+        """Add the contents of one network topology file to a cluster's objects.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Joined:
 
 @dataclass
 class FabricIntake:
-    """The fabric files of one input.
+    """Collects the network topology files among the input files, and joins their contents with the cluster's objects.
 
     Parameters
     ----------
@@ -80,11 +80,16 @@ class FabricIntake:
 
     @classmethod
     def of(cls, name: str | None) -> FabricIntake:
-        """Make the intake for the format of that name, or for detection by content; UnknownNameError otherwise."""
+        """Make the intake for the format called `name` (None: detect by content).
+
+        Raises UnknownNameError for other names.
+        """
         return cls(None if name is None else get_format(name))
 
     def claim(self, content: bytes, source: str) -> bool:
-        """Read a file if it is a fabric, and tell whether it was; called by `workbench.formats.manifests`.
+        """Read a file if it is a network topology.
+
+        Returns False if it is not, so that the caller reads it as manifests.
 
         Raises
         ------
@@ -116,7 +121,7 @@ class FabricIntake:
         return None if Sample(text, source).is_manifest else self.wanted
 
     def join(self, cluster: ClusterObjects, *, derive: bool = True) -> Joined:
-        """Add the contents of the fabric files to the objects of the manifests.
+        """Add the contents of the network topology files to the objects that were read from manifests.
 
         Nodes of manifests win: where there are any, the files only add labels and HyperNodes; otherwise the nodes that
         the files name become the cluster's. If two files name one node, their labels are merged, the later one winning.
@@ -169,7 +174,10 @@ class FabricIntake:
 
 
 def _check_alone(cluster: ClusterObjects, files: int) -> None:
-    """Refuse cluster objects beside a snapshot, which is a whole cluster already; only jobs may be added."""
+    """Raise InputError if there are cluster objects beside a snapshot file, which is a whole cluster; jobs are allowed.
+
+    `files` is the number of network topology files.
+    """
     rooms = {
         "nodes": ("node", ""),
         "hypernodes": ("hypernode", ""),
@@ -201,7 +209,9 @@ def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
 
 
 def _joined(known: Node, more: Node, given: bool) -> Node:
-    """Combine two descriptions of a node: a manifest's labels and resources win, else the later label."""
+    """Combine two descriptions of one node: with `given` the labels and resources of `known` win, else
+    those of `more`.
+    """
     if not more.metadata.labels and not more.allocatable:
         return known
     first, second = (more.metadata.labels, known.metadata.labels)

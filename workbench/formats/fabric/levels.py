@@ -1,6 +1,6 @@
-"""Convert levels that are named by node labels (Kueue, KAI, Koordinator) to HyperNodes, and back.
+"""Convert network levels that are named by node labels (Kueue, KAI, Koordinator) to HyperNodes, and back.
 
-A level's name becomes the tier name, so that a constraint by name has the same meaning in both forms.
+A level's name becomes the tier name, so that a topology constraint by name means the same in both forms.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LABEL_VALUE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?\Z")
 def level_hypernodes(
     levels: Sequence[Level], nodes: Mapping[str, Node], *, by_path: bool
 ) -> tuple[tuple[HyperNode, ...], list[str]]:
-    """Make HyperNodes of the values that nodes have for the labels of the levels.
+    """Make HyperNodes from the values that nodes have for the levels' labels.
 
     Parameters
     ----------
@@ -154,7 +154,10 @@ def _write(owner: str, manifest: Callable[[Sequence[Level]], dict[str, Any]]) ->
 def _labelled(
     snapshot: ClusterSnapshot, shape: TopologyShape, owner: str
 ) -> tuple[list[Level], dict[str, dict[str, str]], list[str]]:
-    """Levels widest first, the labels to add to each node, and the parts that the format cannot hold."""
+    """What to write to express a topology by node labels.
+
+    Returns the levels, widest first; the labels to add to each node; and sentences about what the format cannot hold.
+    """
     topology = snapshot.topology
     tiers = topology.tiers[::-1]
     per_tier = [topology.domain_of_node(tier) for tier in tiers]
@@ -201,9 +204,9 @@ def _labelled(
 def _matching_label(
     snapshot: ClusterSnapshot, shape: TopologyShape, tier: int, preferred: str, held: Sequence[str], *, by_path: bool
 ) -> str:
-    """Key of a node label whose values already name the domains of a tier: the preferred key, else the smallest.
+    """Key of a node label whose values already name the HyperNodes of a tier; empty if there is none.
 
-    Empty if there is no such label.
+    `preferred` is taken if it fits, otherwise the smallest key. `held` are the nodes that must have the label.
     """
     topology = snapshot.topology
     domains = [int(j) for j in topology.domains_at(tier) if len(topology.nodes_of(int(j)))]
@@ -227,7 +230,10 @@ def _matching_label(
 def _label_key(
     name: str, tier: int, owner: str, held: Sequence[str], taken: Sequence[str], known: str
 ) -> tuple[str, str]:
-    """Label key and level name of a tier; `known` is a label that already names its domains."""
+    """The label key and level name to write for a tier.
+
+    `known` is a label that already names its HyperNodes, or empty.
+    """
     fallback = known or TIER_LABEL.format(tier)
     own = name if _LABEL_KEY.match(name) and name not in (*held, HOSTNAME) else ""
     if owner == "koordinator":

@@ -1,4 +1,4 @@
-"""Hosts with the switches above them, one per line: the table of the Alibaba Lingjun data set."""
+"""Reader of the host table of the Alibaba Lingjun data set: one host per line, with the switches above it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 1 << 12
 
 
 def read_lingjun(text: str, source: str) -> FabricRecords:
-    """Read HyperNodes and nodes from a table with columns ip (or host, hostname, node), DSW, PSW, ASW in any order.
+    """Read HyperNodes and nodes from a table with columns ip (or host, hostname, node), DSW, PSW and ASW in any order.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def read_lingjun(text: str, source: str) -> FabricRecords:
 
 
 def _columns(header: list[str], source: str, where: str) -> list[int]:
-    """Positions of host, DSW, PSW and ASW."""
+    """Indices of the columns host, DSW, PSW and ASW in the header; raises InputError if one is missing."""
     lower = [name.lower() for name in header]
     host = next((name for name in _HOST if name in lower), None)
     if host is None or any(name not in lower for name in _SWITCHES) or len(set(lower)) < len(lower):

@@ -1,7 +1,7 @@
-"""NetQ: the topology graph of an Ethernet fabric, and the inventory of compute nodes beside it.
+"""Readers of NetQ's JSON files: the topology graph of an Ethernet fabric, and the inventory of compute nodes.
 
-Two JSON files, read one by one and joined by node name like any other inputs: the graph makes HyperNodes, the
-inventory says how many GPUs a node has and which NVLink domain it is in.
+The two files are read one by one and joined by node name like any other inputs: the graph gives the HyperNodes, the
+inventory each node's number of GPUs and NVLink domain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GPUS = "nvidia.com/gpu"
 
 
 def read_netq_graph(text: str, source: str) -> FabricRecords:
-    """HyperNodes and nodes of a topology graph.
+    """Read HyperNodes and nodes from NetQ's topology graph; `source` is the file's name.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def _graph(graph: Any) -> FabricRecords:
 
 
 def _devices(group: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Devices of all groups, in order; groups may hold groups."""
+    """All devices in a group and its nested groups, in order, each with its path."""
     waiting = list(get_maps(group, key, where))[::-1]
     while waiting:
         path, item = waiting.pop()
@@ -126,7 +126,7 @@ def _devices(group: Mapping[str, Any], key: str, where: str = "") -> Iterator[tu
 
 
 def read_netq_inventory(text: str, source: str) -> FabricRecords:
-    """Nodes of the inventory of compute nodes, with their number of GPUs and the label `DOMAIN_LABEL`.
+    """Read nodes from NetQ's inventory of compute nodes, with their number of GPUs and the label `DOMAIN_LABEL`.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _parse(text: str, source: str) -> Any:
 
 
 def _first(sample: Sample) -> Mapping[str, Any]:
-    """The first object of a JSON list, or the object itself."""
+    """The first object of a JSON list, or the object itself if the text is no list."""
     value = sample.json
     first = value[0] if isinstance(value, list) and value else value
     return first if isinstance(first, dict) else {}

@@ -1,6 +1,6 @@
-r"""Short regular expressions, of a few simple forms, that match exactly some of all known names.
+r"""Find short regular expressions that match exactly a given group of node names, for HyperNode members.
 
-The forms, all anchored so that a name is never found inside another: names by prefix (``^rack1-``), whole names
+Only three anchored forms are used, so that a name is never found inside another: a prefix (``^rack1-``), whole names
 (``^n(?:0[1-9]|1[0-6])$``) and a common suffix (``\.rack1$``). The shortest pattern of any form would be unreadable, and
 unanchored patterns would match nodes that are added later.
 """
@@ -18,7 +18,7 @@ _SPECIAL = frozenset(r"\.+*?()|[]{}^$")
 
 
 def exact_patterns(known: Collection[str], groups: Sequence[Collection[str]]) -> list[str | None]:
-    """For each group the shortest pattern (RE2) that matches the names of the group and no other known name.
+    """For each group of names, the shortest regular expression (RE2) that matches its names and no other known name.
 
     Parameters
     ----------
@@ -50,7 +50,10 @@ def _shortest(names: Sequence[str], straight: Sequence[str], backward: Sequence[
 
 
 def _prefixes(names: Sequence[str], straight: Sequence[str]) -> list[str]:
-    """The shortest prefixes, at least one character long, that only these names have; none if there are none."""
+    """The shortest prefixes, at least one character long, that together match all of `names` and no other known name.
+
+    `straight` are all known names, sorted. Empty if there are no such prefixes.
+    """
     prefixes: list[str] = []
     for name in names:
         if prefixes and name.startswith(prefixes[-1]):
@@ -75,7 +78,7 @@ def _suffix(names: Sequence[str], backward: Sequence[str]) -> list[str]:
 
 
 def _count(names: Sequence[str], prefix: str) -> int:
-    """Number of the sorted names with a prefix."""
+    """Number of names in the sorted list `names` that begin with `prefix`."""
     return bisect_left(names, prefix + "\U0010ffff") - bisect_left(names, prefix)
 
 
@@ -92,7 +95,10 @@ def _escaped(text: str) -> str:
 
 
 def _alternatives(words: Sequence[str]) -> str:
-    """A pattern for exactly these sorted, distinct words: common prefixes once, equal continuations together."""
+    """A regular expression for exactly these sorted, distinct words.
+
+    Common prefixes and equal endings are written once.
+    """
     common = _common(words)
     rest = [word[len(common) :] for word in words]
     head = _escaped(common)
@@ -112,7 +118,7 @@ def _alternatives(words: Sequence[str]) -> str:
 
 
 def _letters(letters: Sequence[str]) -> str:
-    """Write a regular expression that matches any one of ``letters``, as a character class with ranges if shorter."""
+    """A regular expression that matches any one of `letters`, written as a character class with ranges if shorter."""
     if len(letters) == 1:
         return _escaped(letters[0])
     runs: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""The table of fabric formats, in the order in which a text is tried."""
+"""The table of network topology formats, in the order in which they are tried on a text of unknown format."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FORMATS: tuple[FabricFormat, ...] = (
 
 
 def get_format(name: str) -> FabricFormat:
-    """The format of that name; UnknownNameError offers close ones."""
+    """The network topology format called `name`; raises UnknownNameError, which suggests similar names."""
     for entry in FORMATS:
         if entry.name == name:
             return entry
@@ -57,7 +57,10 @@ def get_format(name: str) -> FabricFormat:
 
 
 def detect_format(text: str, path: str) -> FabricFormat | None:
-    """The format of a text by its content; None for an unknown format or Kubernetes manifests."""
+    """The network topology format of a text, judged by its content.
+
+    None if it is unknown or holds Kubernetes manifests. `path` is the file's name, which some formats need.
+    """
     sample = Sample(text, path)
     if sample.is_manifest:
         return None
@@ -65,5 +68,5 @@ def detect_format(text: str, path: str) -> FabricFormat | None:
 
 
 def writable_formats() -> tuple[str, ...]:
-    """Names of the formats that can be written."""
+    """Names of the network topology formats that can be written (``--to``)."""
     return tuple(entry.name for entry in FORMATS if entry.write is not None)

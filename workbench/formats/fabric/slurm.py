@@ -1,7 +1,7 @@
-"""Conversion of switches and blocks to HyperNodes, for Slurm's two topology files.
+"""Convert Slurm's switches and blocks to HyperNodes and back, for both of Slurm's topology files.
 
-Source: topology.conf(5) and topology.yaml(5). Slurm's leaf switches are tier 1 here; a switch lies one tier above the
-highest of its children.
+Source: topology.conf(5) and topology.yaml(5). A leaf switch has tier 1; any other switch is one tier above its highest
+child.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ __all__ = ["SlurmBlock", "Switch", "block_records", "block_rows", "switch_record
 
 @dataclass(frozen=True)
 class Switch:
-    """One switch as written: host lists of its switches and nodes, and its place in the file."""
+    """One switch of a Slurm topology file as written: host lists of its switches and nodes, and its place
+    in the file.
+    """
 
     name: str
     switches: str
@@ -36,7 +38,9 @@ class Switch:
 
 @dataclass(frozen=True)
 class SlurmBlock:
-    """One block as written."""
+    """One block of a Slurm topology file as written: its name, the host list of its nodes, and its place in
+    the file.
+    """
 
     name: str
     nodes: str
@@ -44,7 +48,7 @@ class SlurmBlock:
 
 
 def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Notice] = ()) -> FabricRecords:
-    """Convert a tree of switches to HyperNodes.
+    """Convert a Slurm switch tree to HyperNodes.
 
     A missing child switch becomes a dangling member, and a node under two switches an overlap; both are found by
     `workbench.topology.build` (docs/decisions.md, decision 14).
@@ -89,7 +93,7 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
 
 
 def block_records(blocks: Sequence[SlurmBlock], sizes: Sequence[str], source: str) -> FabricRecords:
-    """Make the HyperNodes of blocks: tier 1 the blocks, above them the aggregates given by the further block sizes.
+    """Convert Slurm's blocks to HyperNodes: tier 1 the blocks, above them groups of blocks as BlockSizes says.
 
     Parameters
     ----------
@@ -159,7 +163,10 @@ def _new_name(name: str, known: dict[str, list[str]], kind: str, source: str, wh
 
 
 def _check_total(total: int, source: str, where: str) -> None:
-    """Refuse a file whose host lists have too many names together; each list alone may have a million."""
+    """Raise InputError if the host lists of a file have too many names together.
+
+    Each list alone may have a million names; `total` is the sum, `source` and `where` name the file and place.
+    """
     if total > MOST_HOSTS:
         raise InputError("too many names", source=source, where=where, got=f"{total}", expected=f"at most {MOST_HOSTS}")
 
@@ -179,7 +186,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...]]:
-    """The switches of a topology, root first, and the parts that cannot be written.
+    """The switches to write for a snapshot's topology, root first, and sentences about what cannot be written.
 
     Slurm's switches have either switches or nodes below them: nodes beside HyperNodes get a switch of their own.
     """
@@ -208,7 +215,8 @@ def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...
 
 
 def block_rows(snapshot: ClusterSnapshot) -> tuple[list[SlurmBlock], list[int], tuple[str, ...]]:
-    """The blocks of a topology, their sizes level by level, and the parts that cannot be written.
+    """The blocks to write for a snapshot's topology, their sizes level by level, and sentences about what cannot be
+    written.
 
     A block is a HyperNode with nodes of its own. Higher levels are written only if block sizes can express them: each
     group but the last has the same power of two of blocks.
@@ -247,7 +255,9 @@ def block_rows(snapshot: ClusterSnapshot) -> tuple[list[SlurmBlock], list[int], 
 
 
 def _leaves_in_tree_order(shape: TopologyShape) -> list[int]:
-    """Domains with nodes of their own in preorder of the tree, so that the blocks of a group are consecutive."""
+    """Indices of the HyperNodes with nodes of their own, in preorder of the tree, so that a group's blocks are
+    consecutive.
+    """
     place, _ = shape.topology.preorder
     return sorted((j for j in range(len(shape.names)) if shape.own[j]), key=lambda j: int(place[j]))
 

@@ -1,4 +1,4 @@
-"""Slurm's ``topology.conf``: switches (topology/tree) or blocks (topology/block), nodes as host lists.
+"""Reader and writer of Slurm's ``topology.conf``: switches (topology/tree) or blocks (topology/block).
 
 Source: topology.conf(5). Parameter names are case insensitive, ``#`` begins a comment, a backslash at the end of a line
 continues it.
@@ -88,7 +88,10 @@ def _parse(text: str, source: str) -> tuple[list[Switch], list[SlurmBlock], list
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not empty, continuations joined, each with the number of its first line."""
+    """The non-empty lines of a text, each with its line number.
+
+    Continued lines are joined under the first one's number.
+    """
     held, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("#")[0].rstrip()

@@ -1,4 +1,4 @@
-"""Slurm's ``topology.yaml``: several named topologies, each a tree of switches, blocks, or flat.
+"""Reader and writer of Slurm's ``topology.yaml``: several named topologies, each a switch tree, blocks, or flat.
 
 Source: topology.yaml(5).
 """
@@ -73,7 +73,7 @@ def _records(text: str, source: str, wanted: tuple[str, ...]) -> FabricRecords:
 
 
 def _entry(item: Mapping[str, Any], path: str) -> tuple[str, bool, str, str, Mapping[str, Any]]:
-    """Name, default flag, type, path and content of one topology of the file."""
+    """Name, default flag, type, path and content of one topology in a ``topology.yaml``."""
     name = get_text(item, "topology", path)
     if not name:
         raise wrong(child(path, "topology"), item.get("topology"), "the name of the topology")

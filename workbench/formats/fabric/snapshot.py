@@ -1,4 +1,4 @@
-"""The workbench's own snapshot file as a fabric format, the only one that keeps every part of a snapshot."""
+"""The workbench's own snapshot file as a topology format, the only one that keeps every part of a snapshot."""
 
 from __future__ import annotations
 

@@ -27,14 +27,16 @@ _MOST_WAYS = 32
 
 
 def switch_ranks(attached: Mapping[str, Collection[str]], links: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """Distance of each switch from the nearest node: 1 for a leaf; without those that no node can reach.
+    """Rank of each switch: its distance to the nearest node, 1 for a leaf.
+
+    Switches that no node can reach are left out.
 
     Parameters
     ----------
     attached : mapping of str to collection of str
-        Nodes by switch.
+        Nodes cabled to each switch.
     links : mapping of str to iterable of str
-        Switches by switch; each cable in both directions.
+        Switches cabled to each switch; every cable must appear in both directions.
     """
     ranks = {switch: 1 for switch, nodes in attached.items() if nodes}
     frontier = list(ranks)
@@ -52,7 +54,7 @@ def switch_ranks(attached: Mapping[str, Collection[str]], links: Mapping[str, It
 def group_switches(
     attached: Mapping[str, Collection[str]], links: Mapping[str, Iterable[str]], ranks: Mapping[str, int]
 ) -> tuple[HyperNode, ...]:
-    """Make the HyperNodes of a switched fabric; a switch's rank becomes the tier.
+    """Make HyperNodes from the cables of a switched fabric; a switch's rank becomes its HyperNode's tier.
 
     Parameters
     ----------
@@ -95,10 +97,12 @@ def group_switches(
 
 
 def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
-    """Notices about leaves that are joined to one HyperNode by few nodes only: a single wrong cable has that effect.
+    """Notices about leaf switches that are joined to one HyperNode by few nodes only, which a single wrong cable can
+    cause.
 
     A set of nodes on the same leaves is such a weak join if it has at most a quarter of the group's nodes and the group
-    falls apart without it. Groups whose nodes are cabled in more than 32 ways are skipped.
+    falls apart without it. Groups whose nodes are cabled in more than 32 ways are skipped. `attached` holds the nodes
+    cabled to each switch.
     """
     on: dict[str, list[str]] = {}
     for switch in sorted(attached, key=str.encode):
@@ -126,7 +130,9 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
 
 
 def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
-    """Groups of switches linked by shared nodes or HyperNodes below, each with the set of all below it."""
+    """Groups of switches connected by shared nodes or HyperNodes below them, each with the set of
+    everything below it.
+    """
     owner: dict[str, str] = {}
     leader = {switch: switch for switch in below}
 
@@ -149,7 +155,9 @@ def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, with ``-group`` appended until no switch has it."""
+    """The name with ``-group`` appended as often as needed to differ from all names in `taken`, to which the result is
+    added.
+    """
     while name in taken:
         name += "-group"
     taken.add(name)

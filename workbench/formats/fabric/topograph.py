@@ -1,4 +1,4 @@
-"""Topograph's simulation models: switches, and blocks of nodes with their NVLink domains."""
+"""Reader of topograph's simulation models: switches, and blocks of nodes with their NVLink domains."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _SECTIONS = ("switches", "blocks", "capacity_blocks")
 
 @dataclass
 class _Model:
-    """Parsed model: switches and nodes below each switch, NVLink domain by node, labels by switch and by node."""
+    """A parsed topograph model: what is below each switch, each node's NVLink domain, and labels of
+    switches and nodes.
+    """
 
     children: dict[str, list[str]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
@@ -37,7 +39,7 @@ class _Model:
 
 
 def read_topograph(text: str, source: str) -> FabricRecords:
-    """Read the HyperNodes and nodes of a topograph model.
+    """Read the HyperNodes and nodes of a topograph simulation model; `source` is the file's name.
 
     Returns
     -------
@@ -97,7 +99,7 @@ def _read(data: Mapping[str, Any]) -> _Model:
 
 
 def _named(data: Mapping[str, Any], key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Name (may be empty), path and fields of each entry of a list, or of a mapping by name."""
+    """Name (may be empty), path and fields of each entry under `key`, which is a list or a mapping by name."""
     if type(data.get(key)) is dict:
         for name, item in data[key].items():
             path = child(key, name)
@@ -135,7 +137,7 @@ def _read_block(model: _Model, name: str, path: str, block: Mapping[str, Any]) -
 
 
 def _domains(block: Mapping[str, Any], path: str) -> list[str]:
-    """NVLink domains named by the annotations of a block."""
+    """Names of the NVLink domains in the annotations of a block."""
     where = child(path, "annotations")
     return [
         _name(value, f"{where}[{key!r}]")
@@ -145,7 +147,7 @@ def _domains(block: Mapping[str, Any], path: str) -> list[str]:
 
 
 def _name(value: Any, where: str) -> str:
-    """Read a name; a whole number counts as one, because YAML reads the unquoted name 7 as a number."""
+    """Read a name; a whole number counts as one, because YAML reads an unquoted name such as 7 as a number."""
     return str(value) if type(value) is int else _text(value, where)
 
 
@@ -169,7 +171,10 @@ def _node_labels(model: _Model, node: str) -> dict[str, str]:
 
 
 def _place_domains(model: _Model, notes: list[Notice]) -> None:
-    """Insert NVLink domains between the switches and their nodes, or note why that is impossible."""
+    """Insert NVLink domains into the model between switches and nodes.
+
+    If they do not fit, note the reason in `notes`.
+    """
     leaves = {node: switch for node, switch in model.switch_of.items() if switch}
     homeless = model.nodes.pop("", [])
     if not model.domain_of:

@@ -1,4 +1,4 @@
-"""HyperNodes from the labels that topograph writes on Kubernetes nodes."""
+"""Derive HyperNodes from the labels that topograph writes on Kubernetes nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FAMILIES", "TOPOGRAPH_LABELS", "LabelFamily", "derive_topograph_labe
 
 @dataclass(frozen=True)
 class LabelFamily:
-    """One generation of topograph's label keys.
+    """The label keys that one generation of topograph writes.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ _CLIQUE = "nvidia.com/gpu.clique"
 
 
 def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
-    """Make HyperNodes of topograph's labels on the nodes; None if no node has the closest label of a family.
+    """Derive HyperNodes from topograph's node labels; None if no node has such labels.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
 
 
 def _levels_of(labels: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> list[tuple[str, dict[str, str]]]:
-    """For each key that some node has, its value by node."""
+    """For each label key that some node has: the key, and its value for each node."""
     levels = [(key, {node: found[key] for node, found in labels.items() if found.get(key)}) for key in keys]
     return [(key, of_node) for key, of_node in levels if of_node]
 
 
 def _keys(family: LabelFamily, labels: Iterable[Mapping[str, str]]) -> list[str]:
-    """Keys of the switches' tiers, closest first."""
+    """Label keys of the switch tiers, closest first, including numbered keys that the nodes have."""
     if not family.switches[0].endswith("-"):
         return list(family.switches)
     pattern = re.compile(re.escape(family.switches[0]) + r"(0|[1-9][0-9]{0,3})\Z", re.ASCII)
@@ -97,7 +97,7 @@ def _keys(family: LabelFamily, labels: Iterable[Mapping[str, str]]) -> list[str]
 
 
 def _chains(labels: Mapping[str, Mapping[str, str]], keys: list[str]) -> list[tuple[str, dict[str, str]]]:
-    """For each key its value by node, each node up to the first key that it lacks."""
+    """For each label key its value by node; a node is left out after the first key that it lacks."""
     levels: list[tuple[str, dict[str, str]]] = []
     nodes = list(labels)
     for key in keys:

@@ -1,4 +1,4 @@
-"""Ascend's switch table (ConfigMap basic-tor-node-cm, or its bare payload) as HyperNodes of tier 1."""
+"""Reader and writer of Ascend's switch table (ConfigMap basic-tor-node-cm) as HyperNodes of tier 1."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ _PAYLOAD = re.compile(r'\s*\{.*"server_list"\s*:', re.DOTALL)
 
 
 def tor_table_of(cluster: ClusterObjects) -> TorNodeTable | None:
-    """The switch table in the input's ConfigMaps: the one in kube-system, else the one in the first namespace.
+    """The switch table in the input's ConfigMaps basic-tor-node-cm; None if there is none.
+
+    If there are several, the one in the namespace kube-system is taken, else the one in the first namespace.
 
     None if there is none.
     """
@@ -50,11 +52,9 @@ def tor_table_of(cluster: ClusterObjects) -> TorNodeTable | None:
 
 
 def nodes_by_address(table: TorNodeTable, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """Node of each server address: the node with this InternalIP, or else with this name.
+    """Name of the node behind each server address in a switch table: by InternalIP, or else by node name.
 
-    Unknown addresses are left out.
-
-    If two nodes have one address, the smaller name wins.
+    Unknown addresses are left out. If two nodes have one address, the smaller name wins.
     """
     by_address: dict[str, str] = {}
     for name in sorted(nodes, key=str.encode):
@@ -69,7 +69,7 @@ def nodes_by_address(table: TorNodeTable, nodes: Mapping[str, Node]) -> dict[str
 
 
 def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = "") -> FabricRecords:
-    """Make a HyperNode ``tor-ID`` of tier 1 for each switch of a table.
+    """Make a tier-1 HyperNode ``tor-ID`` for each switch of Ascend's switch table.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _detect(sample: Sample) -> bool:
 
 
 def _table_of(snapshot: ClusterSnapshot, shape: TopologyShape) -> TorNodeTable:
-    """The switch table of any topology: a switch is a HyperNode with nodes of its own.
+    """The switch table to write for a snapshot: a switch is a HyperNode with nodes of its own.
 
     Switches in the order of a walk over the tree, which breaks ties; if all names have the form ``tor-7``, switches
     keep these numbers, else they are numbered from 0. Servers in byte order, at positions from 0; tor_count is the
@@ -172,7 +172,7 @@ def _switches_of(snapshot: ClusterSnapshot, shape: TopologyShape) -> SwitchTable
 
 
 def tor_config_map(table: TorNodeTable) -> str:
-    """The ConfigMap of a table as YAML."""
+    """The ConfigMap basic-tor-node-cm with a switch table, as YAML text."""
     data = {"tor_info": json.dumps(as_payload(table), ensure_ascii=False)}
     if table.level:
         data["tor_level"] = table.level

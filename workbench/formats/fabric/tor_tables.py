@@ -1,4 +1,4 @@
-"""Conversion between the switch table of a snapshot and Ascend's ConfigMaps basic-tor-node-cm and tor-share-cm."""
+"""Convert a snapshot's leaf switches to and from Ascend's ConfigMaps basic-tor-node-cm and tor-share-cm."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _TOR_NAME = re.compile(r"tor-(0|[1-9][0-9]{0,8})\Z")
 
 
 def tor_name_number(name: str) -> int | None:
-    """The number in a name such as ``tor-7``; None for other names."""
+    """The number at the end of a HyperNode name such as ``tor-7``; None for names of another form."""
     found = _TOR_NAME.match(name)
     return int(found[1]) if found is not None else None
 
 
 def switch_table_of(tors: TorNodeTable, node_names: Mapping[str, str], topology: Topology) -> SwitchTable:
-    """The switch table of a ConfigMap.
+    """The leaf switches of the ConfigMap basic-tor-node-cm, with the cluster's node indices.
 
     Parameters
     ----------
@@ -68,7 +68,10 @@ def switch_table_of(tors: TorNodeTable, node_names: Mapping[str, str], topology:
 
 
 def tor_nodes_of(snapshot: ClusterSnapshot, table: SwitchTable) -> TorNodeTable:
-    """The switch table in the form of basic-tor-node-cm; nodes are named by their InternalIP, or else by name."""
+    """A snapshot's leaf switches in the form of the ConfigMap basic-tor-node-cm.
+
+    Servers are identified by their node's InternalIP, or else by the node's name.
+    """
     numbers = [tor_name_number(name) for name in table.names]
     own = all(number is not None for number in numbers) and len(set(numbers)) == len(numbers)
     columns = [i for i, name in enumerate(snapshot.resources) if is_gpu_resource(name)]
@@ -90,7 +93,10 @@ def tor_nodes_of(snapshot: ClusterSnapshot, table: SwitchTable) -> TorNodeTable:
 
 
 def share_of(snapshot: ClusterSnapshot) -> dict[str, TorShare]:
-    """State of every switch by its address, as the scheduler publishes it; empty without switches."""
+    """State of every leaf switch by its address, as the scheduler publishes it in tor-share-cm.
+
+    Empty without switches.
+    """
     book, topology = snapshot.ledger().switches, snapshot.topology
     if book is None:
         return {}
@@ -114,14 +120,14 @@ def share_of(snapshot: ClusterSnapshot) -> dict[str, TorShare]:
 
 
 def share_config_map(snapshot: ClusterSnapshot) -> str:
-    """The ConfigMap tor-share-cm of a snapshot as YAML."""
+    """The ConfigMap tor-share-cm with the switch states of a snapshot, as YAML text."""
     data = {KEY: json.dumps(share_payload(share_of(snapshot)), ensure_ascii=False)}
     metadata = {"name": TOR_SHARE_CONFIG_MAP, "namespace": "volcano-system"}
     return to_yaml([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}])
 
 
 def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> SwitchStates:
-    """States of the switches in tor-share-cm, in the order of a table; a switch that it does not name is idle."""
+    """Switch states from tor-share-cm in the order of `table`; a switch that the ConfigMap does not name is idle."""
     rows = [share.get(table.addresses[i] or name, TorShare(0, 0)) for i, name in enumerate(table.names)]
     return SwitchStates(
         np.array([row.shared for row in rows], dtype=np.int8),
@@ -130,11 +136,11 @@ def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> Switch
 
 
 def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tuple[ClusterSnapshot, Sequence[Notice]]:
-    """A snapshot with the switch states of tor-share-cm taken into account.
+    """A snapshot in which the switch states of the ConfigMap tor-share-cm are taken into account.
 
-    Without a running pod in the input, the states of the ConfigMap become preset states, in addition to those of the
-    switch table. Otherwise the pods' annotations decide, as in the plugin, and differences are noted in `gaps`.
-    Switches that the cluster does not have are noted, too.
+    If the input has no running pod, the states of the ConfigMap become preset states, in addition to those of the
+    switch table. Otherwise the pods' annotations decide, as in Ascend's plugin, and the gaps report differences. The
+    gaps also report switches that the cluster does not have.
 
     Returns
     -------

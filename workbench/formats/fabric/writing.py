@@ -1,4 +1,4 @@
-"""Helpers of all writers: the tree of a snapshot as plain lists, and the list of what a format cannot hold."""
+"""Helpers of all topology writers: a snapshot's HyperNode tree as lists, and what a format cannot hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTED = 3
 
 @dataclass(frozen=True, eq=False)
 class TopologyShape:
-    """A topology as plain lists, for writers.
+    """The HyperNode tree of a topology as plain lists, for writers.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class TopologyShape:
 
     @cached_property
     def root_first(self) -> list[int]:
-        """Domains by depth, then in byte order."""
+        """Indices of the HyperNodes by depth, roots first, then in byte order of their names."""
         depth = self.topology.forest.depth
         return [int(j) for j in np.lexsort((self.topology.domain_rank, depth))]
 
     @cached_property
     def height(self) -> list[int]:
-        """Height of a domain: 1 without children, else one more than its highest child."""
+        """Height of each HyperNode: 1 without children, else one more than its highest child."""
         height = [1] * len(self.names)
         for j in reversed(self.root_first):
             parent = int(self.topology.parent[j])
@@ -58,30 +58,30 @@ class TopologyShape:
 
     @cached_property
     def empty(self) -> list[int]:
-        """Domains without any node."""
+        """Indices of the HyperNodes that hold no node."""
         return [j for j in range(len(self.names)) if not len(self.topology.nodes_of(j))]
 
     @cached_property
     def free(self) -> list[str]:
-        """Nodes in no domain, in byte order."""
+        """Names of the nodes in no HyperNode, in byte order."""
         return [self.topology.node_names[i] for i in self.topology.direct_nodes_of(-1)]
 
 
 def shape_of(topology: Topology) -> TopologyShape:
-    """The nodes and children of each domain of a topology as plain lists."""
+    """The nodes and children of each HyperNode of a topology as plain lists."""
     domains = range(topology.n_domains)
     own = [[topology.node_names[i] for i in topology.direct_nodes_of(j)] for j in domains]
     return TopologyShape(topology, own, [topology.children[j].tolist() for j in domains])
 
 
 def listed(what: str, names: Sequence[str]) -> str:
-    """Number of things and the first three names, as text: ``3 nodes (a, b, c)``."""
+    """A number of things and the first three names as text: ``3 nodes (a, b, c)``; `what` is the noun."""
     shown = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
     return f"{counted(len(names), what)} ({shown})"
 
 
 def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozenset[str] = frozenset()) -> list[str]:
-    """List the parts of a snapshot that a format does not hold, one sentence each.
+    """One sentence for each part of a snapshot that a format does not hold.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Readers of bandwidth matrices that tools print: one file per format, detected by content."""
+"""Readers of GPU bandwidth matrices as tools print them, one module per format; formats are detected by content."""

@@ -1,4 +1,6 @@
-"""The definition of a matrix format, the result of reading one, and tables with named rows and columns."""
+"""`MatrixFormat`, the interface of a matrix format, the result of reading one, and tables with named rows
+and columns.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class MatrixReading:
-    """A matrix read from a file, and further information in the file.
+    """A GPU bandwidth matrix read from a file, with further information from the file.
 
     Attributes
     ----------
@@ -70,7 +72,7 @@ class MatrixReading:
 
 @dataclass(frozen=True)
 class MatrixFormat:
-    """One kind of printout.
+    """A format of GPU bandwidth matrices: one kind of a tool's printout.
 
     Attributes
     ----------
@@ -88,7 +90,7 @@ class MatrixFormat:
 
 
 class Lines:
-    """The lines of a printout without terminal escapes, and which of them were read."""
+    """The lines of a printout without terminal escapes, with a mark on each line that has been understood."""
 
     def __init__(self, text: str, source: str) -> None:
         self.text = [_ESCAPES.sub("", line).rstrip() for line in text.splitlines()]
@@ -99,11 +101,11 @@ class Lines:
         return len(self.text)
 
     def mark(self, *indices: int) -> None:
-        """Mark lines as understood."""
+        """Mark the lines at these indices as understood."""
         self._read.update(indices)
 
     def mark_matching(self, pattern: re.Pattern[str]) -> None:
-        """Mark lines that are known to be irrelevant for the matrix."""
+        """Mark every line that matches `pattern` as understood, because it is known to be irrelevant for the matrix."""
         self.mark(*(i for i, line in enumerate(self.text) if pattern.match(line)))
 
     def unread(self) -> tuple[tuple[int, str], ...]:
@@ -113,7 +115,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with named rows and columns, cut down to the devices.
+    """A printed table with named rows and columns, reduced to those of GPUs (or NPUs).
 
     Attributes
     ----------
@@ -130,12 +132,12 @@ class Grid:
     lines: tuple[int, ...]
 
     def where(self, row: int, column: int) -> str:
-        """The place of a cell, for messages."""
+        """The place of the cell at `row` and `column`, as text for messages."""
         return f"line {self.lines[row] + 1}, row {self.labels[row]}, column {self.labels[column]}"
 
 
 def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Pattern[str], arrow: str = "") -> Grid:
-    """Read the rows below a header.
+    """Read the rows of a printed table below its header.
 
     Parameters
     ----------
@@ -201,7 +203,10 @@ def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Patt
 
 
 def bandwidth_entry(text: str) -> float | None:
-    """Read a cell as GB/s; None if it is no finite number of at least 0 (``1_0`` is a number only for Python)."""
+    """Read a table cell as GB/s; None unless it is a finite number of at least 0.
+
+    Notations that only Python takes for a number, such as ``1_0``, also give None.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -210,7 +215,7 @@ def bandwidth_entry(text: str) -> float | None:
 
 
 def numbers_of(grid: Grid, source: str) -> npt.NDArray[np.float64]:
-    """The cells of a grid as numbers; the diagonal may be a dash, X or N/A."""
+    """The cells of a grid as float64 of shape (n, n); on the diagonal a dash, X or N/A is allowed and gives 0."""
     n = len(grid.labels)
     gb_s = np.zeros((n, n))
     for i, row in enumerate(grid.cells):
@@ -230,7 +235,7 @@ def types_matrix(
     absent: Callable[[str], str] = lambda _: "",
     code: str = "no-direct-link",
 ) -> BandwidthMatrix:
-    """Convert a table of link types to a matrix by the table of link speeds.
+    """Convert a table of link types to a bandwidth matrix, using the table of link speeds.
 
     Parameters
     ----------
@@ -275,7 +280,9 @@ def types_matrix(
 
 
 def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatrix:
-    """The matrix with the staging speed in place of zeros off the diagonal, which mean that there is no direct link."""
+    """A copy of a matrix in which zeros off the diagonal (no direct link) are replaced by the staging speed and
+    flagged.
+    """
     zero = (matrix.gb_s == 0) & ~np.eye(len(matrix), dtype=np.bool_)
     if not zero.any():
         return matrix
@@ -289,7 +296,7 @@ def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatr
 
 
 def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) -> str:
-    """Choose one of several tables (blocks) of a file; UnknownNameError for a wanted block that does not exist.
+    """Choose one of the tables (blocks) of a file by name; raises UnknownNameError if `wanted` does not exist.
 
     Parameters
     ----------

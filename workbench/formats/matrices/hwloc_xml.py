@@ -1,6 +1,6 @@
-"""hwloc's XML: the distance matrices NVLinkBandwidth and XGMIBandwidth, in MB/s, of its GPUs.
+"""Reader of hwloc's XML: its distance matrices NVLinkBandwidth and XGMIBandwidth between GPUs, in MB/s.
 
-``hwloc-distances`` prints the same matrix as text; `workbench.formats.matrices.own_table` reads that.
+``hwloc-distances`` prints the same matrix as text, which `workbench.formats.matrices.own_table` reads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMES = ("NVLinkBandwidth", "XGMIBandwidth")
 def gpus_of(
     objects: Sequence[str], mb_s: npt.NDArray[np.float64], source: str
 ) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
-    """Keep the rows and columns of the GPUs (``OSDev`` objects), and convert to GB/s.
+    """Reduce a matrix of hwloc objects to the GPUs (``OSDev`` objects) and convert it from MB/s to GB/s.
 
     Parameters
     ----------

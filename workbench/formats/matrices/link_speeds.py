@@ -1,4 +1,4 @@
-"""The speed of each link type in GB/s: a table that users may replace (datasets/link-speeds)."""
+"""`LinkSpeeds`: the speed of each type of GPU link in GB/s, a table that users may replace (datasets/link-speeds)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = ("type", "gb_s", "per")
 
 @dataclass(frozen=True)
 class LinkSpeeds:
-    """Speed of each link type in GB/s, in one direction.
+    """Speed of each type of GPU link in GB/s, in one direction.
 
     Attributes
     ----------
@@ -41,18 +41,21 @@ class LinkSpeeds:
 
     @property
     def staging_gb_s(self) -> float:
-        """Speed in GB/s of a pair without a direct link."""
+        """Speed in GB/s between two GPUs without a direct link, whose data go through the host's memory."""
         return self.pair_gb_s[STAGING]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every type of the table, in its order, the pairs first."""
+        """Every link type in the table: first the types that stand for a pair, then those of single links, each in file
+        order.
+        """
         return (*self.pair_gb_s, *(f"{name}<n>" for name in self.link_gb_s))
 
     def gb_s(self, name: str) -> float | None:
-        """Speed in GB/s of a link type as a tool prints it; of several joined by ``+`` the fastest. None: unknown type.
+        """Speed in GB/s of a link type as a tool prints it; None if the type is unknown.
 
-        ``XGMI2@906`` is twice ``XGMI@906``, or twice ``XGMI`` where the table has no row for that GPU.
+        If several types are joined by ``+``, the fastest counts. ``XGMI2@906`` is twice ``XGMI@906``, or twice ``XGMI``
+        if the table has no row for that GPU.
         """
         parts = [self._one(part) for part in name.split("+")]
         known = [part for part in parts if part is not None]
@@ -73,12 +76,12 @@ class LinkSpeeds:
 
 @cache
 def default_link_speeds() -> LinkSpeeds:
-    """The table that the package carries (datasets/link-speeds)."""
+    """The table of link speeds that comes with the package (datasets/link-speeds)."""
     return _parse(_FILE.read_text("utf-8"), _FILE.name, LinkSpeeds({}, {}))
 
 
 def read_link_speeds(path: str | Path) -> LinkSpeeds:
-    """Read a user's table of link speeds; rows that it leaves out are those of `default_link_speeds`.
+    """Read a user's table of link speeds; types that it does not list are taken from `default_link_speeds`.
 
     Parameters
     ----------

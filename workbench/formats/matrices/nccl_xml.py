@@ -1,4 +1,4 @@
-"""Bandwidth matrix from the topology XML of NCCL or RCCL, which `workbench.formats.nccl_topo` reads."""
+"""GPU bandwidth matrix from the topology XML of NCCL or RCCL, which `workbench.formats.nccl_topo` parses."""
 
 from __future__ import annotations
 

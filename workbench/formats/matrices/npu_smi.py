@@ -1,4 +1,4 @@
-"""``npu-smi info -t topo``: link types between Ascend NPUs (HCCS, SIO)."""
+"""Reader of ``npu-smi info -t topo``: link types between Ascend NPUs (HCCS, SIO)."""
 
 from __future__ import annotations
 

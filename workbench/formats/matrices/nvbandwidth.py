@@ -1,4 +1,4 @@
-"""NVIDIA's nvbandwidth: device-to-device copies, by copy engine or kernel, read and write."""
+"""Reader of NVIDIA's nvbandwidth: device-to-device copies by copy engine or kernel, reading and writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nvidia-smi topo -p2p``: whether each GPU can directly read, write or reach another."""
+"""Reader of ``nvidia-smi topo -p2p``: whether each GPU can directly read or write another's memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``nvidia-smi topo -m``: link types between GPUs, their NICs and NUMA nodes.
+"""Reader of ``nvidia-smi topo -m``: link types between GPUs, and their NICs and NUMA nodes.
 
-Huawei's ``npu-smi info -t topo`` prints the same table with other names; both are read here by one function.
+Huawei's ``npu-smi info -t topo`` prints such a table with other names; one function reads both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _P2P_STATE = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
 
 
 def topo_header(text: str, device: re.Pattern[str]) -> tuple[int, list[str], str] | None:
-    """Find the beginning of the table of devices.
+    """Find the header of a link type table among the lines of a printout.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def topo_header(text: str, device: re.Pattern[str]) -> tuple[int, list[str], str
 def topo_reading(
     text: str, source: str, speeds: LinkSpeeds, device: re.Pattern[str], format: MatrixFormat
 ) -> MatrixReading:
-    """Read a table of link types whose header `topo_header` finds.
+    """Read the table of link types that `topo_header` finds in a printout.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ def _parts(lines: Lines, header: int, columns: list[str], grid: Grid) -> Machine
 
 
 def pass_over_legend(lines: Lines) -> None:
-    """Mark the lines of the legend, from the word Legend on, as known."""
+    """Mark the lines of the printout's legend, from the word Legend on, as understood."""
     begin = next((i for i, line in enumerate(lines.text) if _LEGEND.match(line)), len(lines))
     lines.mark(*range(begin, len(lines)))
 
 
 def left_aside(columns: list[str], grid: Grid) -> list[Notice]:
-    """One notice about the columns that are no devices; none if there are no such columns."""
+    """A notice about columns of the table that are no GPUs; an empty list if there are no such columns."""
     others = [name for name in columns if name not in grid.labels]
     text = f"left aside: {', '.join(others[:6])}{', …' if len(others) > 6 else ''}"
     return [Notice("left-aside", text, numbers={"count": len(others)})] if others else []

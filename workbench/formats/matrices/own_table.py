@@ -1,4 +1,4 @@
-"""The workbench's own bandwidth tables: plain numbers below ``#`` lines that state their meaning.
+"""Reader of the workbench's own matrix tables: plain cells below ``#`` lines that state their meaning.
 
 Words of the ``#`` lines that count: ``link count`` or ``number of … links`` (numbers of links, through the table of
 link speeds; ``XGMI`` or ``NVLink`` names them, ``gcn=906`` the GPU), ``MB/s`` (else GB/s), ``order: OSDev:1 …

@@ -1,4 +1,4 @@
-"""p2pBandwidthLatencyTest of the CUDA samples: bandwidth with P2P on and off, one way and both, and latencies."""
+"""Reader of p2pBandwidthLatencyTest (CUDA samples): bandwidth with P2P on and off, one way and both, and latencies."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def _grid(lines: Lines, title: int) -> Grid:
 
 
 def _pass_over(lines: Lines, title: int) -> None:
-    """Mark both halves of a latency table, measured by GPU and by processor, as known; they are not used."""
+    """Mark the latency table whose title is at line `title` as understood, both its GPU and its CPU half.
+
+    It is not used.
+    """
     for i in range(title + 1, len(lines)):
         words = lines.text[i].split()
         if words and not _HEADER.match(lines.text[i]) and not words[0].isdigit():

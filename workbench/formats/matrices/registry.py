@@ -1,4 +1,4 @@
-"""The table of matrix formats that are text, in the order in which a text is tried."""
+"""The table of matrix formats that are text, in the order in which they are tried on a text of unknown format."""
 
 from __future__ import annotations
 
@@ -40,12 +40,14 @@ MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
 
 
 def detect_matrix_format(text: str) -> MatrixFormat:
-    """The matrix format of a text, by its content."""
+    """The first matrix format that recognises a text by its content; a plain table if no other does."""
     return next(entry for entry in MATRIX_FORMATS if entry.detect(text))
 
 
 def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | None = None) -> MatrixReading:
-    """Detect the format of a text and read its matrix; InputError names the line, or a block that does not exist.
+    """Detect the format of a text and read its GPU bandwidth matrix.
+
+    An InputError names the line; a `block` that the text does not have raises UnknownNameError.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
 
 
 def _check_lines(text: str, source: str) -> None:
-    """Refuse a text with a line too long for a table, before it is split into cells; XML may be on one line."""
+    """Raise InputError if a line is too long for a table, before it is split into cells; XML may be on one line."""
     if text.lstrip().startswith("<"):
         return
     for number, line in enumerate(text.splitlines(), 1):

@@ -100,10 +100,7 @@ def _types_of_weights(grid: Grid, source: str) -> Grid:
 
 
 def _bandwidth(grid: Grid, source: str) -> BandwidthMatrix:
-    """Read cells ``least-most`` in MB/s (one link, and all links together).
-
-    The bandwidth of a pair is the second number.
-    """
+    """Matrix from cells ``least-most`` in MB/s (one link, and all links together); the second number counts."""
     gb_s = []
     for i, row in enumerate(grid.cells):
         values = []

@@ -1,4 +1,4 @@
-"""Plain tables of numbers, with or without names of rows and columns, in columns or with commas."""
+"""Reader of plain tables of numbers, with or without names of rows and columns, separated by blanks or commas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXPECTED = "a finite number >= 0, in GB/s"
 
 
 def read_table(text: str, source: str) -> BandwidthMatrix:
-    """Read the matrix of a plain table; lines that begin with ``#`` are comments.
+    """Read a GPU bandwidth matrix in GB/s from a plain table; lines that begin with ``#`` are comments.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def read_table(text: str, source: str) -> BandwidthMatrix:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a number, NaN and infinity included."""
+    """Whether a cell's text is a number; NaN and infinity count as numbers."""
     try:
         float(cell)
     except ValueError:

@@ -1,4 +1,6 @@
-"""AMD TransferBench's peer-to-peer preset: copies between processors and GPUs, of which the GPUs are kept."""
+"""Reader of AMD TransferBench's peer-to-peer preset: copies between processors and GPUs, of which those of GPUs are
+kept.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
 
 
 def _keep_sums(lines: Lines, header: int) -> None:
-    """Keep the sum rows of a table with three rows per device (``->``, ``<-``, ``<->``), separated by blank lines."""
+    """Reduce a table with three rows per device (``->``, ``<-``, ``<->``), separated by blank lines, to the sum rows.
+
+    `lines` are those of the printout, `header` the index of the table's header.
+    """
     kept, i = [], header + 1
     while i < len(lines) and (not lines.text[i].strip() or _DEVICE_ROW.match(lines.text[i])):
         if "<->" in lines.text[i]:
