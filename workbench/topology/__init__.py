@@ -1,1 +1,1 @@
-"""Topologies of HyperNodes: building, generating, drawing, checking and comparing them."""
+"""HyperNode topologies: building, generating, drawing, linting and comparing them."""

@@ -1,8 +1,7 @@
-"""Build a Topology from a complete set of HyperNode objects, as Volcano builds its tree.
+"""Build a `Topology` from a complete set of HyperNode objects, as Volcano builds its tree.
 
-The first half works on names alone (`resolve_tree`): what each HyperNode contains, which HyperNode is its parent, and
-which problems keep the HyperNodes from being a tree. The second half numbers the result (`build_topology`). Nothing
-depends on the order of the objects.
+`resolve_tree` works on names alone: what each HyperNode contains, which HyperNode is its parent, and which problems
+keep the HyperNodes from being a tree. `build_topology` numbers the result. Nothing depends on the order of the objects.
 """
 
 from __future__ import annotations
@@ -61,12 +60,14 @@ class ResolvedTree:
 
     @property
     def ready(self) -> bool:
-        """Whether Volcano would schedule with this tree."""
+        """Whether Volcano would schedule with this HyperNode tree."""
         return not any(problem.code in _BREAKS_READINESS for problem in self.problems)
 
     @cached_property
     def real_nodes(self) -> dict[str, set[str]]:
-        """Names of the nodes under each HyperNode, as Volcano holds them: unknown nodes included."""
+        """Names of the nodes under each HyperNode, including names that no node of the cluster has, as Volcano keeps
+        them.
+        """
         return {name: {self.names[i] for i in nodes} for name, nodes in self.nodes.items()}
 
 
@@ -141,7 +142,7 @@ def resolve_tree(
 def build_topology(
     hypernodes: Iterable[HyperNode], node_names: Sequence[str], node_labels: Sequence[Mapping[str, str]] = ()
 ) -> Topology:
-    """The Topology of a cluster.
+    """Build the `Topology` of a cluster from its HyperNodes and nodes.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def number_tree(
     problems: Iterable[Problem],
     ready: bool,
 ) -> Topology:
-    """Build the Topology of a tree that is given by names.
+    """Build a `Topology` from a HyperNode tree that is given by names.
 
     Parameters
     ----------
@@ -272,7 +273,10 @@ def _sets(own: Mapping[str, list[int]], parent: Mapping[str, str], order: Sequen
 
 
 def _overlaps(own: Mapping[str, list[int]], nesting: Nesting, names: Sequence[str]) -> list[Problem]:
-    """Nodes that are direct members of two HyperNodes of which neither is inside the other."""
+    """Problems for nodes that are direct members of two HyperNodes of which neither is inside the other.
+
+    `own` holds the positions in `names` of each HyperNode's direct nodes.
+    """
     owner: dict[int, str] = {}
     shared: dict[tuple[str, str], list[int]] = {}
     for name, nodes in own.items():

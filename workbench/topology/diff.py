@@ -1,4 +1,4 @@
-"""Differences between two topologies: nodes and HyperNodes that appeared, vanished, moved or were renamed."""
+"""`diff_topologies`: nodes and HyperNodes that appeared, vanished, moved or were renamed between two topologies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class NodeMove:
-    """A node whose innermost HyperNode (`Topology.home_of_node`) changed; None: the node is in no HyperNode."""
+    """A node whose innermost HyperNode changed, with both HyperNodes' names; None means the node is in no HyperNode."""
 
     node: str
     before: str | None
@@ -28,7 +28,7 @@ class NodeMove:
 
 @dataclass(frozen=True)
 class DomainSize:
-    """A HyperNode that exists in only one of the two topologies, with its size."""
+    """A HyperNode that exists in only one of the two compared topologies, with its tier and number of nodes."""
 
     name: str
     tier: int
@@ -37,7 +37,7 @@ class DomainSize:
 
 @dataclass(frozen=True)
 class DomainChange:
-    """A property of a HyperNode before and after: its name, its tier with the tier's name, or its parent's name.
+    """One property of a HyperNode before and after: its name, its tier (with the tier's name) or its parent's name.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class DomainChange:
 
 @dataclass(frozen=True)
 class MembersChange:
-    """A HyperNode that gained or lost nodes."""
+    """A HyperNode that gained or lost nodes, with the names of these nodes."""
 
     name: str
     gained: tuple[str, ...]
@@ -63,7 +63,7 @@ class MembersChange:
 
 @dataclass(frozen=True, repr=False)
 class TopologyDiff(Displayed):
-    """Differences between two topologies; every list in byte order of names.
+    """Result of comparing two topologies; every list is in byte order of names.
 
     Attributes
     ----------
@@ -96,11 +96,11 @@ class TopologyDiff(Displayed):
 
     @property
     def same(self) -> bool:
-        """Whether the topologies are equal."""
+        """Whether the two compared topologies are equal."""
         return not any(getattr(self, field.name) for field in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain lists and mappings, and ``same``."""
+        """The differences as plain lists and dicts, JSON-ready, with the key ``same``."""
         return {"same": self.same, **asdict(self)}
 
     def __repr__(self) -> str:
@@ -169,7 +169,7 @@ def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
 
 
 class _Side:
-    """One of two compared topologies, with nodes of equal names numbered alike in both."""
+    """One of the two compared topologies; nodes of equal names have the same number in both."""
 
     def __init__(self, topology: Topology, number: dict[str, int]) -> None:
         self.topology = topology
@@ -194,7 +194,7 @@ class _Side:
 
 
 def _pair(old: _Side, new: _Side) -> npt.NDArray[np.int64]:
-    """Counterpart in `new` of each HyperNode of `old`, -1 for none."""
+    """For each HyperNode of `old` the index of its counterpart in `new`, int64; -1 if it has none."""
     twin = np.full(old.topology.n_domains, -1, dtype=np.int64)
     free = set(range(new.topology.n_domains))
     rounds: tuple[Callable[[_Side, int], Hashable], ...] = (

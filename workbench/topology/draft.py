@@ -1,7 +1,7 @@
-"""A topology while it is drawn: switches and nodes with stable ids, and changes that can be taken back.
+"""`Draft`: a topology that is being drawn, made of switches and nodes with stable ids.
 
-Owns the state and what must hold in it (`Draft.commit`); the operations that a person asks for are in
-`workbench.topology.edits`, undo and redo in `workbench.topology.history`.
+Changes to a draft are committed together and can be undone. The edit operations are in `workbench.topology.edits`, undo
+and redo in `workbench.topology.history`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = 0
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A switch (HyperNode) or a node of a draft.
+    """A switch (HyperNode) or node in a drawn topology.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Item:
     node: Node | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready fields, without those that have their default value."""
+        """The item's fields as a JSON-ready dict, without those that have their default value."""
         record: dict[str, Any] = {"id": self.id, "kind": self.kind, "name": self.name, "parent": self.parent}
         for name in ("tier", "tier_name", "link_gbit_s", "gpus", "cordoned", "failed", "link_failed"):
             if value := getattr(self, name):
@@ -80,7 +80,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One item before and after a change; None: the item did not exist, or no longer exists."""
+    """An item of a drawn topology before and after a change; None if it did not exist before, or no longer exists."""
 
     before: Item | None
     after: Item | None
@@ -92,16 +92,16 @@ class Change:
         return item.id
 
     def reversed(self) -> Change:
-        """Return the change that undoes this change."""
+        """The change that undoes this one."""
         return Change(self.after, self.before)
 
 
 class Draft:
-    """Switches and nodes as a forest that is always consistent.
+    """A topology that is being drawn: a forest of switches and nodes that is always consistent.
 
-    Names are unique per kind, a parent is a switch that is there, and no switch is its own ancestor: `commit` takes
-    changes together or refuses them together. A drawing may be unwise, for example have a tier that does not rise
-    towards the root; the linter reports that.
+    Names are unique among switches and among nodes, every parent is an existing switch, and no switch is its own
+    ancestor; `commit` refuses changes that break this. Tiers need not rise towards the root: such mistakes are reported
+    by the linter.
     """
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
@@ -117,14 +117,14 @@ class Draft:
         return len(self._items)
 
     def __iter__(self) -> Iterator[Item]:
-        """Items in order of their ids."""
+        """All items in order of their ids."""
         return (self._items[i] for i in sorted(self._items))
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._items
 
     def __eq__(self, other: object) -> bool:
-        """Whether two drawings are equal: the same names, parents and attributes, whatever the ids."""
+        """Whether two drawings have the same items by name, parent and attributes; ids are not compared."""
         return isinstance(other, Draft) and self._drawing() == other._drawing()
 
     __hash__ = None  # type: ignore[assignment]
@@ -138,7 +138,7 @@ class Draft:
         return drawing
 
     def copy(self) -> Draft:
-        """Return an independent copy of the drawing; the items, which are immutable, are shared."""
+        """An independent copy of the drawing; the immutable items are shared."""
         made = Draft()
         made._items = dict(self._items)
         made._children = {parent: dict(children) for parent, children in self._children.items()}
@@ -147,18 +147,21 @@ class Draft:
         return made
 
     def names(self, kind: Literal["switch", "node"]) -> Iterator[str]:
-        """Names of a kind, in no particular order."""
+        """Names of all switches or of all nodes, as `kind` says, in no particular order."""
         return (name for its, name in self._by_name if its == kind)
 
     def last_number(self, kind: Literal["switch", "node"], prefix: str) -> int:
-        """The largest number that follows a prefix in the names of a kind (`largest_number`); -1 if no name has one."""
+        """The largest number after `prefix` in the names of switches or nodes (`largest_number`).
+
+        -1 if no name has one.
+        """
         found = self._last_numbers.get((kind, prefix))
         if found is None:
             found = self._last_numbers[kind, prefix] = largest_number(self.names(kind), prefix)
         return found
 
     def new_ids(self, count: int) -> range:
-        """Ids that no item of the draft has had, ascending."""
+        """`count` consecutive ids that no item of the draft has ever had."""
         first = self._next
         self._next += count
         return range(first, first + count)
@@ -170,16 +173,16 @@ class Draft:
             raise InputError("no such item", source="drawing", got=f"id {item_id}", expected="an item drawn") from None
 
     def find(self, kind: Literal["switch", "node"], name: str) -> Item | None:
-        """The item of a kind with this name."""
+        """The switch or node called `name`; None if there is none."""
         found = self._by_name.get((kind, name))
         return None if found is None else self._items[found]
 
     def children(self, item_id: int) -> list[Item]:
-        """Items directly under a switch or the virtual top, in order of ids."""
+        """Items directly under the switch with this id, or under the virtual top (`ROOT`), in order of ids."""
         return [self._items[i] for i in sorted(self._children.get(item_id, ()))]
 
     def beneath(self, item_id: int) -> list[Item]:
-        """All items under an item, parents before children."""
+        """All items at any depth under the item with this id, parents before children."""
         found: list[Item] = []
         rest = [item_id]
         while rest:
@@ -189,7 +192,7 @@ class Draft:
         return found
 
     def ancestors(self, item_id: int) -> Iterator[Item]:
-        """The switches above an item, nearest first."""
+        """The switches above the item with this id, nearest first."""
         parent = self[item_id].parent
         while parent != ROOT:
             item = self._items[parent]
@@ -197,7 +200,7 @@ class Draft:
             parent = item.parent
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Apply changes, all or none.
+        """Apply several changes to the drawing, either all or none.
 
         Raises
         ------
@@ -269,21 +272,21 @@ class Draft:
 
 
 def largest_number(names: Iterable[str], prefix: str) -> int:
-    """The largest number below 10**17 that follows a prefix in one of the names; -1 if no name has such a number.
+    """The largest number below 10**17 that follows `prefix` at the end of a name; -1 if no name has such a number.
 
-    Larger numbers do not count, so that the next numbers can still be read back (`whole_number`).
+    Larger numbers do not count, so that the numbers after the result can still be read back (`whole_number`).
     """
     numbers = (whole_number(name[len(prefix) :]) for name in names if name.startswith(prefix))
     return max((number for number in numbers if number is not None and number < 10**17), default=-1)
 
 
 def changed(item: Item, **fields: Any) -> Change:
-    """Return the change that sets some fields of one item."""
+    """The change that sets the given fields of one item."""
     return Change(item, replace(item, **fields))
 
 
 def differences(draft: Draft, wanted: Draft) -> list[Change]:
-    """The changes that make one drawing equal to another; items of the same kind and name keep their ids."""
+    """The changes that make the drawing `draft` equal to `wanted`; items of equal kind and name keep their ids."""
     ids = {ROOT: ROOT}
     found = {item.id: draft.find(item.kind, item.name) for item in wanted}
     new = iter(draft.new_ids(sum(same is None for same in found.values())))

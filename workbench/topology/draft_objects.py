@@ -1,4 +1,4 @@
-"""Convert HyperNodes and Nodes to a drawn topology, and back."""
+"""Convert HyperNodes and Nodes to a drawn topology (`Draft`), and back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NEW_NODE = NodeShape(devices={}).resources
 
 
 def draft_of(hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> Draft:
-    """Draw HyperNodes and Nodes.
+    """Make a drawing of HyperNodes and Nodes.
 
     A drawing is a forest: a node hangs under the innermost HyperNode that holds it (ties: the first in byte order), and
     links that close a cycle or give a second parent are left out, as `topology.problems` says.
@@ -60,7 +60,7 @@ def draft_of(hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> Draft:
 
 
 def hypernodes_of(draft: Draft) -> list[HyperNode]:
-    """The HyperNodes of a drawing, in order of falling tier, then of id.
+    """The HyperNodes of a drawing, highest tier first, then in order of ids.
 
     A HyperNode that was read keeps its members as they were written, regular expressions and label selectors too, as
     long as they select what is drawn; else its members are listed by name.
@@ -70,7 +70,7 @@ def hypernodes_of(draft: Draft) -> list[HyperNode]:
 
 
 def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, HyperNode | None]:
-    """HyperNodes that committed changes of a drawing may have altered, keyed by their names before the changes.
+    """HyperNodes that committed changes of a drawing may have altered, by the names they had before the changes.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def _hypernode(draft: Draft, item: Item, all_nodes: Callable[[], NameIndex]) -> 
 
 
 def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
-    """The Nodes of a drawing, in byte order of name.
+    """The Nodes of a drawing, in byte order of their names.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
 
 
 def _as_node(item: Item, unschedulable: bool) -> Node:
-    """Return the Node of an item; the object that it was read from if the drawing did not change it."""
+    """The Node object for an item; if the drawing did not change the item, the object it was read from."""
     read = item.node or Node(Metadata(item.name), _NEW_NODE)
     was = read.metadata
     annotations = _annotations(was, item)

@@ -1,4 +1,4 @@
-"""Edit operations on a drawn topology: each returns the changes to commit, and changes nothing itself."""
+"""Edit operations on a drawn topology; each function returns the changes to commit and changes nothing itself."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def add_switches(
     spines: int = 0,
     spine_prefix: str = "spine-",
 ) -> list[Change]:
-    """Add `count` switches under a switch, each with its nodes: "32 leaves of 16 nodes of 8 H100" is one call.
+    """Changes that add `count` switches under a switch, each with its nodes.
 
     With `spines`, "4 spines of 8 leaves of 16 nodes" is one call: each spine has `count` switches.
 
@@ -139,7 +139,7 @@ def add_nodes(
     link_gbit_s: float = 0.0,
     gpu_model: str = "",
 ) -> list[Change]:
-    """Add nodes under a switch.
+    """Changes that add nodes under a switch.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def add_nodes(
 
 
 def move(draft: Draft, ids: Iterable[int], parent: int) -> list[Change]:
-    """Move items, with everything under them, under another switch.
+    """Changes that move items, with everything under them, under another switch.
 
     Parameters
     ----------
@@ -185,7 +185,9 @@ def move(draft: Draft, ids: Iterable[int], parent: int) -> list[Change]:
 
 
 def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
-    """Insert a new switch between items of one parent and that parent; its tier is one above the highest of the items.
+    """Changes that insert a new switch between several items and their common parent.
+
+    Its tier is one above the highest tier of the items.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
 
 
 def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
-    """Give an item another name.
+    """The change, as a list of one, that gives an item another name.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
 
 
 def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
-    """Rename items to a prefix with the next free numbers, in the order given.
+    """Changes that rename items to a prefix with the next free numbers, in the order given.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
 
 
 def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> list[Change]:
-    """Remove items with everything under them.
+    """Changes that remove items with everything under them.
 
     Parameters
     ----------
@@ -261,7 +263,7 @@ def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> lis
 
 
 def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> list[Change]:
-    """Set fields of several items at once; a field that does not exist for an item's kind is ignored for that item.
+    """Changes that set fields of several items; fields that an item's kind does not have are ignored for that item.
 
     Parameters
     ----------
@@ -288,7 +290,7 @@ def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> l
 
 
 def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "switch", "node"] = "") -> list[int]:
-    """Return the ids of the items whose name matches a pattern and that carry a label.
+    """Ids of the items whose name matches a regular expression and that carry a label.
 
     Parameters
     ----------
@@ -312,15 +314,15 @@ def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "
 
 
 def sub_tree(draft: Draft, ids: Iterable[int]) -> list[Item]:
-    """Return items with everything under them, parents first, as the clipboard holds them."""
+    """The items with these ids and everything under them, parents first, for `paste`."""
     return [item for top in _topmost(draft, ids) for item in [top, *draft.beneath(top.id)]]
 
 
 def without_gpus(draft: Draft) -> list[int]:
-    """Ids of the nodes that may lack their GPUs because no input states their number.
+    """Ids of the nodes whose number of GPUs may be missing because no input states it.
 
     These are nodes without GPUs that were read from a file format without node resources, such as Slurm's
-    topology.conf; and every node if no node has GPUs.
+    topology.conf; and all nodes if none has GPUs.
     """
     nodes = [item for item in draft if item.kind == "node"]
     none_has = not any(item.gpus for item in nodes)
@@ -332,7 +334,7 @@ def without_gpus(draft: Draft) -> list[int]:
 
 
 def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
-    """Add copies of a sub-tree under a switch, with new ids and the next free names.
+    """Changes that add copies of a sub-tree under a switch, with new ids and the next free names.
 
     A name that ends in a number keeps the text before the number. The objects that items were read from are not copied,
     because the copy is another HyperNode or node.
@@ -385,14 +387,20 @@ def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, coun
 
 
 def _next_names(last: int, prefix: str, count: int, pad: bool = True, least: int = 1) -> list[str]:
-    """Names made of the prefix and the numbers after `last`, at least `least` digits wide."""
+    """`count` names made of the prefix and the numbers after `last`, padded with zeros to at least `least` digits.
+
+    With `pad`, all numbers have one width.
+    """
     first = last + 1
     width = max(least, len(str(first + count - 1)) if pad and count > 1 else 1)
     return [f"{prefix}{number:0{width}d}" for number in range(first, first + count)]
 
 
 def _new_node(gpus: int, link_gbit_s: float, gpu_model: str) -> Item:
-    """Attributes common to new nodes; the label's value has no blanks, as GPU feature discovery writes it."""
+    """A new node with these GPUs and link, without name or parent.
+
+    `gpu_model` becomes a label, with blanks replaced.
+    """
     labels = {GPU_MODEL: "-".join(gpu_model.split())} if gpu_model.strip() else {}
     return Item(ROOT, "node", "", gpus=gpus, link_gbit_s=float(link_gbit_s), labels=labels)
 

@@ -1,12 +1,12 @@
-"""Volcano's tree of HyperNodes as a stream of events builds it, for each modelled release.
+"""`HyperNodeTree`: Volcano's HyperNode tree as it results from a sequence of events, for each modelled release.
 
 A scheduler does not see all HyperNodes at once: parents come before children, updates fail and are retried, nodes come
-and go. `HyperNodeTree` models upstream's cache after each event, including the partial changes of a failed event.
-The tree that a set of HyperNodes *should* give, whatever the order of events, is built in `workbench.topology.build`;
-for well-formed forests both agree.
+and go. `HyperNodeTree` models Volcano's cache after each event, including the partial changes of a failed event. The
+tree that a set of HyperNodes *should* give, whatever the order of events, is built in `workbench.topology.build`; for
+well-formed forests both agree.
 
-Source: docs/reference/volcano-topology.md, section 2. Where upstream follows the order of a map, the smallest name
-(byte order) goes first.
+Source: docs/reference/volcano-topology.md, section 2. Where Volcano follows the order of a Go map, the smallest name
+(byte order) goes first here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _NO_TIER = -1
 
 @dataclass
 class _Entry:
-    """Entry of one HyperNode name; without an object it is a placeholder made for a parent's member."""
+    """What Volcano's cache holds for one HyperNode name.
+
+    Without an object it is a placeholder for a parent's member.
+    """
 
     tier: int = 0
     hypernode: HyperNode | None = None
@@ -42,11 +45,11 @@ class _Entry:
 
 
 class _Broken(Exception):
-    """The tree cannot be built; the message is Volcano's."""
+    """Raised when the HyperNode tree cannot be built; the message is Volcano's."""
 
 
 class HyperNodeTree:
-    """Volcano's tree of HyperNodes, updated event by event.
+    """Volcano's cached tree of HyperNodes, updated event by event.
 
     Parameters
     ----------
@@ -82,7 +85,7 @@ class HyperNodeTree:
         self._failed: dict[tuple[str, str], None] = {}
 
     def upsert(self, hypernode: HyperNode) -> str:
-        """Handle the event that a HyperNode was created or updated.
+        """Handle the creation or update of a HyperNode.
 
         Returns
         -------
@@ -97,7 +100,7 @@ class HyperNodeTree:
         return self._done("HyperNode", hypernode.name, self._upsert(hypernode))
 
     def delete(self, name: str) -> str:
-        """Handle the deletion of a HyperNode, whose children stay without a parent; return the error, as `upsert`.
+        """Handle the deletion of a HyperNode, whose children stay without a parent; returns the error as `upsert` does.
 
         While an ancestor cannot be built the HyperNode stays, marked as deleted.
         """
@@ -116,7 +119,7 @@ class HyperNodeTree:
         return self._done("HyperNode", name, error)
 
     def add_node(self, name: str, labels: Mapping[str, str] | None = None) -> str:
-        """Handle a node that was added, or whose labels changed; return the first error, empty if there is none.
+        """Handle the creation of a node or a change of its labels; returns the first error, empty if there is none.
 
         HyperNodes whose label selector no longer matches the node are not updated: upstream only looks for HyperNodes
         that match the node now, so a stale member stays until the next event of its HyperNode.
@@ -125,7 +128,7 @@ class HyperNodeTree:
         return self._node_event(name)
 
     def delete_node(self, name: str) -> str:
-        """Handle the deletion of a node; return the first error, empty if there is none.
+        """Handle the deletion of a node; returns the first error, empty if there is none.
 
         Patterns still match its name; labels cannot match any more, so that HyperNodes that selected it by label keep
         it until their next event. Exact members keep it in any case.
@@ -134,7 +137,7 @@ class HyperNodeTree:
         return self._node_event(name)
 
     def retry(self) -> dict[str, str]:
-        """Run the failed events again, oldest first; return the error of each event that fails again, by HyperNode."""
+        """Repeat the failed events, oldest first; returns the error of each one that fails again, by HyperNode."""
         errors = {}
         for kind, name in list(self._failed):
             entry = self._entries.get(name)
@@ -150,27 +153,30 @@ class HyperNodeTree:
 
     @property
     def tiers(self) -> dict[int, frozenset[str]]:
-        """Names by tier, closest first."""
+        """Names of the HyperNodes of each tier, lowest tier first."""
         return {tier: frozenset(self._tiers[tier]) for tier in sorted(self._tiers)}
 
     @property
     def parents(self) -> dict[str, tuple[int, str]]:
-        """Tier and parent of each HyperNode by name; empty: no parent. A member that was never seen has tier 0."""
+        """Tier and parent's name of each HyperNode, by name; the parent is empty if there is none.
+
+        A HyperNode that is only known as a member of another one has tier 0.
+        """
         return {name: (entry.tier, entry.parent) for name, entry in self._entries.items()}
 
     @property
     def real_nodes(self) -> dict[str, frozenset[str]]:
-        """Names of the nodes under each HyperNode, also of nodes that do not exist.
+        """Names of the nodes under each HyperNode, also names that no node has.
 
         HyperNodes without a member that could add a node are left out.
         """
         return {name: nodes.names() for name, nodes in self._real.items()}
 
     def ancestors(self, name: str) -> list[str]:
-        """A HyperNode's name, its parent's name and so on; an unknown name is its own only ancestor.
+        """The given HyperNode's name, its parent's name, and so on upwards; an unknown name is the only element.
 
-        A HyperNode without a parent so far continues with the HyperNode of greater tier that lists it as an exact
-        member; of several the smallest name.
+        After a HyperNode without a parent the list continues with the HyperNode of a greater tier that lists it as an
+        exact member; if there are several, with the smallest name.
         """
         found = {name: None}
         while (name := self._parent_or_claimer(name)) and name not in found:
@@ -178,7 +184,7 @@ class HyperNodeTree:
         return list(found)
 
     def leaves_under(self, name: str) -> set[str]:
-        """HyperNodes below (or equal to) a name that have no HyperNode member."""
+        """Names of the HyperNodes without HyperNode members at or below the given one."""
         leaves = set()
         seen = {name}
         waiting = [name]
@@ -195,11 +201,11 @@ class HyperNodeTree:
         return leaves
 
     def leaves_with_pattern(self) -> set[str]:
-        """Lowest HyperNodes with a regex or label member, whose nodes may change with node events."""
+        """Names of the lowest HyperNodes with a regex or label member; events of nodes may change their nodes."""
         return {name for names in self._by_selector.values() for name in names}
 
     def topology(self) -> Topology:
-        """The tree in its present state as a Topology.
+        """The tree in its present state as a `Topology`.
 
         Members that were never seen are left out, and links that close a cycle; `problems` are those of the HyperNodes
         as they are now, `ready` is this tree's.
@@ -246,7 +252,9 @@ class HyperNodeTree:
         return self._rebuilt(name, freed)
 
     def _register(self, name: str, entry: _Entry, known: HyperNode | None) -> None:
-        """Update the indexes by child and by node selector after a change of members."""
+        """Update the indexes by child and by node selector after a HyperNode's members changed from `known` to
+        `entry`'s.
+        """
         for child in entry.children:
             _leave(self._claimers, child, name)
         for selector in _searching(known):
@@ -269,7 +277,7 @@ class HyperNodeTree:
         return error
 
     def _node_event(self, name: str) -> str:
-        """Update every leaf whose pattern or labels match the node as it is now."""
+        """Update every lowest HyperNode whose pattern or label selector matches the node; returns the first error."""
         position = self._index.position.get(name)
         alone = NameIndex([name], [{} if position is None else self._index.labels[position]])
         matched: set[str] = set()
@@ -293,7 +301,10 @@ class HyperNodeTree:
         return min(claimers, key=str.encode, default="")
 
     def _rebuilt(self, name: str, freed: Iterable[str] = ()) -> str:
-        """Rebuild a HyperNode, its ancestors and others that the release rebuilds; set `ready`, return the error."""
+        """Rebuild a HyperNode, its ancestors and others that the release rebuilds; sets `ready` and returns the error.
+
+        `freed` are the names of members that the HyperNode gave up.
+        """
         try:
             self._rebuild(name)
             if self.release is Release.V1_13:
@@ -322,9 +333,10 @@ class HyperNodeTree:
             self._build(ancestor, within, processed)
 
     def _build(self, start: str, within: set[str], processed: set[str]) -> None:
-        """Rebuild the HyperNodes of `within` depth first; others keep their node sets.
+        """Rebuild the node sets of the HyperNodes in `within`, depth first from `start`; others keep theirs.
 
-        Uses an explicit stack instead of recursion, because a cycle may contain all HyperNodes.
+        HyperNodes that have been rebuilt are added to `processed`. An explicit stack replaces recursion, because a
+        cycle may contain all HyperNodes.
         """
         path: dict[str, Iterator[Member]] = {}
 
@@ -372,7 +384,7 @@ class HyperNodeTree:
 
 
 def _leave(groups: dict[K, set[str]], key: K, name: str) -> None:
-    """Remove a name from a group, and the group when it is empty."""
+    """Remove `name` from the group of `key`, and the group itself if it becomes empty."""
     group = groups.get(key, set())
     group.discard(name)
     if not group:
@@ -388,7 +400,7 @@ def _exact_only(hypernode: HyperNode) -> bool:
 
 
 def _searching(hypernode: HyperNode | None) -> list[Selector]:
-    """The selectors by which node events find a HyperNode: regex and label members of a leaf."""
+    """The selectors by which node events find a HyperNode: the regex and label members of a lowest HyperNode."""
     if hypernode is None or any(member.type == "HyperNode" for member in hypernode.members):
         return []
     return [m.selector for m in hypernode.members if m.selector.pattern is not None or m.selector.labels is not None]

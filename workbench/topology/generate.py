@@ -1,8 +1,8 @@
-"""Generate balanced fabrics and jobs to place on them.
+"""Generate balanced HyperNode trees (`Fabric`) and jobs of equal pods (`JobShape`) to place on them.
 
-Owns the description of a balanced tree (`Fabric`) and of a job of equal pods (`JobShape`). Each can be written as
-Kubernetes objects (plain dicts) or converted directly to values of the model, which takes milliseconds at 20,000 nodes
-and gives the same values as loading the objects. The named presets are in `workbench.topology.presets`.
+Each can be written as Kubernetes objects (plain dicts) or converted directly to values of the model, which takes
+milliseconds at 20,000 nodes and gives the same values as loading the objects. The named presets are in
+`workbench.topology.presets`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class NodeShape:
-    """Resources and labels of every node of a fabric.
+    """Resources and labels of every node of a generated cluster.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class NodeShape:
 
     @property
     def n_gpus(self) -> int:
-        """GPUs or NPUs of one node."""
+        """Number of GPUs or NPUs of one node."""
         return sum(count for name, count in self.devices.items() if is_gpu_resource(name))
 
     @property
@@ -71,7 +71,7 @@ class NodeShape:
 
 @dataclass(frozen=True)
 class Fabric:
-    """A balanced tree of HyperNodes over equal nodes.
+    """A generated cluster: a balanced tree of HyperNodes over equal nodes.
 
     ``sizes=(2, 2, 2)`` is the tree of the Volcano design document::
 
@@ -162,16 +162,16 @@ class Fabric:
         return self.roots * math.prod(self.sizes)
 
     def n_domains(self, tier: int) -> int:
-        """HyperNodes of a tier, 1 <= tier <= n_tiers."""
+        """Number of HyperNodes of a tier, 1 <= tier <= n_tiers."""
         return self.roots * math.prod(self.sizes[tier:])
 
     def node_names(self) -> list[str]:
-        """Names of the nodes, in the order of the cables."""
+        """Names of all nodes, leaf by leaf."""
         width = len(str(self.first_node + self.n_nodes - 1))
         return [f"{self.node_prefix}{i:0{width}d}" for i in range(self.first_node, self.first_node + self.n_nodes)]
 
     def domain_names(self) -> list[list[str]]:
-        """Per tier, lowest first, the names of its HyperNodes in the order of the cables."""
+        """Names of the HyperNodes of each tier, lowest tier first, left to right in the tree."""
         prefixes = self.prefixes * self.n_tiers if len(self.prefixes) == 1 else self.prefixes
         counts = [self.n_domains(tier) for tier in range(1, self.n_tiers + 1)]
         named: list[list[str]] = []
@@ -183,7 +183,7 @@ class Fabric:
         return named
 
     def topology(self) -> Topology:
-        """The tree as a value."""
+        """The HyperNode tree as a `Topology`."""
         names = self.domain_names()
         specs = []
         per_domain = 1
@@ -202,7 +202,7 @@ class Fabric:
         return Topology.build(self.node_names(), specs)
 
     def snapshot(self) -> ClusterSnapshot:
-        """The idle cluster as a value, made directly instead of through Kubernetes objects."""
+        """The idle cluster as a `ClusterSnapshot`, made directly instead of through Kubernetes objects."""
         topology = self.topology()
         n, shape = topology.n_nodes, self.shape
         resources = resource_columns(shape.devices)
@@ -232,7 +232,7 @@ class Fabric:
         return (Notice("no-bandwidth-matrix", text, numbers={"count": self.n_nodes}),)
 
     def hypernodes(self) -> Iterator[Manifest]:
-        """HyperNode objects, lowest tier first, members by exact name."""
+        """Manifests of the HyperNodes, lowest tier first, with members by exact name."""
         members = self.node_names()
         for tier, names in enumerate(self.domain_names(), start=1):
             size = self.sizes[tier - 1]
@@ -246,7 +246,7 @@ class Fabric:
             members = names
 
     def nodes(self) -> Iterator[Manifest]:
-        """Node objects."""
+        """Manifests of the Nodes."""
         shape = self.shape
         amounts: Manifest = {"cpu": str(shape.cpu), "memory": f"{shape.memory_gib}Gi", "pods": str(shape.pods)}
         amounts |= {name: str(shape.devices[name]) for name in sorted(shape.devices)}
@@ -262,20 +262,20 @@ class Fabric:
             }
 
     def devices(self) -> Iterator[Manifest]:
-        """Koordinator Device objects with the bandwidth matrix, one per node; none without a matrix."""
+        """Manifests of Koordinator Devices with the GPU bandwidth matrix, one per node; none without a matrix."""
         if self.matrix is None:
             return
         for name in self.node_names():
             yield device_manifest(name, range(len(self.matrix)), self.matrix)
 
     def manifests(self) -> list[Manifest]:
-        """HyperNodes, Nodes and Devices, in this order."""
+        """Manifests of all HyperNodes, Nodes and Devices, in this order."""
         return [*self.hypernodes(), *self.nodes(), *self.devices()]
 
 
 @dataclass(frozen=True)
 class JobShape:
-    """A Volcano job of equal pods with one container each.
+    """A generated Volcano Job of equal pods with one container each.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ class JobShape:
             )
 
     def manifest(self) -> Manifest:
-        """The Job object (batch.volcano.sh/v1alpha1)."""
+        """The manifest of the Job (batch.volcano.sh/v1alpha1)."""
         amounts = {"cpu": str(self.cpu), "memory": f"{self.memory_gib}Gi"}
         amounts |= {name: str(self.devices[name]) for name in sorted(self.devices)}
         task: Manifest = {
@@ -362,7 +362,7 @@ class JobShape:
         }
 
     def gang(self) -> Gang:
-        """The job as a value."""
+        """The job as a `Gang`, made directly instead of through its manifest."""
         requests = {"cpu": self.cpu * 1000, "memory": self.memory_gib * GIB, **self.devices}
         gpus = sum(count for name, count in self.devices.items() if is_gpu_resource(name))
         role = Role(self.task, self.pods, requests, container_gpus=(gpus,) if gpus else ())
@@ -392,6 +392,8 @@ class JobShape:
 
 
 def scenario_of(fabric: Fabric, jobs: Sequence[JobShape]) -> Scenario:
-    """Return an idle generated cluster and its jobs as values, as `workbench.load` reads them from their manifests."""
+    """An idle generated cluster and its jobs as a `Scenario`, equal to what `workbench.load` makes of their
+    manifests.
+    """
     gangs = sorted((job.gang() for job in jobs), key=lambda gang: gang.key.encode())
     return Scenario(fabric.snapshot(), tuple(gangs))

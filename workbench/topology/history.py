@@ -1,4 +1,4 @@
-"""Undo and redo of a draft."""
+"""`History`: undo and redo of changes to a drawn topology."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MAX_STEPS = 500
 
 @dataclass(frozen=True)
 class Step:
-    """The changes of one operation, and its name in the menu (``move node-3``)."""
+    """The changes made by one operation on a drawing, and the operation's name in the menu (``move node-3``)."""
 
     label: str
     changes: tuple[Change, ...]
 
 
 class History:
-    """A draft with its past and its undone future.
+    """A drawn topology with the operations that can be undone and redone.
 
     Attributes
     ----------
@@ -39,21 +39,21 @@ class History:
 
     @property
     def undo_label(self) -> str:
-        """Name of the step that `undo` would undo; empty if there is none."""
+        """Name of the operation that `undo` would undo; empty if there is none."""
         return self._done[-1].label if self._done else ""
 
     @property
     def redo_label(self) -> str:
-        """Name of the step that `redo` would repeat; empty if there is none."""
+        """Name of the operation that `redo` would repeat; empty if there is none."""
         return self._undone[-1].label if self._undone else ""
 
     @property
     def last(self) -> tuple[Change, ...]:
-        """The changes of the step that `undo` would undo; empty if there is none."""
+        """The changes of the operation that `undo` would undo; empty if there is none."""
         return self._done[-1].changes if self._done else ()
 
     def do(self, label: str, changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Commit changes as one step and return them; an empty sequence makes no step.
+        """Commit changes as one operation called `label` and return them; without changes nothing is recorded.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class History:
         return made
 
     def undo(self) -> tuple[Change, ...]:
-        """Undo the last step and return its changes; empty when there is none."""
+        """Undo the last operation and return the changes that did so; empty if there is none."""
         if not self._done:
             return ()
         step = self._done.pop()
@@ -81,7 +81,7 @@ class History:
         return back
 
     def redo(self) -> tuple[Change, ...]:
-        """Redo the last undone step and return its changes; empty when there is none."""
+        """Repeat the operation undone last and return its changes; empty if there is none."""
         if not self._undone:
             return ()
         step = self._undone.pop()

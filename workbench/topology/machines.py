@@ -1,8 +1,8 @@
 """GPU and NPU links inside well-known machines, as bandwidth matrices with link types.
 
-The numbers are nominal, per direction, as published for the link; `with_noise` adds the noise of measurements,
+The bandwidths are nominal, per direction, as published for the link; `with_noise` adds the noise of measurements,
 `with_degraded_links` slows some links down. The diagonal (a device's own memory, never used) is 0 if no source gives a
-number.
+value.
 """
 
 from __future__ import annotations
@@ -168,19 +168,22 @@ _RESOURCES = {
 
 
 def machine(name: str) -> BandwidthMatrix:
-    """The matrix of a machine by name; UnknownNameError for a name that is not in `MACHINES`."""
+    """The bandwidth matrix of a well-known machine by name; raises UnknownNameError for a name not in `MACHINES`."""
     if name not in MACHINES:
         raise UnknownNameError("machine", name, MACHINES)
     return MACHINES[name]()
 
 
 def resource_of(name: str) -> str:
-    """The Kubernetes resource that a machine's devices are requested by."""
+    """Name of the Kubernetes resource for the GPUs or NPUs of a well-known machine."""
     return _RESOURCES.get(name, "nvidia.com/gpu")
 
 
 def _levels(name: str, *levels: Level, local_gb_s: float = 0.0) -> BandwidthMatrix:
-    """Matrix of devices in nested groups, innermost first; a pair has the link of its innermost common group."""
+    """Bandwidth matrix of GPUs in nested groups, given innermost first.
+
+    A pair has the link of its innermost common group. `local_gb_s` is the value on the diagonal.
+    """
     n = levels[-1][0]
     gb_s = np.zeros((n, n))
     types = np.full((n, n), "", dtype=object)
@@ -201,7 +204,7 @@ def _matrix(
 
 
 def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) -> BandwidthMatrix:
-    """The matrix as a benchmark might have measured it.
+    """A copy of a bandwidth matrix with random noise, as if a benchmark had measured it.
 
     Parameters
     ----------
@@ -227,7 +230,7 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
 def with_degraded_links(
     matrix: BandwidthMatrix, n_links: int, factor: float, rng: np.random.Generator, directions: int = 1
 ) -> BandwidthMatrix:
-    """The matrix with some links slowed down, as by a bad cable or a link that trained to a lower speed.
+    """A copy of a bandwidth matrix in which random links are slower, as with a bad cable or a link at a lower speed.
 
     Parameters
     ----------

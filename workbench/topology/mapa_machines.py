@@ -1,4 +1,4 @@
-"""The machines that MAPA was evaluated on, as bandwidth matrices with link types.
+"""The machines on which MAPA was evaluated, as GPU bandwidth matrices with link types.
 
 Source: MAPA (Ranganath et al., SC21), its repository's src/GpuTopology.hh, GPUs numbered from 0. NVLinks as there
 (nominal GB/s per direction, 50 or 25; 20 on Pascal); every other pair has PCIe, 10 GB/s.
@@ -21,17 +21,19 @@ _PCIE_GB_S = 10.0
 
 
 def dgx1_p100() -> BandwidthMatrix:
-    """DGX-1 with eight P100 ("dgx-p"): the linked pairs of the DGX-1 with V100, with one NVLink each."""
+    """DGX-1 with eight P100 ("dgx-p"): NVLinks between the same pairs as in the DGX-1 with V100, one link each."""
     return _machine("dgx-p", 8, ((*TWO_LINKS, *ONE_LINK), "NV1", 20.0))
 
 
 def summit() -> BandwidthMatrix:
-    """Node of Summit ("summit"): two sockets with three V100 each, joined by two links."""
+    """A node of Summit ("summit"): two sockets with three V100 each; two NVLinks between any two GPUs of a socket."""
     return _machine("summit", 6, (((0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5)), "NV2", 50.0))
 
 
 def torus_2d() -> BandwidthMatrix:
-    """Hypothetical 4 x 4 torus of GPUs ("torus-2d"); as published, 0-4 has no NVLink and some rings are not closed."""
+    """A hypothetical 4 x 4 torus of GPUs ("torus-2d"), as published: 0-4 has no NVLink and some rings are
+    not closed.
+    """
     two: Pairs = ((0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7), (8, 9), (9, 10), (10, 11), (12, 13), (13, 14))
     two += ((14, 15), (0, 12), (3, 15))
     one: Pairs = ((0, 3), (4, 7), (8, 11), (12, 15), (1, 13), (2, 14))
@@ -40,7 +42,7 @@ def torus_2d() -> BandwidthMatrix:
 
 
 def cube_mesh_16() -> BandwidthMatrix:
-    """Hypothetical cube mesh of 16 GPUs ("cubeMesh-16"); as published, four of its double links have 25 GB/s.
+    """A hypothetical cube mesh of 16 GPUs ("cubeMesh-16"), as published: four of its double links have 25 GB/s.
 
     Upstream's code overwrites the pairs 4-5 and 12-13 with PCIe, because its table lists them in reverse order; here
     they are the double links of that table.

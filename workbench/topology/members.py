@@ -1,4 +1,4 @@
-"""Resolve the members of one HyperNode to nodes and child HyperNodes."""
+"""`resolve_members`: find the nodes and child HyperNodes that a HyperNode's members stand for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["child_names", "node_count", "resolve_members"]
 
 
 def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
-    """Resolve the members of one HyperNode, each name once.
+    """Resolve the members of one HyperNode to nodes and child HyperNodes, each listed once.
 
     Returns
     -------
@@ -40,13 +40,13 @@ def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], 
 
 
 def child_names(hypernode: HyperNode) -> list[str]:
-    """Names of a HyperNode's child HyperNodes, each once; only exact names count, as upstream."""
+    """Names of a HyperNode's child HyperNodes, each once; as in Volcano, only members by exact name count."""
     names = (m.selector.exact for m in hypernode.members if m.type == "HyperNode")
     return list(dict.fromkeys(name for name in names if name))
 
 
 def node_count(hypernode: HyperNode, index: NameIndex) -> int:
-    """The number that the hypernode controller writes into status.nodeCount.
+    """The number that Volcano's hypernode controller writes into status.nodeCount.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Containment of HyperNodes, answered in constant time whatever the depth."""
+"""`Nesting`: whether one HyperNode is inside another, answered in constant time at any depth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Nesting"]
 
 
 class Nesting:
-    """A forest of names, numbered so that the names inside a name have consecutive numbers.
+    """The containment of HyperNodes in a forest, stored so that the names inside a name have consecutive numbers.
 
     Parameters
     ----------
@@ -43,14 +43,15 @@ class Nesting:
             free[name] = number + 1
 
     def related(self, one: str, other: str) -> bool:
-        """Whether two names are equal, or one is inside the other."""
+        """Whether two HyperNodes are the same, or one is inside the other."""
         a, b = self.first[one], self.first[other]
         return a <= b < self.end[one] or b <= a < self.end[other]
 
     def strangers(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """For each name, the other names that are neither inside nor around it; names without such others are left out.
+        """For each of the given HyperNodes, those that are neither inside nor around it.
 
-        The cost grows with the size of the answer, not with the number of nested pairs.
+        HyperNodes without any are left out. The cost grows with the size of the answer, not with the number of nested
+        pairs.
         """
         ordered = sorted(set(names), key=self.first.__getitem__)
         found: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""Convert a topology and the nodes of a snapshot back to Kubernetes objects."""
+"""Convert a topology and the nodes of a snapshot back to HyperNode and Node objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["hypernodes_in", "nodes_in"]
 
 
 def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> list[HyperNode]:
-    """The domains of a topology as HyperNodes with exact members: the children, then the nodes that none of them holds.
+    """The HyperNodes of a topology, with exact members: child HyperNodes, then the nodes that no child holds.
 
     Parameters
     ----------
@@ -42,7 +42,10 @@ def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> lis
 
 
 def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
-    """The nodes of a snapshot, in its order; resources with amount 0 and an unlimited number of pods are left out."""
+    """The nodes of a snapshot as Node objects, in its order.
+
+    Zero amounts and an unlimited number of pods are left out.
+    """
     nodes = []
     labels = snapshot.labels.rows()
     for i, name in enumerate(snapshot.topology.node_names):

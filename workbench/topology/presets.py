@@ -1,7 +1,7 @@
-"""Named generators: what `workbench topology generate KIND` makes.
+"""Presets: named generators of clusters and jobs, which `workbench topology generate KIND` offers.
 
-Owns the table of presets with their parameters, meaning and origin. The making itself is in
-`workbench.topology.generate`, the machines' links in `workbench.topology.machines`.
+Each preset has parameters, a meaning and an origin. The generating itself is in `workbench.topology.generate`; the
+machines' GPU links are in `workbench.topology.machines`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DESIGN = "Volcano design document 'Network Topology Aware Scheduling'"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a preset.
+    """One parameter of a preset of `workbench topology generate`.
 
     Attributes
     ----------
@@ -56,7 +56,10 @@ class Parameter:
     high: float = 200_000
 
     def read(self, name: str, given: Any) -> Any:
-        """The value given, or its text as typed on a command line, checked; InputError otherwise."""
+        """Check a value given for the parameter `name`, or convert it from text as typed on a command line.
+
+        Raises InputError for a value of another type or out of range.
+        """
         try:
             value = self._convert(given)
         except (TypeError, ValueError):
@@ -96,7 +99,7 @@ def _integer(given: Any) -> int:
 
 @dataclass(frozen=True)
 class Preset:
-    """One named generator.
+    """A named generator of a cluster with jobs, as `workbench topology generate` lists it.
 
     Attributes
     ----------
@@ -114,12 +117,15 @@ class Preset:
 
 
 def three_level_tree(gpus: int = 8) -> Plan:
-    """Tree s0 … s6 over node0 … node7: two nodes per leaf, three tiers."""
+    """HyperNodes s0 … s6 over nodes node0 … node7: two nodes per lowest HyperNode, three tiers."""
     return Fabric((2, 2, 2), shape=_gpu_node(gpus)), ()
 
 
 def two_roce_networks(gpus: int = 8) -> Plan:
-    """Two RoCE networks of two NVLink networks of two hosts each, node1 … node8; nothing joins the RoCE networks."""
+    """Two RoCE networks, each of two NVLink networks of two hosts, node1 … node8.
+
+    No HyperNode joins the RoCE networks.
+    """
     fabric = Fabric(
         (2, 2),
         roots=2,
@@ -140,7 +146,7 @@ def balanced(
     noise: float = 0.0,
     seed: int = 0,
 ) -> Plan:
-    """A balanced tree of any depth; optionally every node with the links of a known machine.
+    """A balanced HyperNode tree of any depth; on request every node has the GPU links of a well-known machine.
 
     Parameters
     ----------
@@ -176,7 +182,7 @@ def machines(
     directions: int = 1,
     seed: int = 0,
 ) -> Plan:
-    """Nodes of one well-known machine under one HyperNode, each with a Device that carries the GPU links.
+    """Nodes of one well-known machine under one HyperNode, each with a Koordinator Device that holds its GPU links.
 
     Parameters
     ----------
@@ -372,5 +378,8 @@ def generate(kind: str, **params: Any) -> list[Manifest]:
 
 
 def generate_scenario(kind: str, **params: Any) -> Scenario:
-    """Generate a preset directly as a snapshot and gangs, without Kubernetes objects: for notebooks and benchmarks."""
+    """Generate a preset directly as a `Scenario` (snapshot and gangs), without Kubernetes objects.
+
+    `kind` and `params` are as in `generate`.
+    """
     return scenario_of(*_plan(kind, params))

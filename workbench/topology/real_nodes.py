@@ -1,4 +1,4 @@
-"""The set of nodes under a HyperNode, computed lazily."""
+"""`RealNodes`: the set of nodes under a HyperNode, computed only when it is read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _DEEPEST = 64
 
 
 class RealNodes:
-    """The nodes under a HyperNode: its own, and those of its children at the time when they were joined.
+    """The nodes under a HyperNode: its own, and those that its children had when they were added.
 
-    A child that is rebuilt gets a new object, so a parent that joined the old object keeps the old nodes. Upstream
-    copies the sets for that; here the 20,000 nodes of a parent are not copied for every event below it.
+    A child that is rebuilt gets a new object, so that a parent which added the old one keeps the old nodes. Volcano
+    copies the sets; here the 20,000 nodes of a parent are not copied for every event below it.
     """
 
     def __init__(self) -> None:
@@ -24,11 +24,11 @@ class RealNodes:
         self._names: frozenset[str] | None = None
 
     def add(self, index: NameIndex, selector: Selector) -> None:
-        """Add the nodes that a selector yields."""
+        """Add the nodes that `selector` selects from `index`."""
         self._own.update(resolve_selector(selector, index))
 
     def join(self, child: RealNodes) -> None:
-        """Add the nodes that a child has now; the child must not be changed any more."""
+        """Add the nodes that a child has now; the child's object must not be changed afterwards."""
         if child._depth >= _DEEPEST:
             self._own |= child.names()
             return
@@ -36,7 +36,7 @@ class RealNodes:
         self._depth = max(self._depth, child._depth + 1)
 
     def names(self) -> frozenset[str]:
-        """Names of all nodes; the object must not be changed afterwards."""
+        """Names of all nodes in the set; the object must not be changed afterwards."""
         if self._names is None:
             found: set[str] = set()
             seen: set[RealNodes] = set()

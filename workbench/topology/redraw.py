@@ -1,4 +1,6 @@
-"""Turn the edited drawing of a snapshot back into a snapshot, keeping the data that a drawing does not show."""
+"""`carry_over`: turn the edited drawing of a snapshot back into a snapshot with the data that a drawing
+does not show.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ Words = npt.NDArray[np.uint64]
 
 
 def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapshot:
-    """A snapshot made of a drawing, with the queues, running pods, GPUs and matrices that the nodes had before.
+    """Complete a snapshot made from a drawing with the queues, running pods, GPUs and matrices from before.
 
     Parameters
     ----------
@@ -82,14 +84,17 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
 
 
 def _moved(pod: RunningPod, node: int, same: npt.NDArray[np.bool_]) -> RunningPod:
-    """The pod with its node's new number, and without its share of a GPU if the node's GPUs were changed."""
+    """The running pod with its node's new index, and without its GPU share if the node's GPUs were changed.
+
+    `same` tells for each new node whether its GPUs are unchanged.
+    """
     if pod.gpu_milli and not same[node]:
         return replace(pod, node=node, gpu_mask=0, gpu_milli=0)
     return replace(pod, node=node)
 
 
 def _texts(texts: tuple[str, ...] | None, old: npt.NDArray[np.intp]) -> tuple[str, ...] | None:
-    """One text per drawn node, given the number that each had before; empty for nodes that are new."""
+    """Texts of the drawn nodes, given the index `old` that each node had before; empty for new nodes (index -1)."""
     return None if texts is None else tuple(texts[i] if i >= 0 else "" for i in old.tolist())
 
 
@@ -103,7 +108,10 @@ def _same_tree(one: Topology, other: Topology) -> bool:
 
 
 def _rows(words: Words, chosen: npt.NDArray[np.bool_], instead: Words) -> Words:
-    """GPU masks in which the rows `chosen` are replaced by those of `instead`, as wide as the wider of both."""
+    """GPU masks in which the rows where `chosen` is True are replaced by those of `instead`.
+
+    As wide as the wider of both.
+    """
     made = np.zeros((len(words), max(words.shape[1], instead.shape[1])), dtype=np.uint64)
     made[~chosen, : words.shape[1]] = words[~chosen]
     made[chosen, : instead.shape[1]] = instead

@@ -1,4 +1,4 @@
-"""Import objects over a drawing, keeping data of the drawing about nodes that the import only names."""
+"""`import_over`: draw imported objects, keeping an earlier drawing's data about nodes that the import only names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["import_over"]
 
 
 def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
-    """Draw imported objects, completed with the data that an earlier drawing has for nodes of the same names.
+    """Make a drawing of imported objects, completed with an earlier drawing's data about nodes of equal names.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
 
 
 def _selected(known: Mapping[str, Node], cluster: ClusterObjects) -> dict[str, Node]:
-    """Nodes of the earlier drawing that HyperNode members select; `draft_of` adds exact names it lacks."""
+    """Nodes of the earlier drawing, `known`, that members of the imported HyperNodes select, by name."""
     names = list(known)
     index = NameIndex(names, [node.metadata.labels for node in known.values()])
     members = [member for hypernode in cluster.hypernodes.values() for member in hypernode.members]

@@ -1,4 +1,4 @@
-"""Names in the sentences of findings and problems."""
+"""`some`: a short list of names for the messages of findings and problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LISTED = 3
 
 
 def some(kind: str, names: Sequence[str]) -> str:
-    """The first three names of things of a kind, and the number of further ones: ``nodes a, b, c and 4 more``."""
+    """The kind and the first three names, and the number of the others: ``nodes a, b, c and 4 more``."""
     listed = ", ".join(names[:_LISTED])
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"

@@ -1,1 +1,4 @@
-"""From a discovery source's findings to HyperNodes, and to what must be created, updated and deleted; no sockets."""
+"""Make HyperNodes from what a topology discovery source has found, and decide what to create, update and delete.
+
+No network access: the live sources are in `workbench.live`.
+"""

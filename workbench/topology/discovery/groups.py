@@ -1,4 +1,4 @@
-"""Groups of switches that have attached nodes or switches in common."""
+"""`linked_groups`: group switches that have attached nodes or switches in common."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["linked_groups"]
 
 
 def linked_groups(members: Mapping[str, Collection[str]]) -> list[list[str]]:
-    """Groups of switches that share a member, directly or through others.
+    """Group switches that share an attached node or switch, directly or through other switches.
 
     Parameters
     ----------

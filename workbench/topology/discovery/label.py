@@ -1,4 +1,4 @@
-"""HyperNodes from node labels, as the label source of Volcano's controller makes them."""
+"""`discover_label`: HyperNodes from node labels, as the label source of Volcano's controller makes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TRIES = 20
 
 @dataclass
 class _Domain:
-    """A pair of label key and value that becomes a HyperNode, with its tier and members."""
+    """A node label (key and value) that becomes a HyperNode, with its tier and members."""
 
     tier: int
     key: str
@@ -34,7 +34,7 @@ def discover_label(
     nodes: Mapping[str, Mapping[str, str]],
     existing: Iterable[HyperNode] = (),
 ) -> DiscoveryResult:
-    """Make HyperNodes from the labels of a cluster's nodes.
+    """Make HyperNodes from the labels of a cluster's nodes, as Volcano's label discovery source does.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def discover_label(
 
 
 def _usable(types: Mapping[str, Sequence[str]], notes: list[Notice]) -> dict[str, list[str]]:
-    """Label keys of each type that is used, tier 1 first; types that Volcano drops are added to `notes`."""
+    """Label keys of each network type that is used, tier 1 first; types that Volcano drops are reported in `notes`."""
     usable = {}
     for name, keys in types.items():
         if len(name.encode()) > _LONGEST_TYPE:
@@ -113,7 +113,7 @@ def _usable(types: Mapping[str, Sequence[str]], notes: list[Notice]) -> dict[str
 
 
 def _climb(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
-    """Values of a node's labels for the keys from tier 1 up to the first key that the node lacks."""
+    """Values of a node's labels for `keys` (tier 1 first), up to the first key that the node lacks."""
     values = []
     for key in keys:
         if key not in labels:
@@ -123,7 +123,7 @@ def _climb(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
 
 
 class _Existing:
-    """Names of all existing HyperNodes, and the HyperNodes of this source by label pair."""
+    """Names of all existing HyperNodes, and the HyperNodes made by the label source, by label key and value."""
 
     def __init__(self, hypernodes: Iterable[HyperNode]) -> None:
         self.names: set[str] = set()
@@ -136,7 +136,7 @@ class _Existing:
                     self.by_pair.setdefault(pair, []).append(hypernode.name)
 
     def name(self, type_name: str, tier: int, key: str, value: str, taken: Collection[str]) -> str:
-        """The smallest existing name for a label pair, else a new name that is not in `taken`."""
+        """Name of the HyperNode for a node label: the smallest existing one, else a new name that is not in `taken`."""
         # As upstream, names are matched by their beginning alone: the prefix of tier 1 also matches tier 10.
         stem = f"hypernode-{type_name}-tier{tier}"
         old = [name for name in self.by_pair.get((key, value), ()) if name.startswith(stem)]
@@ -155,7 +155,10 @@ class _Existing:
 
 
 def _cleaned(name: str) -> str:
-    """A type's name as part of an object's name: lower case; what is no letter, digit, dot or dash becomes a dash."""
+    """A network type's name turned into part of an object name.
+
+    Letters become lower case; characters other than letters, digits, dots and dashes become dashes.
+    """
     return "".join(c.lower() if c.isascii() and (c.isalnum() or c in ".-") else "-" for c in name)
 
 

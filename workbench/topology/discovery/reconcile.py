@@ -1,4 +1,4 @@
-"""Compare a discovery result with the existing HyperNodes: what Volcano's controller creates, updates and deletes."""
+"""`reconcile`: which HyperNodes Volcano's controller creates, updates and deletes after a round of discovery."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ __all__ = ["Conflict", "ReconcilePlan", "reconcile"]
 
 @dataclass(frozen=True)
 class Conflict:
-    """A discovered name that a HyperNode of another owner has; `owner` is its source, empty if it was made by hand."""
+    """A discovered name that belongs to a HyperNode of another owner.
+
+    `owner` is that owner's discovery source; empty if the HyperNode was made by hand.
+    """
 
     name: str
     owner: str
@@ -25,7 +28,9 @@ class Conflict:
 
 @dataclass(frozen=True)
 class ReconcilePlan:
-    """The changes to make to the cluster's HyperNodes; every list in the order of the result, `delete` by name.
+    """The changes to make to a cluster's HyperNodes after a round of discovery.
+
+    Lists are in the order of the discovery result, except `delete`, which is sorted by name.
 
     Attributes
     ----------
@@ -53,7 +58,9 @@ class ReconcilePlan:
 
     @property
     def summary(self) -> str:
-        """One line: the source, and how many HyperNodes are to be created, updated or deleted, stay, or conflict."""
+        """One line of text: the source, and how many HyperNodes are created, updated, deleted, unchanged or in
+        conflict.
+        """
         counts = (
             (len(self.create), "to create"),
             (len(self.update), "to update"),
@@ -64,7 +71,7 @@ class ReconcilePlan:
         return f"{self.source}: " + (", ".join(f"{n} {what}" for n, what in counts if n) or "no HyperNodes")
 
     def apply(self, manifests: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the HyperNode manifests after carrying out the plan.
+        """The HyperNode manifests as they are after carrying out the plan.
 
         Parameters
         ----------
@@ -88,7 +95,7 @@ class ReconcilePlan:
 
 
 def reconcile(result: DiscoveryResult, existing: Iterable[HyperNode]) -> ReconcilePlan:
-    """Compare a result with the HyperNodes that exist.
+    """Compare the result of a discovery source with the HyperNodes that exist in the cluster.
 
     Notes
     -----
@@ -130,7 +137,7 @@ def _labelled(hypernode: HyperNode, source: str) -> HyperNode:
 
 
 def _same(old: HyperNode, new: HyperNode, source: str) -> bool:
-    """Whether an update would change nothing."""
+    """Whether updating the HyperNode `old` to `new`, as discovered by `source`, would change nothing."""
     return (
         (old.tier, old.tier_name, Counter(old.members)) == (new.tier, new.tier_name, Counter(new.members))
         and {**new.metadata.labels, SOURCE_LABEL: source}.items() <= old.metadata.labels.items()

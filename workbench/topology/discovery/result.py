@@ -1,4 +1,4 @@
-"""The result of one round of a discovery source, and the HyperNodes that it is made of."""
+"""`DiscoveryResult`: the HyperNodes that one round of a topology discovery source has found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(frozen=True)
 class DiscoveryResult:
-    """Findings of one round of a discovery source.
+    """What one round of a topology discovery source has found.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ def discovered(
     tier_name: str = "",
     labels: Mapping[str, str] | None = None,
 ) -> HyperNode:
-    """Make a HyperNode with exact members, each once and in byte order, and with the label of its source.
+    """Make a HyperNode with exact members, each once and in byte order, and a label with its discovery source.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def discovered(
 
 
 def short_code(*parts: object) -> str:
-    """Return five letters and digits derived from the parts, equal on every machine and in every run.
+    """Five letters and digits that are a digest of `parts`, equal on every machine and in every run.
 
-    Upstream draws them at random; a digest makes equal input give equal names, whatever came before.
+    Volcano draws such codes at random; with a digest, equal input gives equal names.
     """
     text = "\0".join(str(part) for part in parts)
     number = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")

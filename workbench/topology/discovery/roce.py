@@ -1,7 +1,7 @@
-"""HyperNodes from the links of an Ethernet fabric.
+"""`discover_roce`: HyperNodes from the links of an Ethernet fabric.
 
-Volcano names a source ``roce`` in its examples but has not implemented it. The format and the rule here are this
-project's own; docs/discovery.md describes both for people.
+Volcano names a source ``roce`` in its examples but has not implemented it. The file format and the rule here are this
+project's own; docs/discovery.md explains both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _LONGEST_SWITCH = 200
 
 @dataclass(frozen=True)
 class RoceLink:
-    """One cable: from a leaf down to a node, or up to a spine; exactly one of `node` and `spine` is set."""
+    """One cable of an Ethernet fabric, from a leaf switch to either a node or a spine.
+
+    Exactly one of these two is set.
+    """
 
     leaf: str
     node: str = ""
@@ -39,7 +42,7 @@ class RoceLink:
 
 
 def read_roce_links(data: Any) -> list[RoceLink]:
-    """The links of a parsed document ``{"version": 1, "links": [...]}``, in its order.
+    """Read the links in a parsed document ``{"version": 1, "links": [...]}``, in its order.
 
     Raises
     ------
@@ -83,7 +86,7 @@ def _link(item: Mapping[str, Any], path: str) -> RoceLink:
 
 
 def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
-    """Make the HyperNodes of a fabric from its links.
+    """Make HyperNodes from the links of an Ethernet fabric.
 
     Returns
     -------
@@ -132,7 +135,10 @@ def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
 
 
 def _name(role: str, switch: str) -> str:
-    """Name of the HyperNode of a switch; two switches get equal names only if their digests are equal."""
+    """Name of the HyperNode for a switch; `role` is ``leaf`` or ``spine``.
+
+    A name that no object can have is cleaned and gets a digest, so that two switches hardly ever get one name.
+    """
     if len(switch) <= _LONGEST_SWITCH and is_subdomain(switch):
         return f"{SOURCE}-{role}-{switch}"
     cleaned = as_subdomain(switch, _LONGEST_SWITCH)

@@ -1,4 +1,4 @@
-"""HyperNodes from the ports of an InfiniBand fabric that NVIDIA's UFM lists, as Volcano's controller makes them."""
+"""`discover_ufm`: HyperNodes from the InfiniBand ports that NVIDIA's UFM lists, as Volcano's controller makes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEXTS = ("description", "system_name", "node_description", "peer_node_name")
 
 @dataclass(frozen=True)
 class UfmPort:
-    """One row of ``/ufmRest/resources/ports``, reduced to the fields that Volcano reads.
+    """One port in UFM's answer to ``/ufmRest/resources/ports``, reduced to the fields that Volcano reads.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class UfmPort:
 
 
 def read_ufm_ports(data: Any) -> list[UfmPort]:
-    """Read the rows of a parsed answer in order; as in Go, null is an empty list and a null row an empty row.
+    """Read the ports of UFM's parsed answer, in order; as in Go, null is an empty list and a null port an empty one.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def read_ufm_ports(data: Any) -> list[UfmPort]:
 
 
 def discover_ufm(ports: Iterable[UfmPort]) -> DiscoveryResult:
-    """Make the HyperNodes of a fabric from its ports.
+    """Make HyperNodes from the InfiniBand ports that UFM lists.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""The topology linter: rules that find mistakes and likely mistakes.
+"""The topology linter: rules that find certain and likely mistakes in HyperNodes and nodes.
 
-`lint` runs the rules, `edits_by_hypernode` lists the corrections of findings that have only one. Reading files, lines
-and SARIF are in `workbench.formats`; docs/lint-rules.md lists the rules.
+`lint` runs the rules; `edits_by_hypernode` lists the corrections of findings that have exactly one. Files, line numbers
+and SARIF are handled in `workbench.formats`; docs/lint-rules.md lists the rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of the linter: rules, findings, fixes. The rules themselves are in the files beside this one."""
+"""Classes of the linter: rule, finding, fix. The rules themselves are in the other modules of this package."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Path = tuple[str | int, ...]
 
 
 class Severity(StrEnum):
-    """Severity of a finding: error, warning or note.
+    """Severity of a linter's finding: error, warning or note.
 
-    An error makes placements wrong, or the tree unusable. A warning makes placements worse than necessary, now or
-    later. A note is worth knowing.
+    An error makes placements wrong or the HyperNode tree unusable. A warning makes placements worse than necessary, now
+    or later. A note is worth knowing.
     """
 
     error = "error"
@@ -29,13 +29,13 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Position in order of severity; 0 is the worst."""
+        """Position in order of severity; 0 is the most severe."""
         return list(Severity).index(self)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an object was read.
+    """File and position from which an object was read.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(frozen=True)
 class FieldEdit:
-    """One change to a manifest: a field gets a value, or (`remove`) a list entry is deleted."""
+    """One change to a manifest: the field at a path gets a value, or with `remove` the list entry there is deleted."""
 
     path: Path
     value: Any = None
@@ -68,7 +68,7 @@ class FieldEdit:
 
 @dataclass(frozen=True)
 class Fix:
-    """The only possible correction of a finding: a description, and the edits that make it."""
+    """The correction of a finding for which only one is possible: a description, and the edits that make it."""
 
     meaning: str
     edits: tuple[FieldEdit, ...]
@@ -76,7 +76,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Found:
-    """A finding as a rule reports it, for one place.
+    """One violation of a rule as the rule's function reports it.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of the linter: one kind of mistake in a topology.
+    """A rule of the linter, which finds one kind of mistake in a topology.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where a rule is broken: the fields of `Found` with the rule and the place."""
+    """One violation of a rule in a report: the fields of `Found`, with the rule and the place."""
 
     rule: Rule
     message: str
@@ -162,16 +162,16 @@ class Finding:
 
     @property
     def field(self) -> str:
-        """The field as people write it: ``spec.members[3].selector``; empty: the object as a whole."""
+        """The field's path as text, such as ``spec.members[3].selector``; empty if the whole object is concerned."""
         return field_text(self.path)
 
     @property
     def subject(self) -> str:
-        """The HyperNode or node that the finding is about."""
+        """Name of the HyperNode or node that the finding is about."""
         return self.hypernode or self.node
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The finding as a JSON-ready dict."""
         return {
             "rule": self.rule.id,
             "code": self.rule.code,
@@ -191,7 +191,7 @@ class Finding:
 
 
 def field_text(path: Path) -> str:
-    """``("spec", "members", 3)`` as ``spec.members[3]``."""
+    """A field path as text: ``("spec", "members", 3)`` becomes ``spec.members[3]``."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

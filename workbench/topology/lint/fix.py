@@ -1,4 +1,4 @@
-"""Apply the linter's fixes to parsed manifests."""
+"""Apply the linter's fixes to parsed HyperNode manifests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["apply_edits", "edits_by_hypernode"]
 
 
 def edits_by_hypernode(report: LintReport) -> dict[str, tuple[FieldEdit, ...]]:
-    """Edits of all fixable findings by HyperNode, highest list position first so that no edit shifts another.
+    """The edits of all fixable findings for each HyperNode, highest list index first so that no edit shifts another.
 
     If two edits concern one place, the removal wins: a removed entry needs no correction.
     """
@@ -33,7 +33,7 @@ def edits_by_hypernode(report: LintReport) -> dict[str, tuple[FieldEdit, ...]]:
 
 
 def apply_edits(manifest: Mapping[str, Any], edits: Iterable[FieldEdit]) -> dict[str, Any]:
-    """Return a copy of a manifest with edits applied, in the order of `edits_by_hypernode`."""
+    """A copy of a manifest with the edits applied in the given order, which must be that of `edits_by_hypernode`."""
     result = copy.deepcopy(dict(manifest))
     for edit in edits:
         *above, last = edit.path

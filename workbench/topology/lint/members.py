@@ -1,4 +1,4 @@
-"""Lint rules on single members: whether they exist, and whether they are listed only once."""
+"""Lint rules on single HyperNode members: whether they exist, and whether they are listed only once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_REFUSAL = 300
 
 
 def member_path(i: int, *rest: str) -> Path:
-    """Path of member i, or of a field in it."""
+    """Path of the member with index `i` in a HyperNode's manifest, or of the field `rest` in it."""
     return ("spec", "members", i, *rest)
 
 
@@ -48,7 +48,10 @@ def _dangling(subject: Subject) -> Iterator[Found]:
 
 
 def _folded(name: str) -> str:
-    """Name in the spelling by which two names count as one: lower case, without spaces."""
+    """A name in lower case without surrounding spaces.
+
+    Names that agree in this form count as the same name, misspelt.
+    """
     return name.strip().lower()
 
 
@@ -106,7 +109,7 @@ def _member_text(member: Member) -> str:
 
 
 def _covered(subject: Subject) -> Iterator[Found]:
-    """Find nodes listed by exact name in a HyperNode that contains them through a child already."""
+    """Findings for nodes listed by exact name in a HyperNode that already contains them through a child."""
     for name, hypernode in subject.hypernodes.items():
         children = subject.children[name]
         if not children or not subject.own[name]:
@@ -128,7 +131,7 @@ def _covered(subject: Subject) -> Iterator[Found]:
 
 
 def _overlap(subject: Subject) -> Iterator[Found]:
-    """Find HyperNodes that share nodes; one finding per HyperNode, as a stray switch pairs with every leaf."""
+    """Findings for HyperNodes that share nodes although neither contains the other; one finding per HyperNode."""
     yield from (Found(p.message, p.domain) for p in subject.given_problems if p.code == "overlap")
     overlapping = subject.overlapping
     for name, partners in overlapping.items():

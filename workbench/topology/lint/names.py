@@ -1,4 +1,4 @@
-"""Lint rules on names: of HyperNodes, of tiers, and of what discovery generates."""
+"""Lint rules on names of HyperNodes and tiers, and on names that topology discovery generates."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def _node_named_like_domain(subject: Subject) -> Iterator[Found]:
 
 
 def _identity(subject: Subject, name: str) -> list[tuple[str, str]]:
-    """Labels that identify a discovered HyperNode besides its source: for the label source its label pair."""
+    """Labels that, besides the source, identify a discovered HyperNode: for the label source its label key
+    and value.
+    """
     labels = subject.hypernodes[name].metadata.labels
     return sorted((key, value) for key, value in labels.items() if key != SOURCE_LABEL)
 

@@ -1,4 +1,4 @@
-"""Lint rules on nodes: their place in the tree, their labels, their resources."""
+"""Lint rules on nodes: their place in the HyperNode tree, their labels, their resources."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def _leaf_with(subject: Subject, node: str) -> str:
 
 
 def _levels(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Pairs of label keys of adjacent levels, the closer level first, from known label families and from tier names."""
+    """Pairs of label keys of adjacent network levels, the closer level first, from known label families and
+    tier names.
+    """
     by_tier = {h.tier: h.tier_name for h in reversed(list(subject.hypernodes.values())) if "/" in h.tier_name}
     named = tuple(by_tier[tier] for tier in sorted(by_tier))
     pairs = [pair for keys in (*_FAMILIES, named) for pair in pairwise(keys)]
@@ -82,7 +84,10 @@ def _levels(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _label_disagrees(subject: Subject) -> Iterator[Found]:
-    """Find nodes whose rack label differs from the rest of their leaf, for labels that otherwise follow the leaves."""
+    """Findings for nodes whose rack label differs from that of the other nodes in their lowest HyperNode.
+
+    A label is considered only if it otherwise agrees with the lowest HyperNodes.
+    """
     leaves = [leaf for leaf in subject.leaves if len(subject.own[leaf]) > 1]
     if len(leaves) < _LEAVES:
         return

@@ -1,4 +1,4 @@
-"""Lint rules on patterns that match more nodes than intended."""
+"""Lint rules on regular expressions of HyperNode members that match more nodes than intended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PATTERN = ("selector", "regexMatch", "pattern")
 
 
 def _patterns(subject: Subject) -> Iterator[tuple[str, int, str, list[int]]]:
-    """Every pattern: HyperNode, number of the member, pattern, matching nodes."""
+    """Every regular expression: name of the HyperNode, index of the member, the expression, and the matching nodes."""
     for name, hypernode in subject.hypernodes.items():
         for i, member in enumerate(hypernode.members):
             selector = member.selector
@@ -26,7 +26,9 @@ def _patterns(subject: Subject) -> Iterator[tuple[str, int, str, list[int]]]:
 
 
 def _other_rack(subject: Subject) -> Iterator[Found]:
-    """Find patterns that also match nodes of other leaves; one finding per pattern, with all these leaves."""
+    """Findings for regular expressions that also match nodes of other lowest HyperNodes, all of which a
+    finding lists.
+    """
     leaves = set(subject.leaves)
     by_name = {leaf for leaf in leaves if all(m.selector.exact is not None for m in subject.hypernodes[leaf].members)}
     for name, i, pattern, nodes in _patterns(subject):
@@ -47,10 +49,10 @@ def _other_rack(subject: Subject) -> Iterator[Found]:
 
 
 def _reaches(subject: Subject, name: str, leaf: str, shared: int) -> bool:
-    """Of two leaves that share nodes: whether the pattern of `name`, rather than that of `leaf`, matches too much.
+    """Whether, of two lowest HyperNodes with `shared` nodes in common, the pattern of `name` matches too much.
 
-    The leaf at fault is the one that also matches nodes that are not shared; both, where that does not decide. (A leaf
-    that lists its nodes by name is never at fault.)
+    At fault is the HyperNode that also matches nodes that are not shared; if that does not decide, both are. A `leaf`
+    that lists its nodes by name is never at fault.
     """
     return len(subject.own[name]) > shared or len(subject.own[leaf]) <= shared
 

@@ -1,4 +1,4 @@
-"""The list of all lint rules, which the command, the documentation and the tests read."""
+"""The list of all lint rules, used by the command, the documentation and the tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = tuple(
 
 
 def choose_rules(only: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
-    """Choose lint rules by id or code; return them in the order of their codes.
+    """Choose lint rules by id or code; the result is in order of the codes.
 
     Parameters
     ----------

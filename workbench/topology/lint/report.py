@@ -1,4 +1,4 @@
-"""Run the rules of the linter and collect their findings in a report."""
+"""`lint`: run the linter's rules on a topology and collect the findings in a `LintReport`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["LintReport", "lint"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LintReport(Displayed):
-    """The findings of the linter for one topology.
+    """Result of `lint`: the linter's findings for one topology.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class LintReport(Displayed):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Findings per severity, worst first, zeros included."""
+        """Number of findings of each severity, most severe first, zeros included."""
         found = Counter(finding.severity for finding in self.findings)
         return {severity.value: found[severity] for severity in Severity}
 
@@ -63,16 +63,16 @@ class LintReport(Displayed):
         return self.counts[Severity.error.value]
 
     def of(self, rule: str) -> tuple[Finding, ...]:
-        """Findings of one rule, by its id or code."""
+        """Findings of one rule, given by its id or code."""
         return tuple(f for f in self.findings if rule in (f.rule.id, f.rule.code))
 
     @property
     def fixable(self) -> tuple[Finding, ...]:
-        """Findings with exactly one remedy."""
+        """Findings with exactly one possible correction."""
         return tuple(finding for finding in self.findings if finding.fix is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The report as a JSON-ready dict."""
         return {
             "ready": self.ready,
             "hypernodes": self.n_hypernodes,
@@ -88,7 +88,7 @@ def lint(
     only: Iterable[str] = (),
     ignore: Iterable[str] = (),
 ) -> LintReport:
-    """Report what is wrong, or looks wrong, with a topology.
+    """Check a topology for certain and likely mistakes.
 
     Parameters
     ----------

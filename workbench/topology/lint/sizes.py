@@ -1,4 +1,4 @@
-"""Lint rules on the number of nodes of a leaf, compared with the other leaves of its tier."""
+"""Lint rules on the number of nodes in a lowest HyperNode, compared with others of its tier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lint rules on the containment of HyperNodes, and on tiers."""
+"""Lint rules on how HyperNodes contain each other, and on their tiers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TIER: Path = ("spec", "tier")
 
 
 def from_problems(subject: Subject, code: str) -> Iterator[Found]:
-    """Turn problems of one code, which building the tree found, into findings, in their order."""
+    """Findings for the problems with the given code that building the HyperNode tree found, in their order."""
     for problem in subject.problems:
         if problem.code == code:
             yield Found(problem.message, problem.domain)
 
 
 def listing(subject: Subject, parent: str, child: str) -> Path:
-    """Path of the first member of `parent` that lists the HyperNode `child`.
+    """Field path of the first member of HyperNode `parent` that lists HyperNode `child`.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _stray_root(subject: Subject) -> Iterator[Found]:
 
 
 def _redundant_level(subject: Subject) -> Iterator[Found]:
-    """Find tiers all of whose HyperNodes have exactly one child and the same nodes as that child."""
+    """Findings for tiers all of whose HyperNodes have exactly one child, with the same nodes."""
     by_tier: dict[int, list[str]] = {}
     for name, hypernode in subject.hypernodes.items():
         by_tier.setdefault(hypernode.tier, []).append(name)

@@ -1,4 +1,4 @@
-"""The input of the lint rules: HyperNodes and nodes by name, and derived facts that several rules use."""
+"""`Subject`, the input of the lint rules: HyperNodes and nodes by name, and derived facts that several rules use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Subject(Value):
-    """One input of the linter.
+    """What the linter checks: the HyperNodes and nodes of one input.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Subject(Value):
         manifests: Mapping[str, Mapping[str, Any]] | None = None,
         with_matrix: Iterable[str] = (),
     ) -> Subject:
-        """Make the subject of the HyperNodes, Nodes and Devices of one input.
+        """Make the linter's input from HyperNodes, Nodes and Devices as read from manifests.
 
         Parameters
         ----------
@@ -98,13 +98,13 @@ class Subject(Value):
 
     @classmethod
     def of_topology(cls, topology: Topology) -> Subject:
-        """Make the subject of a topology without its HyperNode objects: members by exact name."""
+        """Make the linter's input from a topology without its HyperNode objects; members are listed by exact name."""
         nodes = {name: Node(Metadata(name), {}) for name in topology.node_names}
         return cls(_in_order(hypernodes_in(topology)), nodes, given_problems=topology.problems)
 
     @classmethod
     def of_snapshot(cls, snapshot: ClusterSnapshot) -> Subject:
-        """Make the subject of a snapshot: its topology, and the resources of its nodes."""
+        """Make the linter's input from a snapshot: its topology and the resources of its nodes."""
         topology = snapshot.topology
         nodes = {node.name: node for node in nodes_in(snapshot)}
         with_matrix = frozenset(topology.node_names[i] for i in np.flatnonzero(snapshot.node_matrix >= 0))
@@ -112,23 +112,23 @@ class Subject(Value):
 
     @cached_property
     def unknown(self) -> dict[str, list[Unknown]]:
-        """Unknown fields and keys of manifests, by HyperNode."""
+        """Unknown fields, labels and annotations in the manifest of each HyperNode, by its name."""
         found = {name: unknown_in(self.manifests[name]) for name in self.hypernodes if name in self.manifests}
         return {name: unknown for name, unknown in found.items() if unknown}
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the nodes by position; all positions in this class refer to this list."""
+        """Names of the nodes; node positions anywhere in this class are indices of this list."""
         return list(self.nodes)
 
     @cached_property
     def labels(self) -> list[Mapping[str, str]]:
-        """Labels of each node, by position in `names`."""
+        """Labels of each node, in the order of `names`."""
         return [node.metadata.labels for node in self.nodes.values()]
 
     @cached_property
     def gpus(self) -> list[int]:
-        """Number of GPUs and NPUs of each node, by position in `names`."""
+        """Number of GPUs and NPUs of each node, in the order of `names`."""
         return [node.n_gpus for node in self.nodes.values()]
 
     @cached_property
@@ -148,11 +148,11 @@ class Subject(Value):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Problems that keep the HyperNodes from being a tree, as the builder reports them."""
+        """Problems that keep the HyperNodes from being a tree, found when it was built."""
         return (*self.given_problems, *self.tree.problems)
 
     def selected(self, member: Member) -> list[int]:
-        """Nodes of the cluster that a member of type Node selects."""
+        """Positions of the cluster's nodes that a HyperNode member of type Node selects."""
         selector = member.selector
         if selector.exact is not None:
             position = self.index.position.get(selector.exact)
@@ -163,7 +163,7 @@ class Subject(Value):
 
     @cached_property
     def own(self) -> dict[str, list[int]]:
-        """Positions of the nodes that each HyperNode lists itself, ascending, each once."""
+        """Positions of the nodes that each HyperNode lists as direct members, ascending, each once."""
         return {
             name: sorted({i for m in h.members if m.type == "Node" for i in self.selected(m)})
             for name, h in self.hypernodes.items()
@@ -171,7 +171,7 @@ class Subject(Value):
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
-        """Existing HyperNodes that each HyperNode lists, each once."""
+        """Names of the existing HyperNodes that each HyperNode lists as members, each once."""
         return {
             name: list(
                 dict.fromkeys(
@@ -185,7 +185,7 @@ class Subject(Value):
 
     @cached_property
     def listed_by(self) -> dict[str, list[str]]:
-        """HyperNodes that list each HyperNode, in byte order."""
+        """For each HyperNode the names of the HyperNodes that list it as a member, in byte order."""
         found: dict[str, list[str]] = {}
         for name, children in self.children.items():
             for child in children:
@@ -194,23 +194,25 @@ class Subject(Value):
 
     @cached_property
     def leaves(self) -> list[str]:
-        """HyperNodes with nodes of their own and no HyperNode below, in byte order."""
+        """Names of the HyperNodes with direct nodes and no HyperNode below, in byte order."""
         return [name for name, nodes in self.own.items() if nodes and not self.children[name]]
 
     @cached_property
     def below(self) -> dict[str, Ints]:
-        """All nodes of the cluster under each HyperNode, ascending, each once."""
+        """Positions of the cluster's nodes at any depth under each HyperNode, ascending, each once."""
         found = {name: np.unique(nodes) for name, nodes in self.tree.nodes.items()}
         return {name: nodes[nodes < self.tree.known] for name, nodes in found.items()}
 
     @cached_property
     def leaf_of(self) -> dict[int, str]:
-        """The first leaf of each node that is in a leaf."""
+        """For each node in a leaf (see `leaves`) the name of the first such leaf, by node position."""
         return {node: leaf for leaf in reversed(self.leaves) for node in self.own[leaf]}
 
     @cached_property
     def shared(self) -> dict[tuple[str, ...], list[int]]:
-        """Nodes that several HyperNodes list directly, keyed by those HyperNodes (byte order)."""
+        """Positions of the nodes that several HyperNodes list directly, by the tuple of these HyperNodes
+        (byte order).
+        """
         holders: dict[int, list[str]] = {}
         for name, nodes in self.own.items():
             for node in nodes:
@@ -223,7 +225,7 @@ class Subject(Value):
 
     @cached_property
     def shared_by(self) -> dict[str, list[tuple[str, ...]]]:
-        """Keys of `shared` that contain each HyperNode."""
+        """For each HyperNode the keys of `shared` in which it appears."""
         found: dict[str, list[tuple[str, ...]]] = {}
         for names in self.shared:
             for name in names:
@@ -232,7 +234,7 @@ class Subject(Value):
 
     @cached_property
     def overlapping(self) -> dict[str, set[str]]:
-        """HyperNodes with which each HyperNode shares listed nodes, neither being inside the other."""
+        """For each HyperNode the names of those with which it shares listed nodes, neither being inside the other."""
         found: dict[str, set[str]] = {name: set() for names in self.shared for name in names}
         for names in self.shared:
             for name, others in self.tree.nesting.strangers(names).items():
@@ -240,7 +242,7 @@ class Subject(Value):
         return found
 
     def topology(self) -> Topology:
-        """The topology after links that prevent a tree are dropped, for drawing."""
+        """The topology without the HyperNode memberships that prevent a tree, for drawing."""
         return build_topology(self.hypernodes.values(), self.names, self.labels)
 
     def tier(self, name: str) -> int:
