@@ -1,1 +1,4 @@
-"""Conversion of a cluster's objects to a snapshot and gangs, at once or change by change, without files or sockets."""
+"""Convert a cluster's Kubernetes objects to a snapshot and gangs, all at once or change by change.
+
+Works on objects in memory only: no files and no network.
+"""

@@ -1,4 +1,4 @@
-"""Assembly of a cluster's objects into a snapshot and gangs."""
+"""`assemble`: make a snapshot and gangs from a cluster's Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def assemble(
     any_scheduler: bool = False,
     gpus_per_node: int = 0,
 ) -> tuple[ClusterSnapshot, Workload]:
-    """Make a snapshot and gangs of the objects of one cluster.
+    """Make the snapshot and the gangs of a cluster from its Kubernetes objects.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def join(
     source: str,
     taken_at: str,
 ) -> ClusterSnapshot:
-    """Combine the node table, the workload, the running pods and further parts of a cluster into a snapshot.
+    """Combine the node table, the running pods and further parts of a cluster into a snapshot.
 
     Parameters
     ----------
@@ -141,7 +141,9 @@ def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int)
 
 
 def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang]) -> list[Notice]:
-    """Gaps of the input other than those of nodes, matrices and running pods: owners of Devices, queues, HyperNodes.
+    """Notices about gaps of the input that concern Devices, queues and HyperNodes.
+
+    Gaps about nodes, matrices and running pods are found elsewhere.
 
     Parameters
     ----------

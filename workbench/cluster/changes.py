@@ -1,4 +1,4 @@
-"""One change of a cluster's objects, as a watch reports it."""
+"""`ObjectChange`: one change of a cluster's objects, as a Kubernetes watch reports it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FIELDS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """A new state of an object, or its deletion; made by `added`, `deleted` and `read_change`.
+    """The new state or the deletion of one object of a cluster; made by `added`, `deleted` and `read_change`.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class ObjectChange:
     notes: tuple[Notice, ...] = ()
 
     def apply_to(self, cluster: ClusterObjects) -> bool:
-        """Apply the change to the objects of a cluster; False if nothing differs afterwards.
+        """Apply the change to the objects of a cluster; returns False if nothing differs afterwards.
 
         An object that exists keeps its place among those of its kind, and a new one comes last. Deleting an object that
         does not exist changes nothing, and neither does adding an object that exists in the same state.
@@ -79,7 +79,7 @@ class ObjectChange:
 
 
 def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = ()) -> ObjectChange:
-    """The change that an object was added or modified.
+    """The change for a watch event ADDED or MODIFIED.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
 
 
 def deleted(kind: str, key: str) -> ObjectChange:
-    """The change that an object was deleted.
+    """The change for a watch event DELETED.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def deleted(kind: str, key: str) -> ObjectChange:
 
 
 def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange | None:
-    """The change that one watch event reports.
+    """Convert the object of a watch event to a change.
 
     Parameters
     ----------
@@ -145,7 +145,10 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
 
 
 def _set(told: dict[str, Any], name: str, value: str | tuple[Notice, ...]) -> bool:
-    """Store a value under a name, or remove the name if the value is empty; return whether anything changed."""
+    """Store `value` in `told` under `name`, or remove the name if the value is empty.
+
+    Returns whether anything changed.
+    """
     differs: bool = told.get(name) != (value or None)
     if not value:
         told.pop(name, None)

@@ -1,4 +1,4 @@
-"""`NodeTable`: Nodes, HyperNodes and Devices of a cluster as columns in the topology's order."""
+"""`NodeTable`: the Nodes, HyperNodes and Devices of a cluster as arrays with one row per node."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Matrices = Sequence[tuple[str, BandwidthMatrix]]
 
 @dataclass(frozen=True, eq=False)
 class NodeTable(Value):
-    """The nodes of a cluster without the pods on them; arrays and tuples are in the topology's order.
+    """The nodes of a cluster without the pods on them; arrays and tuples are in the topology's node order.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class NodeTable(Value):
 def read_nodes(
     cluster: ClusterObjects, matrices: Matrices, gpus_per_node: int, topology: Topology | None = None
 ) -> NodeTable:
-    """Make the node table of a cluster.
+    """Make the node table of a cluster from its Nodes, HyperNodes and Devices.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def read_nodes(
 def with_nodes(
     table: NodeTable, cluster: ClusterObjects, changed: Collection[str], matrices: Matrices, gpus_per_node: int
 ) -> NodeTable:
-    """The node table after Nodes changed, equal to the one that `read_nodes` would make.
+    """The node table after some Nodes changed, equal to the one that `read_nodes` would make.
 
     Copies a few arrays and recomputes the rows of the changed nodes. All nodes are read again if a node now offers
     other resources by name or another number of GPUs; the topology is read again too if a label changed by which a
@@ -242,7 +242,10 @@ def _selecting_labels(cluster: ClusterObjects) -> frozenset[str]:
 
 
 def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, Node]:
-    """Names of nodes taken from the exact members of HyperNodes, for a cluster without any Node object."""
+    """Nodes, by name, for a cluster without any Node object: those that HyperNodes name as exact members.
+
+    A notice about the missing Nodes is appended to `gaps`.
+    """
     names = {
         member.selector.exact
         for hypernode in cluster.hypernodes.values()
@@ -274,7 +277,10 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
 
 
 def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice]) -> dict[str, Node]:
-    """The nodes, each without resources with `gpus` GPUs and the cores and memory of a usual machine."""
+    """The nodes, where each node without resources gets `gpus` GPUs and the cores and memory of a usual machine.
+
+    A notice about the assumption is appended to `gaps`.
+    """
     silent = [name for name, node in nodes.items() if not node.allocatable]
     offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
     if silent:
@@ -382,7 +388,9 @@ def _check_size(matrix: BandwidthMatrix, node: str, gpus: int) -> None:
 
 
 def assign_matrices(snapshot: ClusterSnapshot, given: Sequence[tuple[str, BandwidthMatrix]]) -> ClusterSnapshot:
-    """A snapshot with matrices for the nodes whose names match (RE2, unanchored); the last match wins.
+    """A snapshot in which the nodes whose names match a pattern get its bandwidth matrix; the last match wins.
+
+    `given` holds the pairs (pattern, matrix); patterns are RE2 and match anywhere in the name.
 
     Raises
     ------

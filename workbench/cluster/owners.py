@@ -1,4 +1,4 @@
-"""Pods and their owners grouped into units by the key of their gang, updated as objects change."""
+"""`Owners`: the objects of a cluster grouped by the gang they belong to, updated as objects change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Owners", "Unit"]
 
 @dataclass
 class Unit:
-    """All objects whose gang has one key (``namespace/name``); the gangs of a unit are made together.
+    """All objects of a cluster that belong to gangs of one key (``namespace/name``).
 
     These are the Job, the Deployment, the PodGroups and the lone pods with the key, and all their pods.
 
@@ -32,7 +32,8 @@ class Unit:
 
 
 class Owners:
-    """The units of a cluster by key, updated as objects change; a unit holds all objects whose gang has one key.
+    """The objects of a cluster grouped into units, one for each gang key (``namespace/name``), updated as objects
+    change.
 
     The key of a unit is the key of its gang, so that every look-up by a gang's key stays inside one unit.
 
@@ -57,7 +58,7 @@ class Owners:
         self._existing: dict[str, tuple[bool, bool]] = {}
 
     def update(self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str]) -> set[str]:
-        """Update the units after objects of the cluster changed.
+        """Update the units after objects of the cluster have changed.
 
         Parameters
         ----------
@@ -95,7 +96,7 @@ class Owners:
         return key in self._cluster.jobs or key in self._cluster.deployments
 
     def _came_or_went(self, key: str) -> bool:
-        """Whether a Job or a Deployment with this key was created or deleted."""
+        """Whether a Job or Deployment with this key was created or deleted since the last update."""
         before = self._existing.pop(key, (False, False))
         now = key in self._cluster.jobs, key in self._cluster.deployments
         if any(now):
@@ -147,7 +148,7 @@ class Owners:
 
 
 def _forget(index: dict[str, dict[str, None]], names: Iterable[str], key: str) -> None:
-    """Remove a key from the entries with these names, and an entry that becomes empty."""
+    """Remove `key` from the entries of `index` with these names, and each entry that becomes empty."""
     for name in names:
         del index[name][key]
         if not index[name]:

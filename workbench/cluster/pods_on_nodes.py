@@ -1,4 +1,4 @@
-"""Running pods, their resources and the GPUs they leave free, kept up to date node by node."""
+"""`PodsOnNodes`: a cluster's running pods and the GPUs they leave free, updated node by node as objects change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Place = tuple[bytes, bytes]
 
 @dataclass
 class _OnNode:
-    """The pods on one node, which may be missing from the cluster, and the values derived from these pods."""
+    """The pods on one node and the values derived from them; the node itself may be missing from the cluster."""
 
     pods: dict[_Place, tuple[Pod, str]] = field(default_factory=dict)
     used: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -37,7 +37,9 @@ class _OnNode:
 
 
 class PodsOnNodes:
-    """The result of `workbench.jobs.running.running_pods`, recomputed only for nodes whose pods or GPUs changed.
+    """The running pods of a cluster and what they leave free, recomputed only for nodes whose pods or GPUs changed.
+
+    The values equal the result of `workbench.jobs.running.running_pods`.
 
     Attributes
     ----------
@@ -72,7 +74,7 @@ class PodsOnNodes:
         queues: Mapping[str, str],
         labels: Mapping[str, JobLabels],
     ) -> None:
-        """Update the values after pods or nodes changed.
+        """Update all values after pods or nodes of the cluster have changed.
 
         Parameters
         ----------
@@ -106,7 +108,7 @@ class PodsOnNodes:
         self.running, self.holding = tuple(self._running), tuple(self._holding)
 
     def _move(self, before: Held, after: Held) -> set[str]:
-        """Move changed pods to their present nodes; return the names of the nodes concerned."""
+        """Assign changed pods to their present nodes; returns the names of the nodes they left or came to."""
         touched = set()
         for key, held in before.items():
             pod = held[0]
@@ -131,7 +133,7 @@ class PodsOnNodes:
         return touched
 
     def _renumber(self, old: NodeTable | None, new: NodeTable) -> set[str]:
-        """Give pods the new index of their node after nodes were renumbered.
+        """Give running pods the new index of their node after nodes were renumbered.
 
         Return the names of the nodes that must be recomputed because more than their index changed.
         """
@@ -175,6 +177,6 @@ def _place(pod: Pod) -> _Place:
 
 
 def _gpus(name: str, table: NodeTable) -> int | None:
-    """Mask of a node's GPUs; None if the node is unknown."""
+    """Bit mask of the healthy GPUs of the node called `name`; None if the node is unknown."""
     index = table.index.get(name)
     return None if index is None else table.total[index]

@@ -1,4 +1,4 @@
-"""`ClusterState`: a cluster that changes, with the snapshot and the gangs of its objects at every moment."""
+"""`ClusterState`: a cluster whose objects change, with its snapshot and gangs after every change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["ClusterState"]
 
 
 class ClusterState(Working):
-    """The objects of a cluster that changes, with its present snapshot and gangs.
+    """The objects of a changing cluster, and the snapshot and gangs that follow from them.
 
     After every change `snapshot` and `workload` equal what `workbench.cluster.assemble.assemble` makes of `objects`:
     order, indices and gaps included. Snapshots share the arrays that did not change and are never changed themselves.
@@ -80,16 +80,16 @@ class ClusterState(Working):
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """The present snapshot of the cluster; InputError as in `assemble`."""
+        """The cluster's present snapshot; raises InputError as `assemble` does."""
         return self._current().snapshot
 
     @property
     def workload(self) -> Workload:
-        """The present gangs and the pods that hold resources; InputError as in `assemble`."""
+        """The cluster's present gangs, and the pods that hold resources; raises InputError as `assemble` does."""
         return self._current().workload
 
     def apply(self, changes: Iterable[ObjectChange], taken_at: str = "") -> tuple[ClusterSnapshot, Workload]:
-        """Apply changes of objects.
+        """Apply changes of objects; returns the new snapshot and workload.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class ClusterState(Working):
 
 
 class _Changed:
-    """Applies changes to the objects, and collects the names that they concern.
+    """Applies changes to a cluster's objects and collects which objects are concerned.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class _Changed:
 
 
 class _Parts:
-    """Node table, workload and running pods derived from the objects of a cluster."""
+    """What is derived from a cluster's objects: node table, gangs and running pods."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class _Parts:
         self._join(taken_at, anew=True)
 
     def update(self, changed: _Changed, taken_at: str) -> None:
-        """Update the derived values after objects changed."""
+        """Update the node table, gangs and running pods after the objects in `changed` have changed."""
         keys = changed.keys
         self._table = self._changed_table(changed)
         if keys["Queue"]:
@@ -203,7 +203,7 @@ class _Parts:
         self._pods.update(before, after, self._table, jobs.queues, jobs.labels)
 
     def _join(self, taken_at: str, anew: bool) -> None:
-        """Make the snapshot and the workload; `anew` tells that nodes, Devices, HyperNodes or queues changed."""
+        """Make the snapshot and the workload; `anew`: nodes, Devices, HyperNodes or queues have changed."""
         jobs, pods = self._jobs, self._pods
         gangs, notes = jobs.told()
         if anew or gangs is not self._gangs:
@@ -228,13 +228,13 @@ class _Parts:
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """The present snapshot of the cluster."""
+        """The cluster's present snapshot."""
         assert self._snapshot is not None
         return self._snapshot
 
 
 def _tree_part(hypernode: object) -> object:
-    """Fields of a HyperNode that the topology is built from."""
+    """The fields of a HyperNode on which the topology depends, for comparing two states of it."""
     if not isinstance(hypernode, HyperNode):
         return None
     return hypernode.tier, hypernode.tier_name, hypernode.members

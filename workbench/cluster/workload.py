@@ -1,4 +1,4 @@
-"""Gangs and pods that hold resources, updated for the units (all objects of one gang's key) that changed."""
+"""`LiveWorkload`: the gangs of a cluster and the pods that hold resources, updated as objects change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOTHING = Workload((), (), ())
 
 @dataclass(frozen=True)
 class _Read:
-    """Gangs, pods and notes read from one unit."""
+    """Gangs, pods and notices made from the objects of one unit (all objects with one gang key)."""
 
     workload: Workload
     others: OtherSchedulers
@@ -40,7 +40,10 @@ class _Read:
 
 
 class LiveWorkload:
-    """The result of `workbench.jobs.gangs.read_workload`, recomputed only for units (`Unit`) that changed.
+    """The gangs of a cluster and its pods that hold resources, recomputed only where objects changed.
+
+    The values equal the result of `workbench.jobs.gangs.read_workload`. Objects are grouped into units by gang
+    (`Unit`), and only units with a changed object are read again.
 
     Parameters
     ----------
@@ -72,7 +75,7 @@ class LiveWorkload:
     def update(
         self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], everything: bool = False
     ) -> tuple[Held, Held]:
-        """Update the workload after objects of the cluster changed.
+        """Update the gangs and pods after objects of the cluster have changed.
 
         Parameters
         ----------
@@ -119,9 +122,9 @@ class LiveWorkload:
         return before, after
 
     def told(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
-        """Gangs and notes of the workload, with the notes about single objects moved to their gangs.
+        """All gangs and notices, where notices about single objects are attached to the objects' gangs.
 
-        If there are such notes, the cost grows with the number of gangs.
+        If there are such notices, the time grows with the number of gangs.
         """
         if not self._cluster.notes:
             return self.gangs, self._others.notes()
@@ -136,11 +139,11 @@ class LiveWorkload:
 
     @property
     def gated(self) -> int:
-        """Number of pods that wait behind a scheduling gate, as in `Workload`."""
+        """Number of pods that wait behind a scheduling gate, as `Workload.gated`."""
         return self._gated
 
     def _groups_of(self, unit: Unit) -> dict[str, PodGroup]:
-        """PodGroups of a unit in the order of the cluster; of two that were made for one Job the last counts."""
+        """PodGroups of a unit by key, in the order of the cluster; if two were made for one Job the last counts."""
         groups = self._cluster.pod_groups
         names: Iterable[str] = unit.groups if len(unit.groups) < 2 else [name for name in groups if name in unit.groups]
         return {name: groups[name] for name in names}
@@ -171,7 +174,10 @@ class LiveWorkload:
             _put(self.labels, key, labels)
 
     def _replace(self, key: str, old: _Read | None, new: _Read | None) -> bool:
-        """Replace one unit in all counts; return whether its gangs differ."""
+        """Replace what one unit contributes to all counts; returns whether its gangs differ.
+
+        `old` and `new` are None if the unit did not exist before, or no longer exists.
+        """
         if old is not None:
             self._others.remove(old.others)
         if new is not None:
@@ -189,7 +195,7 @@ class LiveWorkload:
 
 
 def _said(key: str, read: _Read | None) -> tuple[str | None, JobLabels | None]:
-    """Queue and labels of the gang of a unit; None for each that the unit does not have."""
+    """Queue and job-wide labels of the gang of a unit; None for each that the unit does not have."""
     if read is None:
         return None, None
     return read.workload.queues.get(key), read.workload.labels.get(key)
