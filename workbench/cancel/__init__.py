@@ -1,4 +1,4 @@
-"""Cancellation of long work: one thread cancels a token, and the work checks the token between its steps."""
+"""Cancel long-running work from another thread: that thread cancels a token, and the work checks it between steps."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Cancellation of a user's function, which never calls `check` and may loop for ever.
+"""`call_foreign`: call a user's function so that it can be cancelled even if it never calls `check` or loops for ever.
 
 Only an exception sent from another thread ends such a loop, and it may strike anywhere, for example inside a lock that
-the whole process needs. So the function gets a thread of its own, which does nothing else, and the exception is sent
-only while the innermost frame of that thread is the user's own code, never inside a library or this package. The thread
-that called `call_foreign` waits, and sends the exception; no exception is ever sent to that thread.
+the whole process needs. So the function runs in a thread of its own, and the exception is sent only while that thread
+is executing the user's own code, never inside a library or this package. The thread that called `call_foreign` waits
+and sends the exception; it never receives one.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ _LIBRARIES = (*(f"{folder}{os.sep}" for folder in (*_FOLDERS, Path(__file__).par
 
 
 class _Stop(Cancelled, SystemExit):
-    """Exception that stops the thread of a user's function; a SystemExit, so that the thread ends without a message."""
+    """Exception that ends the thread of a user's function; as a SystemExit it prints no message."""
 
 
 def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
-    """Call a user's function so that cancelling the work stops the function at its next step.
+    """Call a user's function with the given arguments and return its result.
 
-    If the running work has no token, the function is called in this thread, so that Ctrl-C interrupts it as usual.
+    Cancelling the work interrupts the function. If the running work has no token, the function is called in this
+    thread, so that Ctrl-C interrupts it as usual.
 
     Raises
     ------
@@ -88,10 +89,11 @@ def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
 
 
 def _stop(thread: int, frames: list[FrameType], own_file: str) -> bool:
-    """Send `_Stop` to a thread if it is at a safe place (see the module); False if the thread has ended.
+    """Interrupt the thread of a user's function if it is executing the user's own code; False if the thread has ended.
 
-    The calling thread has just waited, so it owns the interpreter for some milliseconds: no other code runs between
-    looking at the frame and sending the exception.
+    `thread` is the thread's id, `frames` holds the frame in which it began, and code in `own_file`, the function's
+    file, counts as the user's own. The calling thread has just waited, so it owns the interpreter for some
+    milliseconds: no other code runs between looking at the frame and sending the exception.
     """
     if not frames:
         return True

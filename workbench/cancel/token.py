@@ -1,7 +1,7 @@
 """`Token`, which cancels a piece of work, and `check`, which the work calls between its steps.
 
-The token is not handed from function to function: it belongs to the context (`contextvars`) in which the work runs, so
-that a policy, a metric or a compiled search far below can look at it. Without a token nothing is ever cancelled.
+The token is not passed from function to function: it belongs to the context (`contextvars`) in which the work runs, so
+that a policy, a metric or a compiled search deep inside can check it. Without a token the work cannot be cancelled.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ _FATE, _CANCELLED, _FINISHED = "fate", "cancelled", "finished"
 
 
 class Cancelled(BaseException):
-    """Raised by `check` in cancelled work; no subclass of Exception, so that ``except Exception`` does not catch it."""
+    """Raised by `check` once the work was cancelled.
+
+    Not an Exception, so that ``except Exception`` does not catch it.
+    """
 
 
 class Token:
-    """State of one piece of work: running, cancelled or finished.
+    """The state of one piece of work: running, cancelled or finished.
 
     Parameters
     ----------
@@ -40,11 +43,11 @@ class Token:
         return self._fate.get(_FATE) is _CANCELLED
 
     def cancel(self) -> bool:
-        """Ask the work to stop; return False if the work has already finished."""
+        """Ask the work to stop; returns False if it has already finished."""
         return self._fate.setdefault(_FATE, _CANCELLED) is _CANCELLED
 
     def finish(self) -> None:
-        """Mark the work as done: its result counts, and it can no longer be cancelled.
+        """Mark the work as done, so that its result counts and it can no longer be cancelled.
 
         Raises
         ------
@@ -56,7 +59,7 @@ class Token:
 
     @contextmanager
     def watched(self) -> Iterator[Token]:
-        """Context manager inside which `check` raises `Cancelled` once this token is cancelled."""
+        """Context manager for the work: inside it, `check` raises `Cancelled` once this token is cancelled."""
         before = _current.set(self)
         try:
             yield self
@@ -65,12 +68,14 @@ class Token:
 
 
 def current() -> Token | None:
-    """The token of the running work; None if nobody can cancel the work."""
+    """The token of the work that runs in this context; None if the work cannot be cancelled."""
     return _current.get()
 
 
 def check() -> None:
-    """Raise `Cancelled` if the running work was cancelled; takes a fraction of a microsecond otherwise.
+    """Raise `Cancelled` if the work in this context was cancelled; otherwise costs a fraction of a microsecond.
+
+    Call it between steps, while all data are consistent: before a policy, a gang, a node or a picture.
 
     Call it between steps, where the state is consistent: before a policy, a gang, a node, a picture.
 
@@ -89,7 +94,7 @@ def check() -> None:
 
 
 def finish() -> None:
-    """Finish the token of the running work; without a token nothing happens."""
+    """Mark the work in this context as done (`Token.finish`); without a token nothing happens."""
     token = _current.get()
     if token is not None:
         token.finish()

@@ -1,1 +1,4 @@
-"""Access to network endpoints; the only room that opens sockets, and only to the endpoint that the user named."""
+"""Access to network endpoints, always only the one that the user named.
+
+No other package of the workbench opens sockets.
+"""

@@ -1,4 +1,4 @@
-"""User name and password of an endpoint, read from the environment or a file, never from the command line."""
+"""User name and password for an endpoint, read from environment variables or a file, never from the command line."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ __all__ = ["Credentials", "credentials_from_environment", "credentials_of_secret
 
 @dataclass(frozen=True)
 class Credentials:
-    """A user name and its password; ``repr`` and ``str`` do not show the password."""
+    """A user name and password; ``repr`` and ``str`` do not show the password."""
 
     username: str
     password: str = field(repr=False)
 
 
 def credentials_from_environment(environment: Mapping[str, str], source: str) -> Credentials | None:
-    """``WORKBENCH_UFM_USERNAME`` and ``WORKBENCH_UFM_PASSWORD`` for the source ``ufm``; None unless both are set."""
+    """Credentials from environment variables; None unless both are set.
+
+    For the source ``ufm`` these are ``WORKBENCH_UFM_USERNAME`` and ``WORKBENCH_UFM_PASSWORD``.
+    """
     prefix = f"WORKBENCH_{source.upper()}_"
     return _both(environment.get(f"{prefix}USERNAME"), environment.get(f"{prefix}PASSWORD"))
 
 
 def credentials_of_secret(data: Mapping[str, str] | None) -> Credentials | None:
-    """The decoded keys ``username`` and ``password`` of a Secret; None without the Secret or one of the keys.
+    """Credentials from the decoded keys ``username`` and ``password`` of a Kubernetes Secret.
+
+    None if there is no Secret or one of the keys is missing.
 
     Notes
     -----
@@ -40,7 +45,7 @@ def credentials_of_secret(data: Mapping[str, str] | None) -> Credentials | None:
 
 
 def load_credentials(path: str | Path) -> Credentials:
-    """Read a file with ``username`` and ``password`` in YAML or JSON, or the manifest of a Secret.
+    """Read credentials from a YAML or JSON file with ``username`` and ``password``, or from the manifest of a Secret.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""A single HTTP GET with strict bounds: total time, size, no redirects, verified certificate."""
+"""`fetch_json`: one HTTP GET with strict limits on total time and size, without redirects, with a verified
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Access:
-    """Settings for requests to an endpoint.
+    """Settings for HTTP requests to an endpoint: credentials, certificate checks and limits.
 
     Attributes
     ----------
@@ -57,7 +59,7 @@ class Access:
 
 
 def checked_url(endpoint: str, path: str = "") -> str:
-    """The URL of a path under an endpoint; https where the endpoint has no scheme.
+    """Join an endpoint and a path to a URL; an endpoint without a scheme gets https.
 
     Raises
     ------
@@ -92,7 +94,9 @@ def _parsed(text: str) -> httpx.URL | None:
 
 
 def shown_url(text: str) -> str:
-    """Format a URL for messages: without the part before an ``@`` and without the query, which may hold secrets."""
+    """A URL for messages: without user information (the part before an ``@``) and without the query, which may be
+    secret.
+    """
     scheme, separator, rest = text.partition("://")
     if not separator:
         scheme, rest = "", text
@@ -102,7 +106,7 @@ def shown_url(text: str) -> str:
 
 
 def fetch_json(url: str, access: Access) -> Any:
-    """The parsed JSON that a URL answers with.
+    """Request a URL once and return the parsed JSON of the answer.
 
     Parameters
     ----------
@@ -193,18 +197,18 @@ def _tls(access: Access) -> ssl.SSLContext:
 
 
 class _Refused(Exception):
-    """The server answered with an HTTP error; `status` is its HTTP status."""
+    """The server answered with the HTTP error code `status`."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
 class _TooLarge(Exception):
-    """The body is larger than allowed."""
+    """The body of the server's answer is larger than allowed."""
 
 
 class _Encoded(Exception):
-    """The body is compressed although the request did not allow that."""
+    """The body of the server's answer is compressed although the request did not allow it."""
 
 
 def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Event) -> bytes:
@@ -225,7 +229,10 @@ def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Eve
 
 
 def _explained(error: BaseException, place: str, access: Access) -> WorkbenchError | None:
-    """The one-line error to show for a failed exchange; None if the exception is a bug."""
+    """The one-line error to raise for an exception during a request; None if the exception is a bug of this package.
+
+    `place` is the URL as shown to the user.
+    """
     match error:
         case _Refused(status=HTTPStatus.UNAUTHORIZED):
             what = (
@@ -250,7 +257,7 @@ def _explained(error: BaseException, place: str, access: Access) -> WorkbenchErr
 
 
 def _phrase(status: int) -> str:
-    """The standard's phrase for an HTTP status; the server's own text is not printed."""
+    """The standard's phrase for an HTTP status code, such as "Not Found"; the server's own text is not used."""
     try:
         return f" ({HTTPStatus(status).phrase})"
     except ValueError:
@@ -258,7 +265,7 @@ def _phrase(status: int) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Why the connection failed, as the innermost error with a text says it."""
+    """Why a connection failed: the text of the innermost chained exception that has one."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

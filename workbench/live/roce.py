@@ -1,4 +1,4 @@
-"""Links of an Ethernet fabric: the JSON of docs/discovery.md, from a URL or a file."""
+"""Read the links of an Ethernet fabric, in the JSON format of docs/discovery.md, from a URL or a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["discover_links"]
 
 
 def discover_links(place: str, access: Access) -> DiscoveryResult:
-    """Read the links and make HyperNodes of them.
+    """Read the links of an Ethernet fabric and make HyperNodes of them.
 
     Parameters
     ----------

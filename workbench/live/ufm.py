@@ -1,4 +1,4 @@
-"""Client of NVIDIA's Unified Fabric Manager: reads its list of ports over REST."""
+"""Client of NVIDIA's Unified Fabric Manager (UFM): reads the list of InfiniBand ports over REST."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PORTS_PATH = "/ufmRest/resources/ports"
 
 @dataclass(frozen=True)
 class UfmServer:
-    """A UFM server that lists the ports of an InfiniBand fabric.
+    """A UFM server, whose list of InfiniBand ports is made into HyperNodes.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ class UfmServer:
         checked_url(self.endpoint, PORTS_PATH)
 
     def discover(self) -> DiscoveryResult:
-        """Ask the server once; every failure raises, so that a failed request is not mistaken for an empty fabric.
+        """Request the list of ports once and make HyperNodes of it.
+
+        Every failure raises an error, so that a failed request is not mistaken for an empty fabric.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Simulation of a cluster over time, step by step."""
+"""Simulate a cluster over time: jobs start and end, nodes and GPUs break and recover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in a snapshot: a broken node or broken GPUs, and the jobs that lost pods to them."""
+"""Broken nodes and GPUs in a snapshot, and the pods that jobs lose to them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _WRITTEN = frozenset({IS_SHARED, IS_HEALTHY, SHARED_ADDRESS, RANK_ANNOTATION})
 
 
 def break_node(snapshot: ClusterSnapshot, node: int) -> ClusterSnapshot:
-    """Return the snapshot after a node failed: no pod may be placed on the node."""
+    """The snapshot after a node has failed: no pod can be placed on it. `node` is the node's index."""
     unschedulable = snapshot.unschedulable.copy()
     unschedulable[node] = True
     return dataclasses.replace(snapshot, unschedulable=unschedulable)
 
 
 def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> ClusterSnapshot:
-    """Return the snapshot after GPUs of a node failed: the node offers fewer.
+    """The snapshot after some GPUs of a node have failed: the node offers fewer GPUs.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> Clu
 def damaged_gang(
     gang: Gang | None, pods: Sequence[RunningPod], lost: Sequence[RunningPod], names: Sequence[str]
 ) -> Gang:
-    """Return the gang of the pods that a running job lost to a fault, to be placed again (sub-groups: `in_sub_groups`).
+    """The pods that a running job lost to a fault, as a gang to be placed again.
+
+    The gang's pods are in no sub-group; `in_sub_groups` adds them.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def damaged_gang(
 
 
 def in_sub_groups(gang: Gang, submitted: Gang | None, running: Set[str]) -> Gang:
-    """Return the gang with its pods in the sub-groups in which they were submitted.
+    """A copy of a gang in which the pods are in the sub-groups that they had when the job was submitted.
 
     Parameters
     ----------

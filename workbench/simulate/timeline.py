@@ -1,6 +1,6 @@
-"""Simulation of a timeline: jobs start and end, nodes break and recover, step by step under one policy.
+"""`Timeline`: simulate a cluster step by step under one policy: jobs start and end, nodes break and recover.
 
-Each step adds a `Moment`. Nothing happens without a step: a pending job is tried again only by `retry`.
+Each step adds a `Moment`. Pending jobs are tried again only by the step `retry`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Timeline"]
 
 
 class Timeline(Working):
-    """Simulates steps (submit, end, fault, …) on a cluster under one policy.
+    """A simulation of a cluster under one policy, step by step: submit, end, retry, fault, recover.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Timeline(Working):
 
     @property
     def history(self) -> SwitchHistory:
-        """States of the switches after each step so far; Jupyter draws them as switches × steps."""
+        """States of the leaf switches after each step so far; Jupyter draws them as a table of switches and steps."""
         names = () if self.table is None else self.table.names
         return SwitchHistory(names, tuple(self.moments), self.policy.name)
 
@@ -70,7 +70,7 @@ class Timeline(Working):
         return self.history._repr_html_()
 
     def submit(self, gang: Gang) -> Moment:
-        """Submit a job, which starts or becomes pending.
+        """Submit a job: the policy places it, or it becomes pending. Returns the new moment, as all steps do.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class Timeline(Working):
         return self._record(f"submit {gang.name}", [self._try(gang)])
 
     def retry(self, name: str) -> Moment:
-        """Try to place a pending job again.
+        """Try to place the pending job called `name` (``namespace/name``) again.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Timeline(Working):
         return self._record(f"retry {name}", [self._try(self.pending[key])])
 
     def end(self, name: str) -> Moment:
-        """End a running or pending job and free its resources.
+        """End the running or pending job called `name` (``namespace/name``) and free its resources.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Timeline(Working):
         return self._record(f"recover {node}")
 
     def play(self, steps: Sequence[tuple[str, Gang | str]]) -> list[Moment]:
-        """Run several steps.
+        """Run several steps in order; returns the moment after each.
 
         A step is ``("submit", gang)``, ``("end", name)``, ``("retry", name)``, ``("fault", node)`` or ``("recover",
         node)``.
@@ -195,7 +195,7 @@ class Timeline(Working):
         return played
 
     def _with_waiting(self, gang: Gang) -> Gang:
-        """Add the pods that the same job lost to an earlier fault and that still wait."""
+        """The gang with the pods that the same job lost to an earlier fault and that are still pending."""
         waiting = self.pending.get(gang.key)
         if waiting is None:
             return gang
