@@ -1,8 +1,8 @@
-"""The command line: arguments in, exit status out.
+"""The command line `workbench`: parses arguments, runs a command and returns its exit status.
 
-Statuses: 0 all placed or valid; 1 something pending, refused, or a finding; 2 bad input or usage; 3 cluster
-unreachable; 130 interrupted. An error is one line on stderr, never a traceback. A reader that leaves early, as in
-``workbench … | head -1``, changes no status (`workbench.cli.output.readers_may_leave`).
+Exit statuses: 0 all placed or valid; 1 something pending, refused, or a finding; 2 bad input or usage; 3 cluster
+unreachable; 130 interrupted. An error is one line on stderr, never a traceback. If the reader of a pipe ends early, as
+in ``workbench … | head -1``, the status does not change (`workbench.cli.output.readers_may_leave`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BAD_INPUT, NO_CLUSTER, INTERRUPTED = 2, 3, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run the command line.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(argv: Sequence[str]) -> int:
-    """Run a command, and turn every error into its line and its status."""
+    """Run a command and return its exit status; every error is written to stderr as one line."""
     try:
         status = _run(argv)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The tree of commands."""
+"""The tree of all commands and sub-commands of the command line."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ _root.__doc__ = _HELP
 
 @cache
 def command() -> Any:
-    """The tree of commands as one callable.
+    """The tree of all commands as one click command.
 
-    Kept, because reading all signatures takes longer than most commands run.
+    Cached, because reading all signatures takes longer than most commands run.
     """
     return typer.main.get_command(_app)

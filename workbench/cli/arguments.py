@@ -1,4 +1,4 @@
-"""Parse arguments of the command line: KEY=VALUE, PATTERN=FILE, lists of GPUs, and the input files."""
+"""Parsers of command-line arguments: KEY=VALUE, PATTERN=FILE, lists of GPUs, and input files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 def key_values(
     option: str, given: Sequence[str], form: str = "KEY=VALUE", reserved: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Parse texts with an equals sign into a mapping; of equal keys the last wins.
+    """Parse several texts KEY=VALUE into a dict; if a key is repeated the last value wins.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def key_values(
 
 
 def policy_names(texts: Sequence[str]) -> list[str]:
-    """The names in the values of ``--policies``, separated by commas, in their order.
+    """Split the values of ``--policies`` at commas; the names are returned in their order.
 
     Raises
     ------
@@ -76,9 +76,9 @@ def policy_names(texts: Sequence[str]) -> list[str]:
 
 
 def policy_with(spec: str, given: Sequence[str]) -> Policy:
-    """Make a policy with the parameters of ``--set``.
+    """Make the policy called `spec` with the parameters KEY=VALUE of ``--set``.
 
-    A parameter that is a configuration names a file, which is read.
+    For a parameter that is a configuration the value is a file name, and the file is read.
     """
     from workbench.policies import get_policy
 
@@ -86,7 +86,7 @@ def policy_with(spec: str, given: Sequence[str]) -> Policy:
 
 
 def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
-    """Make several policies, each with those of the given parameters that it knows.
+    """Make several policies; each gets those of the parameters KEY=VALUE of ``--set`` that it has.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
 
 
 def _read(policy: Policy, values: dict[str, Any]) -> dict[str, Any]:
-    """Replace names of files by the content of the files."""
+    """The parameter values of a policy, with file names of configurations replaced by the files' contents."""
     from workbench.formats.scheduler_conf import load_config
 
     # Only a configuration has None for its default.
@@ -115,7 +115,10 @@ def _read(policy: Policy, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def gpu_list(option: str, text: str | None) -> list[int] | None:
-    """Parse a list of GPUs such as ``0,1,4-7``; None for None, an empty list for an empty text."""
+    """Parse a list of GPU numbers such as ``0,1,4-7``; None for None, an empty list for an empty text.
+
+    `option` names the command-line option in errors.
+    """
     if text is None:
         return None
     numbers: list[int] = []
@@ -134,7 +137,7 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
 
 
 def given_paths(paths: Sequence[str], files: Sequence[str]) -> list[str]:
-    """The inputs of a command: its arguments, then those of ``-f``.
+    """The input paths of a command: its arguments, then the values of ``-f``.
 
     Raises
     ------
@@ -148,7 +151,7 @@ def given_paths(paths: Sequence[str], files: Sequence[str]) -> list[str]:
 
 
 def standard_input(files: Sequence[str]) -> bytes | None:
-    """Read standard input if a file is ``-``; else None.
+    """The content of standard input if one of the files is ``-``; otherwise None, and nothing is read.
 
     Raises
     ------
@@ -170,7 +173,7 @@ def load_scenario(
     any_scheduler: bool = False,
     gpus_per_node: int | None = None,
 ) -> Scenario:
-    """Read the inputs, and tell on stderr which objects were not used.
+    """Read a command's input files into a scenario, and write notices about unused objects to stderr.
 
     Parameters
     ----------
@@ -204,25 +207,25 @@ def load_scenario(
 
 
 def tell_ignored(scenario: Scenario) -> None:
-    """Write to stderr counts of kinds that are not read, and each object that admission refuses, with the reason."""
+    """Write to stderr the kinds of objects that are not used, with counts, and each refused object with the reason."""
     tell_kinds(scenario.ignored)
     for refused in scenario.refused:
         tell(f"refused: {refused.subject}: {refused}")
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:
-    """Write the kinds that are not read, with counts, to stderr."""
+    """Write the kinds of objects that are not used, with their counts, to stderr."""
     if ignored:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(ignored.items()))
         tell(f"ignored: {kinds}")
 
 
 def tell_gaps(scenario: Scenario) -> None:
-    """Write to stderr what the input lacks or contradicts, and the values assumed instead."""
+    """Write to stderr what is missing or contradictory in the input, and which values are assumed instead."""
     tell_notes(scenario.snapshot.gaps)
 
 
 def tell_notes(notes: Iterable[Notice | str]) -> None:
-    """Write the notes of a reader to stderr, one line each."""
+    """Write notices to stderr, one line each."""
     for note in notes:
         tell(f"note: {note}")

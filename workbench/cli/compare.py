@@ -1,4 +1,4 @@
-"""`workbench compare`: several policies side by side."""
+"""The command `workbench compare`: place the same jobs by several policies."""
 
 from __future__ import annotations
 

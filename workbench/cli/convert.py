@@ -1,4 +1,4 @@
-"""`workbench topology convert`: a topology in another format."""
+"""The command `workbench topology convert`: write a topology in another format."""
 
 from __future__ import annotations
 

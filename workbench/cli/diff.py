@@ -1,4 +1,4 @@
-"""`workbench topology diff`: the changes between two topologies."""
+"""The command `workbench topology diff`: show the changes between two topologies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`workbench topology discover`: HyperNodes found by a discovery source, compared with those that exist."""
+"""The command `workbench topology discover`: find HyperNodes by a discovery source and compare them with
+existing ones.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ discover_app = typer.Typer(
 
 
 class DiscoverOutput(StrEnum):
-    """Formats of `discover`."""
+    """Output formats of `workbench topology discover` (``-o``)."""
 
     yaml = "yaml"
     json = "json"
@@ -129,7 +131,11 @@ def label(
 
 
 def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
-    """Make the command of a discovery source that needs an endpoint: the first argument, else the one in --config."""
+    """Decorator that makes a function the command of a discovery source with an endpoint.
+
+    The endpoint is the command's first argument, or else the one in the file of ``--config``. `name` is the source,
+    `metavar` and `meaning` describe the argument in the help.
+    """
 
     def register(ask: Ask) -> Ask:
         def command(
@@ -203,7 +209,10 @@ def _roce(place: str, access: Any) -> tuple[str, Discover]:
 
 
 def _source(config: Path | None, name: str) -> DiscoverySource | None:
-    """The source's entry in the configuration; InputError if the entry is switched off."""
+    """The entry of the discovery source `name` in a configuration file; None without a file.
+
+    Raises InputError if the file has no such entry; an entry that is switched off is used, with a note on stderr.
+    """
     if config is None:
         return None
     from workbench.formats.discovery_conf import load_discovery_config
@@ -221,7 +230,10 @@ def _source(config: Path | None, name: str) -> DiscoverySource | None:
 
 
 def _setting(read: Callable[..., T], key: str, source: DiscoverySource | None, config: Path | None) -> T:
-    """A setting of one discovery source; the empty value of its type if the configuration does not have it."""
+    """Read the setting `key` of a discovery source by the function `read`, with the file's name added to errors.
+
+    Without configuration, `read` gets an empty mapping and returns its default.
+    """
     try:
         return read(source.config if source is not None else {}, key, "config")
     except InputError as error:
@@ -237,7 +249,10 @@ def _access(
     insecure: bool,
     timeout: float,
 ) -> Any:
-    """Settings for requests to an endpoint, as `workbench.live.http.Access` (that room is loaded only here)."""
+    """Settings for requests to an endpoint (`workbench.live.http.Access`), from command-line options and configuration.
+
+    The package `workbench.live` is imported only here.
+    """
     from workbench.live.credentials import credentials_from_environment, load_credentials
     from workbench.live.http import Access
     from workbench.objects.fields import get_bool
@@ -255,7 +270,7 @@ def _warn(place: str, access: Any) -> None:
 
 
 def _read(files: list[str], format: str | None) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
-    """The objects of the files, and the manifests of the HyperNodes among them."""
+    """The objects in the input files, and the manifests of the HyperNodes among them by name."""
     from workbench.formats.load import load_as_written
     from workbench.objects.kinds import ClusterObjects
 
@@ -270,7 +285,11 @@ def _finish(
     out: Path | None,
     yes: bool,
 ) -> None:
-    """Compare a discovery result with the existing HyperNodes, ask where it goes, write it, and count the changes."""
+    """Compare discovered HyperNodes with the existing ones and write the result, with the counts of changes on stderr.
+
+    If the source found nothing, so that all its HyperNodes would be deleted, the user is asked first unless `yes` is
+    set.
+    """
     from workbench.topology.discovery.reconcile import reconcile
 
     plan = reconcile(result, objects.hypernodes.values())

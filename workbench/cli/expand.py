@@ -1,4 +1,4 @@
-"""`workbench expand`: the objects that Volcano Jobs become."""
+"""The command `workbench expand`: write the objects that Volcano Jobs become."""
 
 from __future__ import annotations
 

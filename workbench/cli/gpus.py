@@ -1,4 +1,4 @@
-"""`workbench gpus`: choose k GPUs of one machine."""
+"""The command `workbench gpus`: choose k GPUs of one machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNREAD = 5
 
 
 class Symmetric(StrEnum):
-    """Rule that makes one weight of the two directions of a pair of GPUs."""
+    """How the two directions of a GPU pair become one weight (``--symmetric``)."""
 
     min = "min"
     max = "max"
@@ -37,7 +37,9 @@ class Symmetric(StrEnum):
 
 
 class Objective(StrEnum):
-    """Objective when several pods share a machine: the best union first, or the best sets of single pods first."""
+    """What is maximised first if several pods share a machine: all GPUs together, or each pod's own
+    (``--objective``).
+    """
 
     union = "union"
     per_pod = "per-pod"
@@ -145,7 +147,10 @@ def gpus(
 
 
 def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
-    """GPUs of each pod; ``-k`` means one pod."""
+    """Number of GPUs of each pod; the option ``-k`` means one pod.
+
+    `of_one_set` names an option that goes with ``-k`` only, for the error if it is combined with ``--pods``.
+    """
     if k is not None and pods is None:
         return [k]
     if pods is None or k is not None:
@@ -163,7 +168,7 @@ def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
 
 
 def _tell(reading: MatrixReading, source: str) -> None:
-    """Write the notes on a matrix to stderr: parts that were ignored, and lines that could not be read."""
+    """Write notices about a bandwidth matrix file to stderr: ignored parts, and lines that could not be read."""
     for note in reading.notes:
         tell(f"note: {source}: {note}")
     for number, line in reading.unread[:_UNREAD]:

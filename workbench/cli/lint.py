@@ -1,4 +1,4 @@
-"""`workbench topology lint`: mistakes and doubtful places in a topology."""
+"""The command `workbench topology lint`: find mistakes in a topology."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["LintOutput", "lint"]
 
 
 class LintOutput(StrEnum):
-    """Formats of `topology lint`."""
+    """Output formats of `workbench topology lint` (``-o``)."""
 
     table = "table"
     json = "json"

@@ -1,4 +1,7 @@
-"""Options that take a number or one of a few words; errors name option, value and allowed values."""
+"""Command-line options for numbers and for one of a few words.
+
+Errors name the option, the value and what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class OptionError(WorkbenchError):
-    """An option with a wrong value.
+    """An option of the command line has a wrong value.
 
-    No `InputError`: typer rewords every ValueError of a parser, differently in each of its releases.
+    Not an `InputError`, because typer rewords every ValueError of a parser, differently in each of its releases.
     """
 
 
 def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, help: str) -> Any:
-    """A typer option that takes a whole number.
+    """Make a typer option that takes a whole number.
 
     Parameters
     ----------
@@ -46,7 +49,7 @@ def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, he
 
 
 def seconds(*names: str, least: float, most: float, help: str) -> Any:
-    """A typer option that takes a number of seconds, with or without decimals.
+    """Make a typer option that takes a number of seconds, with or without decimals.
 
     Parameters
     ----------
@@ -70,7 +73,7 @@ def seconds(*names: str, least: float, most: float, help: str) -> Any:
 
 
 def one_of(kind: type[E], *names: str, help: str) -> Any:
-    """A typer option that takes one value of an enumeration; parameters otherwise as of `whole`."""
+    """Make a typer option that takes one value of the enumeration `kind`; `names` and `help` are as in `whole`."""
 
     def parse(text: str) -> E:
         try:

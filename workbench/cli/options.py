@@ -1,4 +1,4 @@
-"""Options that several commands share; the module imports nothing heavy, because `--help` loads it."""
+"""Options that several commands share. The module imports nothing large, because `--help` loads it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = [
 
 
 class TableOutput(StrEnum):
-    """Output formats of commands that write no file."""
+    """Output formats (``-o``) of commands that write no file."""
 
     table = "table"
     json = "json"
 
 
 class PlaceOutput(StrEnum):
-    """Output formats of `place`."""
+    """Output formats of `workbench place` (``-o``)."""
 
     table = "table"
     json = "json"
@@ -44,7 +44,7 @@ class PlaceOutput(StrEnum):
 
 
 class ReviewOutput(StrEnum):
-    """Output formats of `validate`."""
+    """Output formats of `workbench validate` (``-o``)."""
 
     table = "table"
     json = "json"
@@ -52,14 +52,14 @@ class ReviewOutput(StrEnum):
 
 
 class ObjectOutput(StrEnum):
-    """Formats of commands that write Kubernetes objects."""
+    """Output formats (``-o``) of commands that write Kubernetes objects."""
 
     yaml = "yaml"
     json = "json"
 
 
 class CompareOutput(StrEnum):
-    """Output formats of `compare`."""
+    """Output formats of `workbench compare` (``-o``)."""
 
     table = "table"
     json = "json"
@@ -70,7 +70,7 @@ class CompareOutput(StrEnum):
 
 
 class ShowOutput(StrEnum):
-    """Output formats of commands that can draw."""
+    """Output formats (``-o``) of commands that can draw a picture."""
 
     table = "table"
     json = "json"

@@ -1,6 +1,6 @@
-"""Output of results: stdout or a whole file, tables by rich, messages and progress on stderr.
+"""Output of commands: results to stdout or a file, messages and progress to stderr.
 
-Nothing else in the package writes to stdout or stderr: this room escapes control characters in names from files.
+All output of the package passes through here, so that control characters in names from files are escaped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _UNWRAPPED = 1_000_000
 
 @contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """Context manager in which output to a pipe without a reader is dropped, and the command goes on.
+    """Context manager in which output to a pipe whose reader has ended is dropped, and the command continues.
 
     The exit status is then the command's own. A status for the closed pipe would be random: whether the reader is gone
     before the last write is a race that short output wins and long output loses. Python, click and rich each end the
@@ -60,7 +60,10 @@ def readers_may_leave() -> Iterator[None]:
 
 
 def check_out(out: Path | None, output: str = "") -> None:
-    """Check a file to be written before any work: InputError for a table, which no file can hold, or if unwritable."""
+    """Check the output file of a command before any work is done.
+
+    Raises InputError if it cannot be written, or if `output` is ``table``, which is for the terminal only.
+    """
     if out is None:
         return
     if output == "table":
@@ -71,7 +74,7 @@ def check_out(out: Path | None, output: str = "") -> None:
 
 
 def emit(text: str, out: Path | None = None) -> None:
-    """Write a result to stdout or to a file, with control characters escaped.
+    """Write a command's result to stdout or, if `out` is given, to a file, with control characters escaped.
 
     Control characters are escaped, in a file as well: somebody will show it.
 
@@ -90,7 +93,7 @@ def emit(text: str, out: Path | None = None) -> None:
 
 
 def emit_png(svg: str, out: Path | None) -> None:
-    """Write a drawing as a PNG image to a file, or to stdout where that is no terminal.
+    """Write an SVG drawing as a PNG image to a file, or to stdout if that is no terminal.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def emit_png(svg: str, out: Path | None) -> None:
 
 
 def tell(message: str) -> None:
-    """Write a message as one line to stderr; the middle of a long message is left out.
+    """Write a message as one line to stderr; a long message loses its middle.
 
     The beginning of an error has the place, and its end the expected values.
     """
@@ -125,24 +128,24 @@ def tell(message: str) -> None:
 
 
 def tell_lines(text: str) -> None:
-    """Write lines to stderr."""
+    """Write a text of one or more lines to stderr."""
     sys.stderr.write(without_controls(text if text.endswith("\n") else text + "\n"))
 
 
 def confirm(question: str) -> bool:
-    """Ask a yes/no question on stderr; Enter alone means no."""
+    """Ask the user a yes/no question on stderr; Enter alone means no."""
     import typer
 
     return typer.confirm(without_controls(question), default=False, err=True)
 
 
 def to_json(value: Any) -> str:
-    """Indented JSON of a value; NaN and infinity in it are a bug of this package."""
+    """A value as indented JSON text; NaN or infinity in it raises an error, as that would be a bug."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    """Convert numpy's numbers, which policies and their parameters may hold, to Python's."""
+    """Convert a numpy number, which policies and their parameters may hold, to Python's, for the JSON encoder."""
     try:
         return value.item()
     except AttributeError:
@@ -150,19 +153,19 @@ def _plain(value: Any) -> Any:
 
 
 def to_yaml(value: Any) -> str:
-    """Block-style YAML of a value in its order, equal in content to `to_json`."""
+    """A value as block-style YAML text, with the content of `to_json` and keys in their order."""
     from workbench.formats.write_manifests import to_yaml_value
 
     return to_yaml_value(json.loads(to_json(value)))
 
 
 def colourless() -> bool:
-    """Whether the user wants no escape codes: the variable NO_COLOR is set (https://no-color.org)."""
+    """Whether the environment variable NO_COLOR is set, that is no colours are wanted (https://no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
 
 
 def print_tables(*parts: Any) -> None:
-    """Write tables, trees and texts to stdout.
+    """Print rich tables, trees and texts to stdout.
 
     A terminal gets them fitted to its width. A pipe or a file gets one line per row, tree branch or sentence, as long
     as the line is, without blanks at its end, so that a name is found whole by grep.
@@ -222,7 +225,10 @@ def live_table() -> Iterator[Callable[..., None] | None]:
 
 @contextmanager
 def progress_bar(verb: str) -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a progress bar on stderr during long work; None if stderr is no terminal."""
+    """Context manager that shows a progress bar on stderr.
+
+    Gives a function to report progress, or None without a terminal. `verb` says what is being done.
+    """
     if not sys.stderr.isatty() or colourless():  # a bar moves the cursor by escape codes
         yield None
         return

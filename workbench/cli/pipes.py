@@ -1,4 +1,4 @@
-"""Streams whose reader may leave early, as `head` and `less` do."""
+"""Output streams that do not fail if the reader of a pipe ends early, as `head` and `less` do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["forgiving"]
 
 
 def forgiving(stream: TextIO) -> TextIO:
-    """Make a stream over the descriptor of `stream` whose writes do not fail after the reader has closed the pipe.
+    """A stream with the descriptor of `stream` whose writes do not fail after the reader has closed the pipe.
 
     Terminals, and streams that are not those of the process, such as a notebook's, are returned as they are.
     """
@@ -30,7 +30,7 @@ def forgiving(stream: TextIO) -> TextIO:
 
 
 class _Pipe(io.FileIO):
-    """The file under a stream; the first write after the reader has left turns the descriptor to the null device."""
+    """The raw file under such a stream; after the first failed write the descriptor refers to the null device."""
 
     def write(self, data: Any, /) -> int:
         try:

@@ -1,4 +1,4 @@
-"""`workbench place`: place every job of the input by one policy."""
+"""The command `workbench place`: place every job of the input by one policy."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ def place(
 def _switches(
     snapshot: ClusterSnapshot, decisions: Sequence[Decision], tor_share: Path | None
 ) -> tuple[SwitchChange, ...]:
-    """State of each switch before and after, where switches are worth looking at; ``--tor-share`` writes the latter.
+    """Changes of the leaf switches' states between the snapshot and the end of the session; empty if not of interest.
+
+    They are of interest if a job uses switch affinity or states are known. If `tor_share` is given, the states at the
+    end are written to that file as the ConfigMap tor-share-cm.
 
     Raises
     ------
@@ -140,7 +143,7 @@ def _switches(
 
 
 def require_jobs(scenario: Scenario) -> None:
-    """Raise InputError if the input holds no job at all; jobs that admission refused count as jobs."""
+    """Raise InputError if the input contains no job; jobs that admission refused count as jobs."""
     if not scenario.gangs and not scenario.refused:
         said = [gap for gap in scenario.snapshot.gaps if gap.code == "scheduling-gates"]
         said += scenario.notes

@@ -1,4 +1,4 @@
-"""`workbench policies`: the policies that ``--policy`` accepts."""
+"""The command `workbench policies`: list the policies that ``--policy`` accepts."""
 
 from __future__ import annotations
 

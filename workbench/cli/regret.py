@@ -1,4 +1,4 @@
-"""``workbench gpus --regret``: the loss of GPU policies against the optimum."""
+"""The option ``workbench gpus --regret``: how much bandwidth GPU policies lose against the best choice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refuse_options(options: Mapping[str, object]) -> None:
 def show_regret(
     matrix: BandwidthMatrix, k: int | None, symmetric: Symmetric, policies: str | None, output: ShowOutput
 ) -> None:
-    """Ask GPU policies and print their regret.
+    """Compute the regret of GPU policies (bandwidth lost against the best choice) on one machine and print it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Remove control sequences from text that is shown in a terminal."""
+"""`without_controls`: make text from files safe to show in a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _OBEYED = re.compile(
 
 
 def without_controls(text: str) -> str:
-    r"""The text with every character that moves a cursor, changes colours or reverses a line written as ``\u001b``.
+    r"""The text with each control character written as an escape such as ``\u001b``.
+
+    These are the characters that move the cursor, change colours or reverse a line.
 
     JSON strings and double-quoted YAML read these escapes as the characters themselves.
     """

@@ -1,4 +1,4 @@
-"""`workbench topology show`: a topology as a tree, a picture, or JSON."""
+"""The command `workbench topology show`: a topology as a tree, a picture, or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DrawOutput", "show"]
 
 
 class DrawOutput(StrEnum):
-    """Formats of a topology."""
+    """Output formats of `workbench topology show` (``-o``)."""
 
     table = "table"
     json = "json"

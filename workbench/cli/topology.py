@@ -1,4 +1,4 @@
-"""`workbench topology`: show, check, convert, compare or generate a topology."""
+"""The commands `workbench topology ...`: show, check, convert, compare or generate a topology."""
 
 from __future__ import annotations
 

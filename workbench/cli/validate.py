@@ -1,4 +1,4 @@
-"""`workbench validate`: objects that admission would accept, fill in or refuse."""
+"""The command `workbench validate`: whether admission would accept, complete or refuse each object."""
 
 from __future__ import annotations
 
