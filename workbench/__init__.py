@@ -154,7 +154,7 @@ __all__ = [
 def place(
     gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
 ) -> Placement | Refusal:
-    """Place one gang: a session of one.
+    """Place one gang by a policy, in a scheduling session of its own.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def place(
 def schedule(
     gangs: Sequence[Gang], snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
 ) -> list[Decision]:
-    """Place several gangs in one session, in the policy's own order.
+    """Place several gangs in one scheduling session, in the order that the policy chooses.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def schedule(
 
 
 def explain(gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any) -> Explanation:
-    """Explain the decision on one gang: the candidates that the policy considers, and why it keeps or drops each.
+    """Explain a policy's decision on one gang: which HyperNodes and nodes it considers, and why it keeps or drops each.
 
     Parameters
     ----------

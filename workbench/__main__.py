@@ -1,4 +1,4 @@
-"""``python -m workbench``: the command line."""
+"""Run the command line with ``python -m workbench``."""
 
 from workbench.cli import main
 

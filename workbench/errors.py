@@ -1,8 +1,8 @@
-"""All exceptions of this package; each refines a builtin and tells who must act.
+"""All exceptions that this package raises on purpose; the class tells who has to act.
 
 The user who gave the input: `InputError`, `UnknownNameError`, `CapacityError`. The owner of the cluster or of the
 discovery endpoint: `ClusterError`. The authors of this package: `InternalError`. A job that does not fit is no error:
-policies answer with a `workbench.model.placement.Refusal`.
+policies then return a `workbench.model.placement.Refusal`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class WorkbenchError(Exception):
-    """Base of every exception that this package raises on purpose.
+    """Base class of every exception that this package raises on purpose.
 
     Survives pickle, so that process pools can return it.
     """
@@ -90,11 +90,11 @@ class InputError(WorkbenchError, ValueError):
         return self._copy(source=self.source or source, where=self.where or where)
 
     def of(self, source: str) -> InputError:
-        """A copy of the error whose source is `source`, whatever name the text was read under."""
+        """A copy of the error with another `source`, for a text that was read under a temporary name."""
         return self._copy(source=source)
 
     def remarking(self, remark: str) -> InputError:
-        """A copy of the error whose text ends in `remark`."""
+        """A copy of the error with `remark` at the end of its text."""
         return self._copy(remark=remark)
 
     def _copy(self, **changes: str | None) -> InputError:
@@ -103,7 +103,7 @@ class InputError(WorkbenchError, ValueError):
 
 
 class UnknownNameError(WorkbenchError, KeyError):
-    """A name that is not in a registry, table or list; close names are offered.
+    """A name that does not exist in a registry, table or list; the message suggests similar names.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class UnknownNameError(WorkbenchError, KeyError):
 
 
 def close_names(name: str, known: Iterable[str]) -> str:
-    """Up to three known names that are close to a wrong one, else all, for `InputError`'s `expected`."""
+    """Up to three known names similar to a wrong one, or all names if none is, as text for `InputError.expected`."""
     known = list(known)
     return " or ".join(_close(name, known)) or ", ".join(known)
 
@@ -138,11 +138,11 @@ def _close(name: str, known: Iterable[str]) -> list[str]:
 
 
 class CapacityError(WorkbenchError, ValueError):
-    """A documented limit was passed, such as 1,024 GPUs in one matrix."""
+    """The input exceeds a documented limit, such as 1,024 GPUs in one matrix."""
 
 
 class ClusterError(WorkbenchError, RuntimeError):
-    """The cluster, or the discovery endpoint, did not answer, or refused."""
+    """The cluster or discovery endpoint did not answer, or refused the request."""
 
 
 class StoreError(ClusterError):
@@ -163,4 +163,4 @@ class StoreError(ClusterError):
 
 
 class InternalError(WorkbenchError, RuntimeError):
-    """An invariant of this package broke: please report it."""
+    """Something that must always hold inside this package does not: a bug, please report it."""
