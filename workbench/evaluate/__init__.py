@@ -1,1 +1,1 @@
-"""Evaluation of placements: metrics, comparison of policies, regret. Nothing here reads a file or draws a picture."""
+"""Evaluate placements: metrics, comparison of policies, and regret; no files are read and no pictures drawn here."""

@@ -1,4 +1,4 @@
-"""The best bottleneck of a machine for every number of GPUs."""
+"""`bottleneck_curve`: the best bottleneck bandwidth of a machine for every number of GPUs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BottleneckCurve", "bottleneck_curve"]
 
 @dataclass(frozen=True)
 class BottleneckCurve(Value, Displayed):
-    """The best set of k GPUs for every k.
+    """For every number k of GPUs, the set of k GPUs with the best bottleneck bandwidth on one machine.
 
     Attributes
     ----------
@@ -32,7 +32,10 @@ class BottleneckCurve(Value, Displayed):
     best: tuple[BestGpus, ...]
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One line per k: k, gpus, bottleneck_gb_s (infinity for one GPU), optimal_sets, upper_bound_gb_s."""
+        """A table with one row per number of GPUs.
+
+        Columns: k, gpus, bottleneck_gb_s (infinity for one GPU), optimal_sets (number of best sets), upper_bound_gb_s.
+        """
         import pandas
 
         rows = [(len(b.gpus), b.gpus, b.bottleneck_gb_s, b.optimal_sets, b.upper_bound_gb_s) for b in self.best]
@@ -42,7 +45,7 @@ class BottleneckCurve(Value, Displayed):
 def bottleneck_curve(
     matrix: BandwidthMatrix, free: Iterable[int] | None = None, symmetric: Symmetric = "min"
 ) -> BottleneckCurve:
-    """Choose the best k GPUs for every k.
+    """Choose the best set of k GPUs of a machine for every k, up to the number of free GPUs.
 
     Parameters
     ----------

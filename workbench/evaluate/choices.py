@@ -1,4 +1,4 @@
-"""The registered policies and their parameters, for front ends that offer a choice."""
+"""The registered policies and their parameters, for user interfaces that offer a choice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["make_policy", "on_new_policy", "policy_choices", "with_config"]
 
 
 def policy_choices() -> list[dict[str, Any]]:
-    """Every registered policy as JSON-ready data: name, kind, meaning, source, parameters.
+    """Every registered policy as a JSON-ready dict with name, kind, meaning, source and parameters.
 
     A policy that a notebook cell registers is included at once; registering a name again replaces the policy.
     """
@@ -21,15 +21,15 @@ def policy_choices() -> list[dict[str, Any]]:
 
 
 def on_new_policy(told: Callable[[str], None]) -> Callable[[], None]:
-    """Call a function with the name of each policy that a cell registers from now on.
+    """Have the function `told` called with the name of each policy that is registered from now on.
 
-    Return a function that ends these calls.
+    Returns a function that ends these calls.
     """
     return watch(told)
 
 
 def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
-    """Make a policy named ``NODE[+GPU]`` with its parameters; parameters of the GPU part begin with ``gpu.``.
+    """Make the policy ``NODE[+GPU]`` with parameters; names of parameters of the GPU part begin with ``gpu.``.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
 
 
 def with_config(name: str, parameters: Mapping[str, Any], config: SchedulerConfig) -> dict[str, Any]:
-    """Parameters of a policy with a scheduler configuration, if the policy reads one and none is given yet.
+    """Add a scheduler configuration to a policy's parameters, if the policy reads one and none is given yet.
 
     Parameters
     ----------

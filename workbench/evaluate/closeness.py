@@ -1,8 +1,8 @@
-"""Closeness of a gang's nodes: the closest tier that two nodes share.
+"""`Closeness`: how close a gang's nodes are, measured as the closest tier that two nodes share.
 
-Owns one definition, used by pairs, rings and the LCA alike: the tier of two nodes is the smallest tier of a HyperNode
-that holds both, the virtual top's where none does. In a tree that is the tier of their lowest common ancestor; where
-HyperNodes overlap it is the best the network offers.
+The tier shared by two nodes is the smallest tier of a HyperNode that holds both, or the virtual top's if none does. In
+a tree this is the tier of their lowest common ancestor; if HyperNodes overlap, it is the closest that the network
+offers. All metrics about closeness use this definition.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHUNK = 512
 
 
 class Closeness:
-    """Tiers shared by a few nodes of a topology.
+    """The tiers that pairs of a few nodes of a topology share.
 
     Parameters
     ----------
@@ -53,13 +53,16 @@ class Closeness:
         self._member_tier = topology.tier[self._member_domain]
 
     def domains_used(self) -> dict[int, int]:
-        """Tier to number of its HyperNodes that hold at least one of the nodes; closest tier first."""
+        """For each tier, closest first, the number of its HyperNodes that hold at least one of the nodes."""
         held = np.bincount(self._member_domain, minlength=self.topology.n_domains)
         used = self.topology.tier[held > 0]
         return {tier: int((used == tier).sum()) for tier in self.topology.tiers}
 
     def common_domain(self) -> int:
-        """The closest HyperNode that holds all nodes: lowest tier, then fewest nodes, then name; else `TOP`."""
+        """Index of the closest HyperNode that holds all the nodes; `TOP` (-1) if none does.
+
+        Closest is the lowest tier, then the fewest nodes, then the smallest name.
+        """
         held = np.bincount(self._member_domain, minlength=self.topology.n_domains)
         whole = np.flatnonzero(held == len(self.nodes)) if len(self.nodes) else np.zeros(0, dtype=np.int64)
         if len(whole) == 0:
@@ -69,9 +72,9 @@ class Closeness:
 
     @cached_property
     def _groups(self) -> Longs | None:
-        """Label of each node for each tier: two labels are equal if the nodes share that tier or a closer one.
+        """A label of each node for each tier, equal for two nodes if they share that tier or a closer one; int64.
 
-        None where no such labels exist: HyperNodes of one tier overlap, or a lower tier is not nested in the next.
+        None if no such labels exist, because HyperNodes of one tier overlap or a lower tier is not nested in the next.
         """
         m = len(self.nodes)
         labels = np.arange(m, dtype=np.int64)
@@ -94,7 +97,10 @@ class Closeness:
         return np.stack(rows)
 
     def pair_levels(self, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> Longs:
-        """Level of each pair of nodes: `SAME_NODE`, or an index into `tiers`; int64 of the pairs' shape."""
+        """The level of each pair of nodes: `SAME_NODE`, or the index in `tiers` of the closest tier that they share.
+
+        `a` and `b` are int64 arrays of equal shape with the pairs' positions in `nodes`; so is the result.
+        """
         if self._groups is not None:
             levels: Longs = (self._groups[:, a] == self._groups[:, b]).argmax(axis=0).astype(np.int64)
         else:
@@ -108,9 +114,10 @@ class Closeness:
         return levels
 
     def pair_counts(self, weights: Longs) -> tuple[int, Longs]:
-        """Numbers of unordered pairs of pods, on one node and by level of `tiers`, given `weights[i]` pods on node i.
+        """Number of unordered pairs of pods on one node, and for each of `tiers` the number of pairs that meet there.
 
-        Counted per group of nodes, never pair by pair: O(nodes x tiers) in a tree.
+        `weights` (int64 of shape (m,)) gives the number of pods on each node. The pairs are counted by group of nodes,
+        never one by one: O(nodes x tiers) in a tree.
         """
         same_node = int((weights * (weights - 1) // 2).sum())
         within = [same_node]
@@ -127,7 +134,10 @@ class Closeness:
         return same_node, counts[1:] - counts[:-1]
 
     def _membership(self, level: int) -> npt.NDArray[np.float32]:
-        """Matrix whose entry (i, j) is 1 if node i is in the j-th used HyperNode of this tier or a closer one."""
+        """Matrix of shape (m, HyperNodes used), 1 where the node is in the HyperNode.
+
+        HyperNodes of this tier or a closer one.
+        """
         used = np.unique(self._member_domain)
         close = self._member_tier <= self.topology.tiers[level]
         table = np.zeros((len(self.nodes), len(used)), dtype=np.float32)
@@ -135,7 +145,10 @@ class Closeness:
         return table
 
     def _pairs_sharing(self, membership: npt.NDArray[np.float32], weights: Longs) -> int:
-        """Pairs of pods on different nodes that share at least one HyperNode."""
+        """Number of pairs of pods on different nodes that share at least one HyperNode of `membership`.
+
+        `weights` gives the number of pods on each node.
+        """
         ordered = 0
         for at in range(0, len(self.nodes), _CHUNK):
             shares = membership[at : at + _CHUNK] @ membership.T > 0

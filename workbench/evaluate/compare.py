@@ -1,4 +1,4 @@
-"""Compare policies: place the same gangs on the same snapshot by each, side by side."""
+"""`compare`: place the same gangs on the same snapshot by several policies, and set the results side by side."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class RowError:
-    """The error of a policy that raised instead of answering; the rows of other policies are not affected.
+    """The error of a policy that raised an exception; the other policies of the comparison are not affected.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RowError:
 
 @dataclass(frozen=True, eq=False)
 class ComparisonRow(Value):
-    """The session of one policy in a comparison.
+    """The result of one policy in a comparison: its decisions and their metrics, or its error.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class ComparisonRow(Value):
 
     @property
     def in_turn(self) -> tuple[Decision, ...]:
-        """The decisions in the order in which the policy took them."""
+        """The decisions in the order in which the policy took them (`Decision.turn`)."""
         return tuple(sorted(self.decisions, key=lambda decision: decision.turn))
 
     @property
@@ -93,13 +93,13 @@ class ComparisonRow(Value):
         return tuple(d.result for d in self.decisions if isinstance(d.result, Refusal))
 
     def decision(self, gang: str) -> Decision | None:
-        """The decision on a gang (``namespace/name``); None if the policy raised."""
+        """The decision on the gang named ``namespace/name``; None if the policy raised an exception."""
         return next((d for d in self.decisions if d.gang.key == gang), None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Value, Displayed):
-    """The sessions of several policies on one problem.
+    """The results of several policies for the same gangs on the same snapshot.
 
     Attributes
     ----------
@@ -128,7 +128,10 @@ class Comparison(Value, Displayed):
         return all(row.metrics is not None and not row.metrics.pending for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, each policy in the shape of ``place -o json``; equal for equal inputs but for ``decision_s``."""
+        """The comparison as a JSON-ready dict, each policy in the form of ``place -o json``.
+
+        Equal for equal inputs, except for ``decision_s``.
+        """
         return {
             "provenance": self.provenance.to_dict(),
             "jobs": [gang.key for gang in self.gangs],
@@ -137,16 +140,16 @@ class Comparison(Value, Displayed):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """Metrics of runs that were measured for any policy, in the order of every output."""
+        """Metrics of whole runs that were measured for at least one policy, in their display order."""
         return _distinct(metric for row in self.rows if row.metrics is not None for metric in row.metrics.metrics)
 
     @property
     def job_metrics(self) -> tuple[Metric, ...]:
-        """Metrics of jobs that were measured for any policy, in the order of every output."""
+        """Metrics of single jobs that were measured for at least one policy, in their display order."""
         return _distinct(metric for row in self.rows if row.metrics is not None for metric in row.metrics.job_metrics)
 
     def to_dataframe(self, per: Literal["job", "run"] = "job") -> pandas.DataFrame:
-        """One line per policy and job, or one line per policy, in input order.
+        """The comparison as a table with one row per policy and job, or one row per policy, in input order.
 
         Parameters
         ----------
@@ -170,7 +173,7 @@ class Comparison(Value, Displayed):
         return pandas.DataFrame([_job_line(row, gang) for row in self.rows for gang in self.gangs])
 
     def to_html(self) -> str:
-        """The comparison as an HTML fragment with its pictures, as a notebook shows it."""
+        """The comparison with its pictures as an HTML fragment, as a notebook shows it."""
         html = self._repr_html_()
         if html is None:
             raise TypeError("no renderer is installed for comparisons; import workbench first")
@@ -229,7 +232,9 @@ def compare(
 
 
 def _with_switches(rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot) -> list[ComparisonRow]:
-    """Measure how jobs share the switches for every policy if any policy uses switches."""
+    """The rows with metrics on sharing leaf switches added for every policy, if any policy of the comparison uses
+    switches.
+    """
     if not any(row.metrics is not None and row.metrics.switches is not None for row in rows):
         return list(rows)
     return [
@@ -298,7 +303,7 @@ def _distinct(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
 
 
 def _columns(metrics: Sequence[Metric], values: Mapping[str, MetricValue]) -> dict[str, Any]:
-    """Values by column: one column per metric, or one per key of a value that is a mapping."""
+    """Values of metrics by DataFrame column: one column per metric, or one per key if the value is a mapping."""
     columns: dict[str, Any] = {}
     for metric in metrics:
         value, name = values[metric.key], metric.column or metric.key

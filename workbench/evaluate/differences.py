@@ -1,4 +1,4 @@
-"""What several policies decided differently, job by job: outcomes side by side, and the pods that moved."""
+"""`differences`: the jobs that several policies of a comparison place differently, and the pods that move."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Counts = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Move:
-    """Pods of one role that another policy puts elsewhere.
+    """Pods of one role that another policy places on another node.
 
     Attributes
     ----------
@@ -38,17 +38,17 @@ class Move:
 
     @property
     def text(self) -> str:
-        """``2 worker: node4 → node0``."""
+        """The move in words, such as ``2 worker: node4 → node0``."""
         return f"{self.pods} {self.role}: {self.source or 'pending'} → {self.target or 'pending'}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; a pod without a node has None there."""
+        """The move as a JSON-ready dict; ``source`` or ``target`` is None for a pod without a node."""
         return {"role": self.role, "pods": self.pods, "from": self.source or None, "to": self.target or None}
 
 
 @dataclass(frozen=True)
 class JobDifference:
-    """One job that not every policy of a comparison puts on the same nodes.
+    """A job that not all policies of a comparison place on the same nodes.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class JobDifference:
     moves: tuple[tuple[Move, ...], ...]
 
     def to_dict(self, policies: tuple[str, ...]) -> dict[str, Any]:
-        """JSON-ready; the rows are named by the policies of the comparison."""
+        """The difference as a JSON-ready dict; `policies` are the names of the comparison's policies."""
         return {
             "job": self.job,
             "policies": [
@@ -76,7 +76,7 @@ class JobDifference:
 
 
 def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
-    """Compare the nodes of each job between the policies, in the order of the jobs.
+    """Find the jobs whose pods are not on the same nodes under all policies, in the order of the jobs.
 
     Jobs that all policies put on the same nodes, role by role, are left out; which GPUs they got is not compared.
 
@@ -100,7 +100,7 @@ def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
 
 
 def _counts(row: ComparisonRow, job: str) -> _Counts | None:
-    """Pods of the job by role and node; None where the policy failed."""
+    """Number of pods of a job by role and node; None if the policy raised an exception."""
     decision = row.decision(job)
     if decision is None:
         return None
@@ -118,7 +118,10 @@ def _counts(row: ComparisonRow, job: str) -> _Counts | None:
 
 
 def _moves(before: _Counts, after: _Counts) -> tuple[Move, ...]:
-    """The fewest moves, role by role: nodes that lose pods and nodes that win some are paired in the order of names."""
+    """The fewest moves that turn the pod counts `before` into `after`.
+
+    Role by role, nodes that lose pods are paired with nodes that gain some, in the order of their names.
+    """
     found: Counter[tuple[str, str, str]] = Counter()
     for role in dict.fromkeys(role for role, _ in (*before, *after)):
         sources, targets = (

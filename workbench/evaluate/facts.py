@@ -1,4 +1,7 @@
-"""The facts that metrics are computed from, of one placed job and of a run; each is computed when first asked for."""
+"""`JobFacts` and `RunFacts`: what metrics are computed from, for one placed job and for a session.
+
+Every fact is computed when it is first read.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,12 @@ NODE = "node"
 
 
 def tier_keys(topology: Topology) -> tuple[str, ...]:
-    """Keys of a metric by tier, closest first: `NODE`, every tier, and the virtual top's tier."""
+    """Keys of a metric that has a value per tier, closest first: `NODE`, every tier, then the virtual top's tier."""
     return (NODE, *(str(tier) for tier in topology.tiers), str(topology.top_tier))
 
 
 class JobFacts:
-    """Facts about one placed job.
+    """Facts about one placed job, from which metrics are computed.
 
     Parameters
     ----------
@@ -78,25 +81,29 @@ class JobFacts:
 
     @cached_property
     def closeness(self) -> Closeness:
-        """Tiers that the job's nodes share."""
+        """The tiers that pairs of the job's nodes share."""
         return Closeness(self.topology, self.nodes)
 
     @cached_property
     def domains_used(self) -> dict[int, int]:
-        """Number of HyperNodes of each tier that hold at least one pod, closest tier first."""
+        """For each tier, closest first, the number of HyperNodes that hold at least one pod of the job."""
         return self.closeness.domains_used()
 
     @cached_property
     def common_domain(self) -> int:
-        """Index of the closest HyperNode that holds every pod; -1 for the virtual top."""
+        """Index of the closest HyperNode that holds every pod of the job.
+
+        -1 for the virtual top (the whole cluster).
+        """
         return self.closeness.common_domain()
 
     @cached_property
     def ring_levels(self) -> Longs:
-        """Level where each link of the ring of ranks meets: -1 on one node, else a position in ``closeness.tiers``.
+        """For each link of the ring of ranks, how close its two pods are: int64 of shape (number of links,).
 
-        The ring follows the ranks, and the last rank is connected to the first: p pods have p links (2 pods: both
-        directions), 1 pod has none. int64 of shape (number of links,).
+        -1 means the same node; otherwise the value is the index in ``closeness.tiers`` of the closest tier that the
+        pods' nodes share. The ring follows the ranks, and the last rank is linked to the first: p pods have p links (2
+        pods: both directions), 1 pod has none.
         """
         rank = self.placement.rank
         ring = self.node_of_pod if rank is None else self.node_of_pod[np.argsort(rank[self.placed], kind="stable")]
@@ -105,24 +112,24 @@ class JobFacts:
         return self.closeness.pair_levels(ring, np.roll(ring, -1))
 
     def by_tier(self, counts: Sequence[int]) -> dict[str, int]:
-        """Counts as a value by tier: on the same node, then one count per tier of ``closeness.tiers``."""
+        """Turn a list of counts into a metric value by tier: first the same node, then each of ``closeness.tiers``."""
         return dict(zip(tier_keys(self.topology), counts, strict=True))
 
     @cached_property
     def pod_pairs(self) -> dict[str, int]:
-        """Unordered pairs of pods by the tier where their nodes meet."""
+        """Number of unordered pairs of the job's pods, by the closest tier that their nodes share."""
         same_node, per_level = self.closeness.pair_counts(self.pods_per_node)
         return self.by_tier([same_node, *per_level.tolist()])
 
     @cached_property
     def ring_crossings(self) -> dict[str, int]:
-        """Links of the ring of ranks by the tier where their nodes meet."""
+        """Number of links of the ring of ranks, by the closest tier that the two pods' nodes share."""
         n_levels = len(self.closeness.tiers) + 1
         return self.by_tier(np.bincount(self.ring_levels - SAME_NODE, minlength=n_levels).tolist())
 
     @cached_property
     def _gpu_words(self) -> Words | None:
-        """The job's GPUs on each of `nodes` as bits, uint64 of shape (m, w); None where no GPUs were chosen."""
+        """The job's GPUs on each of `nodes` as bits, uint64 of shape (m, w); None if the policy chose no GPUs."""
         if self.placement.gpu_words is None:
             return None
         words = np.zeros((len(self.nodes), self.placement.gpu_words.shape[1]), dtype=np.uint64)
@@ -131,7 +138,9 @@ class JobFacts:
 
     @cached_property
     def _gpu_sets(self) -> tuple[tuple[tuple[int, ...], ...], npt.NDArray[np.float64]]:
-        """The job's GPUs on each of `nodes`, and their bottlenecks."""
+        """The job's GPU numbers on each of `nodes`, and the bottleneck bandwidth of each set in GB/s (NaN
+        if unknown).
+        """
         words, snapshot = self._gpu_words, self.snapshot
         if words is None or not len(words):
             return ((),) * len(self.nodes), np.full(len(self.nodes), np.nan)
@@ -149,12 +158,13 @@ class JobFacts:
 
     @property
     def gpus(self) -> tuple[tuple[int, ...], ...]:
-        """The job's GPUs on each of `nodes`; empty where no GPUs were chosen."""
+        """The job's GPU numbers on each of `nodes`; empty if the policy chose no GPUs."""
         return self._gpu_sets[0]
 
     @property
     def bottleneck_gb_s(self) -> npt.NDArray[np.float64]:
-        """Smallest bandwidth over all ordered pairs of the job's GPUs on each of `nodes`, float64 of shape (m,).
+        """Smallest bandwidth between any two of the job's GPUs on each of `nodes`, in both directions: float64 of shape
+        (m,).
 
         NaN where the job has fewer than two GPUs on the node or the matrix of the node is unknown.
         """
@@ -162,7 +172,7 @@ class JobFacts:
 
     @cached_property
     def gpus_stranded(self) -> int | None:
-        """GPUs still free at the end on nodes where the job holds at least one; None where no GPUs were chosen."""
+        """Number of GPUs still free at the end on nodes where the job holds GPUs; None if the policy chose no GPUs."""
         words = self._gpu_words
         if words is None:
             return None
@@ -171,7 +181,7 @@ class JobFacts:
 
 
 class RunFacts:
-    """Facts about one session of a policy.
+    """Facts about one scheduling session of a policy, from which metrics are computed.
 
     Parameters
     ----------
@@ -205,7 +215,7 @@ class RunFacts:
 
     @property
     def gpus_stranded(self) -> int:
-        """GPUs still free at the end on nodes where a placed job holds at least one; each GPU counted once."""
+        """Number of GPUs still free at the end on nodes where a placed job holds GPUs."""
         touched = np.zeros(self.snapshot.n_nodes, dtype=np.bool_)
         for placement in self.placements:
             if placement.gpu_words is not None:
@@ -214,7 +224,7 @@ class RunFacts:
 
 
 def gpus_free_after(snapshot: ClusterSnapshot, placements: Sequence[Placement]) -> Words:
-    """Free GPUs per node once the placements run, uint64 of shape (n, w)."""
+    """Free GPUs of each node once the placements run, as bits: uint64 of shape (n, w)."""
     free = snapshot.gpu_free.copy()
     for placement in placements:
         if placement.gpu_words is None:
@@ -228,7 +238,10 @@ def gpus_free_after(snapshot: ClusterSnapshot, placements: Sequence[Placement]) 
 
 
 def _distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[Longs, Longs]:
-    """Position of one row of each distinct kind, and the kind of every row; rows are given as columns of one length."""
+    """Group equal rows of a table that is given as columns of one length.
+
+    Returns the position of one row of each group, and the group number of every row; both int64.
+    """
     kinds = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         if (column == column[0]).all():

@@ -1,4 +1,4 @@
-"""The choices of all GPU policies on one machine, to be compared with the exact answer."""
+"""`gpu_choices`: the GPUs that each registered GPU policy would choose on one machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["PolicyChoice", "gpu_choices", "set_bottleneck_gb_s", "slowest_of"]
 
 @dataclass(frozen=True)
 class PolicyChoice:
-    """The answer of one GPU policy to one pod.
+    """The GPUs that one GPU policy chooses for one pod on a machine.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class PolicyChoice:
     notices: tuple[Notice, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; infinity becomes None."""
+        """The choice as a JSON-ready dict; infinity becomes None."""
         value = None if np.isinf(self.bottleneck_gb_s) else self.bottleneck_gb_s
         notices = [notice.to_dict() for notice in self.notices]
         return {"policy": self.policy, "gpus": list(self.gpus), "bottleneck_gb_s": value, "notices": notices}
@@ -112,7 +112,9 @@ def _refused(name: str, why: Notice) -> PolicyChoice:
 
 
 def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> float:
-    """Return the smallest pair weight inside a set (docs/decisions.md, decision 1); infinity for one GPU.
+    """Bottleneck bandwidth of a set of GPUs: the smallest weight of any pair (docs/decisions.md, decision 1).
+
+    Infinity for one GPU.
 
     Parameters
     ----------
@@ -127,7 +129,9 @@ def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric:
 
 
 def slowest_of(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> tuple[int, int] | None:
-    """Return the pair of a set with the smallest weight, ascending; None for one GPU or none. Ties: lowest indices.
+    """The pair of GPUs with the smallest weight in a set, ascending; None if the set has fewer than two GPUs.
+
+    Ties: lowest indices.
 
     Parameters
     ----------

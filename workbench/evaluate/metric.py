@@ -1,4 +1,4 @@
-"""`Metric`: one number that measures a placement, declared once for every output."""
+"""`Metric`: the declaration of a number that measures a placement, from which every output is generated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MetricValue = Number | str | Mapping[str, Number]
 
 
 class View(Flag):
-    """The human-readable outputs. JSON and DataFrame always hold every metric."""
+    """The human-readable outputs in which a metric can appear; JSON and DataFrame always have every metric."""
 
     #: Tables of ``workbench place`` and ``workbench compare`` in a terminal.
     TABLE = auto()
@@ -69,7 +69,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 @dataclass(frozen=True)
 class Metric(Value):
-    """Declaration of a metric; every output is generated from it.
+    """Declaration of a metric: its names, unit and meaning, where it is shown, and the functions that compute it.
 
     Attributes
     ----------
@@ -138,12 +138,12 @@ class Metric(Value):
 
     @cached_property
     def declared(self) -> Metric:
-        """A copy of the declaration without its functions, which results keep: not every function can be pickled."""
+        """A copy of the metric without its functions, as kept in results, because not every function can be pickled."""
         return dataclasses.replace(self, job=None, run=None)
 
     @property
     def table_heading(self) -> str:
-        """Heading of the metric in a terminal."""
+        """Heading of the metric in a terminal table."""
         return f"{self.heading} {self.unit}".strip() if self.brief is None else self.brief
 
     def of_job(self, facts: JobFacts) -> MetricValue:
@@ -151,7 +151,7 @@ class Metric(Value):
         return None if self.job is None else self._checked(self.job, facts)
 
     def of_run(self, facts: RunFacts, jobs: Sequence[MetricValue]) -> MetricValue:
-        """The value of a run, given the values of its placed jobs."""
+        """The metric's value for a whole session; `jobs` are its values for the placed jobs."""
         if self.run is not None:
             return self._checked(self.run, facts)
         if self.by:
@@ -161,7 +161,7 @@ class Metric(Value):
         return self._aggregated(jobs)
 
     def best(self, values: Sequence[MetricValue]) -> frozenset[int]:
-        """Positions of the best of several values; none if all are equal or neither direction is better."""
+        """Indices of the best among the policies' values; empty if all are equal or neither direction is better."""
         known = [value for value in values if _is_number(value)]
         if not self.better or len(set(known)) < 2:
             return frozenset()
@@ -176,7 +176,7 @@ class Metric(Value):
         return _AGGREGATIONS[self.total](known)
 
     def _checked(self, function: Callable[[Any], Any], facts: JobFacts | RunFacts) -> MetricValue:
-        """Call a metric's function and return its value as plain Python values.
+        """Call a metric's function and convert its value to plain Python numbers, strings and dicts.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Metric(Value):
 
 
 def nested(metrics: Sequence[Metric], values: Mapping[str, MetricValue]) -> dict[str, Any]:
-    """Values in the shape of the JSON output: values of a group come last, under the name of the group."""
+    """Metric values in the form of the JSON output: values of a group come last, nested under the group's name."""
     plain: dict[str, Any] = {metric.key: values[metric.key] for metric in metrics if not metric.group}
     for metric in metrics:
         if metric.group:
@@ -212,7 +212,7 @@ def _is_number(value: MetricValue) -> bool:
 
 
 def _number(value: Any, source: str) -> Number:
-    """A plain Python number; NaN and None become None."""
+    """A metric's value as a plain Python number; NaN and None become None. `source` names the metric in errors."""
     if type(value) is int or value is None:
         return value
     if isinstance(value, np.generic):

@@ -1,4 +1,4 @@
-"""`METRICS`: the table of built-in metrics, each with the function that computes it. A new metric is a new entry here.
+"""`METRICS`: the table of built-in metrics, each with the function that computes it.
 
 Functions take `JobFacts` or `RunFacts`. A function of a metric group returns None if the group was not measured.
 """
@@ -247,14 +247,16 @@ _registered: dict[str, Metric] = {}
 
 
 def all_metrics() -> tuple[Metric, ...]:
-    """The built-in metrics, then those that users added by `metric`."""
+    """All metrics: the built-in ones, then those that users added with the decorator `metric`."""
     return (*METRICS, *_registered.values())
 
 
 def metric(
     key: str, heading: str = "", *, per: Literal["job", "run"] = "job", meaning: str = "", **declaration: Any
 ) -> Callable[[F], F]:
-    """Add the metric that a function computes to every output; doing it again under the same key replaces it.
+    """Decorator that adds the metric computed by a function to every output.
+
+    Using the same key again replaces the metric.
 
     Parameters
     ----------
@@ -317,7 +319,8 @@ def metric(
 
 
 def _check_group(declared: Metric) -> None:
-    """Refuse a group with the name of a metric: both would have one key in the JSON output.
+    """Raise an error if the metric's group has the name of another metric, as both would have one key in the JSON
+    output.
 
     Raises
     ------

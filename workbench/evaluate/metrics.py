@@ -1,4 +1,4 @@
-"""Measure a placement or a session of a policy: the value of every metric of `workbench.evaluate.metric_table`.
+"""`measure` and `measure_run`: the value of every metric for a placement or for a policy's session.
 
 Everything is counted over arrays; 5,000 pods take milliseconds.
 """
@@ -28,7 +28,7 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class PlacementMetrics(Value):
-    """One placed gang in numbers; ``metrics[key]`` is the value of a metric.
+    """Metrics of one placed gang; ``metrics[key]`` is the value of a metric.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class PlacementMetrics(Value):
         return self.values[key]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; NaN becomes None."""
+        """The metrics as a JSON-ready dict; NaN becomes None."""
         return {
             **nested(self.metrics, self.values),
             "node_gpus": [
@@ -68,7 +68,7 @@ class PlacementMetrics(Value):
 
 @dataclass(frozen=True, eq=False)
 class RunMetrics(Value):
-    """One session in numbers; ``metrics[key]`` is the value of a metric for the whole session.
+    """Metrics of one scheduling session; ``metrics[key]`` is the value of a metric for the whole session.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class RunMetrics(Value):
         return self.values[key]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; a group of metrics such as ``switches`` only where it was measured."""
+        """The metrics as a JSON-ready dict; a group of metrics such as ``switches`` only if it was measured."""
         return {
             **nested(self.metrics, self.values),
             "jobs": {key: job.to_dict() for key, job in self.jobs.items()},
@@ -104,7 +104,7 @@ class RunMetrics(Value):
 
 
 def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | None = None) -> PlacementMetrics:
-    """Measure one placement.
+    """Compute every metric of one placement.
 
     Parameters
     ----------
@@ -127,7 +127,9 @@ def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | N
 def measure_run(
     decisions: Sequence[Decision], snapshot: ClusterSnapshot, with_switches: bool | None = None
 ) -> RunMetrics:
-    """Measure a session; stranded GPUs and shared switches are counted after all of its placements.
+    """Compute every metric of a scheduling session.
+
+    Stranded GPUs and shared switches are counted after all of the session's placements.
 
     Parameters
     ----------
@@ -163,13 +165,13 @@ def measure_run(
 
 
 def _values_of_job(metrics: Sequence[Metric], job: JobFacts) -> dict[str, MetricValue]:
-    """The values of some metrics for one job, by key; raises if the work was cancelled."""
+    """The values of the given metrics for one job, by key; raises `Cancelled` if the work was cancelled."""
     check()
     return {metric.key: metric.of_job(job) for metric in metrics}
 
 
 def _measured(computed: Sequence[Metric], found: Sequence[Mapping[str, MetricValue]]) -> tuple[Metric, ...]:
-    """Declarations of the metrics that were measured: metrics of a group without any value are left out."""
+    """The metrics that were measured: those without a group, and those of groups with at least one value in `found`."""
     groups = {metric.key: metric.group for metric in all_metrics() if metric.group}
     known = {group for key, group in groups.items() if any(values.get(key) is not None for values in found)}
     return tuple(metric.declared for metric in computed if not metric.group or metric.group in known)

@@ -1,4 +1,4 @@
-"""The pods of a session as a table: what ``place -o csv`` writes."""
+"""`pod_frame`: the pods of a scheduling session as a table, which ``place -o csv`` writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS = ("job", "outcome", "hypernode", "tier", "pod", "node", "gpus", "rank"
 
 
 def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
-    """One row per pod of a placed job, and one per pending job.
+    """A table with one row per pod of each placed job, and one row per pending job.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def _rows(decision: Decision) -> list[dict[str, Any]]:
 
 
 def visible_text(environment: Sequence[dict[str, str]], name: str) -> str:
-    """Values of an environment variable in a pod's containers, with ``; `` between them.
+    """Values of an environment variable in a pod's containers, joined by ``; ``.
 
     `environment` has the variables of each container; containers without the variable are left out.
     """

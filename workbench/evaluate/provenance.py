@@ -1,4 +1,4 @@
-"""Provenance of a result: version, policies, inputs, the moment of the snapshot."""
+"""`Provenance`: what a result was computed from: package version, policies, inputs, and the snapshot's time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Provenance", "record_provenance", "version"]
 
 @cache
 def version() -> str:
-    """Version of the installed package; ``unknown`` in a checkout that was never installed."""
+    """Version of the installed package; ``unknown`` if it runs from a source tree that is not installed."""
     try:
         return metadata.version("topology-workbench")
     except metadata.PackageNotFoundError:
@@ -25,7 +25,7 @@ def version() -> str:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Everything needed to get the same result again.
+    """What a result was computed from, so that it can be reproduced.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Provenance:
 def record_provenance(
     snapshot: ClusterSnapshot, policies: Sequence[tuple[str, Mapping[str, Any]]], inputs: Mapping[str, str]
 ) -> Provenance:
-    """Collect the provenance of a result; no clock is read, so that equal runs have equal provenance.
+    """Collect the provenance of a result; the current time is not part of it, so that equal runs have equal provenance.
 
     Parameters
     ----------

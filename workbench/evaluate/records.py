@@ -1,4 +1,4 @@
-"""A session as JSON-ready dictionaries: the shape of ``place -o json`` (docs/commands.md)."""
+"""A scheduling session as JSON-ready dicts, in the form of ``place -o json`` (docs/commands.md)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def session_record(
     metrics: RunMetrics | None,
     advice: Mapping[str, Advice] = _NO_ADVICE,
 ) -> dict[str, Any]:
-    """Convert a session to a dictionary: policy, parameters, jobs in the order of the gangs, metrics.
+    """A scheduling session as a JSON-ready dict with policy, parameters, jobs in the order of the gangs, and metrics.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def session_record(
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
-    """One job as a JSON-ready dictionary.
+    """The decision on one job as a JSON-ready dict.
 
     ``placed`` means that min_available is met, ``turn`` is the job's place in the order of the decisions.
 
@@ -109,10 +109,13 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
 
 def visible_devices(pod: PlacedPod) -> list[dict[str, str]]:
-    """The variables of `VISIBLE_DEVICES` of each container; empty for one without GPUs, and no list without any GPU."""
+    """The variables of `VISIBLE_DEVICES` for each container of a pod; an empty list if the pod has no GPUs.
+
+    The dict of a container without GPUs is empty.
+    """
     return [pod.environment(container) for container in range(len(pod.container_gpus))]
 
 
 def _identity(of: Gang | PodRef) -> dict[str, str]:
-    """``uid`` and ``resource_version`` of an object, if it has one of them."""
+    """``uid`` and ``resource_version`` of a gang or pod, without those that are empty."""
     return {key: value for key in ("uid", "resource_version") if (value := getattr(of, key))}

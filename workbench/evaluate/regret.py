@@ -1,7 +1,7 @@
-"""The loss (regret) of a GPU policy on one machine: its bottleneck against the optimum, state by state.
+"""`regret`: the bandwidth that GPU policies lose against the best choice, over many states of one machine.
 
-Owns the choice of states, the calls of policies and the statistics; the optimum and the bottlenecks come from the
-kernels.
+A state is a set of free GPUs. This module chooses the states, calls the policies and makes the statistics; the best
+choice and the bottlenecks are computed in `workbench.kernels`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _LARGE_SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 @dataclass(frozen=True)
 class PolicyRegret(Value):
-    """Answers of one policy in a regret table.
+    """The choices of one GPU policy in every state of a machine, and their bottlenecks.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class PolicyRegret(Value):
 
 @dataclass(frozen=True)
 class RegretLine:
-    """Summary of a policy's answers for one number of GPUs, over all states with enough free GPUs.
+    """Summary of one policy's choices of k GPUs over all states of a machine with at least k free GPUs.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class RegretLine:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regret(Value, Displayed):
-    """A regret table: the answers of several policies beside the optimum.
+    """The choices of several GPU policies on one machine beside the best choice, for many sets of free GPUs.
 
     Attributes
     ----------
@@ -155,7 +155,9 @@ class Regret(Value, Displayed):
         )
 
     def ratios(self, row: PolicyRegret) -> Floats:
-        """Bottleneck over optimum, (m, s); 1 where they are equal, NaN where the policy has no answer."""
+        """Bottleneck over the best one for each state and size: float64 of shape (m, s), 1 if equal, NaN without a
+        choice.
+        """
         ratio = np.full(self.optimum_gb_s.shape, np.nan)
         known = ~np.isnan(row.bottleneck_gb_s)
         np.divide(
@@ -169,7 +171,7 @@ class Regret(Value, Displayed):
 
     @cached_property
     def lines(self) -> tuple[RegretLine, ...]:
-        """The summary lines: policies in input order, numbers of GPUs ascending."""
+        """Summary lines, policies in input order, numbers of GPUs ascending."""
         return tuple(self._line(row, s) for row in self.rows for s in range(len(self.sizes)))
 
     def _line(self, row: PolicyRegret, s: int) -> RegretLine:
@@ -191,7 +193,7 @@ class Regret(Value, Displayed):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary and its provenance, JSON-ready."""
+        """The summary and its provenance as a JSON-ready dict."""
         return {
             "version": version(),
             "matrix": {"source": self.matrix.source, "sha256": self.matrix.checksum, "gpus": len(self.matrix)},
@@ -210,13 +212,13 @@ class Regret(Value, Displayed):
         }
 
     def to_frame(self) -> pandas.DataFrame:
-        """The summary as a DataFrame, one row per policy and size."""
+        """The summary as a table with one row per policy and number of GPUs."""
         import pandas
 
         return pandas.DataFrame([line.to_dict() for line in self.lines])
 
     def states_frame(self) -> pandas.DataFrame:
-        """One row per policy, number of GPUs and state with enough free GPUs.
+        """A table with one row per policy, number of GPUs and state with enough free GPUs.
 
         Columns: policy, k, free and gpus (tuples), bottleneck_gb_s, optimum_gb_s, ratio (NaN: refused).
         """
@@ -246,7 +248,8 @@ def regret(
     seed: int = 0,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Regret:
-    """Ask GPU policies for one pod in many states of a machine and compare with the optimum.
+    """Ask GPU policies for k GPUs in many states of one machine, and compare their bottlenecks with the best possible
+    ones.
 
     Parameters
     ----------
@@ -380,7 +383,10 @@ def _ask(
 
 
 def _values(weights: Floats, chosen: Words, words: Words, sizes: tuple[int, ...], refused: bool) -> Floats:
-    """Bottleneck of each chosen set; NaN where too few GPUs are free and, with `refused`, where the policy refused."""
+    """Bottleneck of each chosen GPU set: float64 of shape (states, sizes).
+
+    NaN if too few GPUs are free and, with `refused`, if the policy refused.
+    """
     flat = np.ascontiguousarray(chosen.reshape(-1, words.shape[1]))
     values = bottlenecks(weights, flat).reshape(chosen.shape[:2])
     possible = np.bitwise_count(words).sum(axis=1)[:, None] >= np.array(sizes)

@@ -1,4 +1,4 @@
-"""State of every leaf switch (ToR) before and after a session."""
+"""`switch_changes`: state of every leaf switch (ToR) before and after a scheduling session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SwitchChange", "after_session", "switch_changes"]
 
 @dataclass(frozen=True)
 class SwitchChange:
-    """One switch before and after a session.
+    """State of one leaf switch before and after a scheduling session.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class SwitchChange:
     after: str
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The change as a JSON-ready dict."""
         return asdict(self)
 
 
 def after_session(snapshot: ClusterSnapshot, decisions: Sequence[Decision]) -> ClusterSnapshot:
-    """The snapshot after every placed gang of a session has started."""
+    """The snapshot as it is once every placed gang of a session is running."""
     for decision in decisions:
         if isinstance(decision.result, Placement):
             snapshot = snapshot.with_placement(decision.result)
@@ -45,7 +45,7 @@ def after_session(snapshot: ClusterSnapshot, decisions: Sequence[Decision]) -> C
 
 
 def switch_changes(before: ClusterSnapshot, after: ClusterSnapshot) -> tuple[SwitchChange, ...]:
-    """State of every switch in two snapshots of one cluster, in configuration order; empty without switches."""
+    """State of every leaf switch in two snapshots of one cluster, in configuration order; empty without switches."""
     old, new = before.ledger().switches, after.ledger().switches
     if old is None or new is None:
         return ()

@@ -1,4 +1,4 @@
-"""Sharing of leaf switches (ToR) by the jobs of a cluster once a session's placements run."""
+"""`measure_switches`: how the jobs of a cluster share leaf switches (ToR) after a scheduling session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["JobSwitches", "SwitchSharing", "measure_switches", "switches_matter"
 
 @dataclass(frozen=True)
 class JobSwitches:
-    """Use of switches by one job.
+    """How one job uses the leaf switches.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class JobSwitches:
 
 @dataclass(frozen=True, eq=False)
 class SwitchSharing:
-    """Use of all switches after a session.
+    """How all jobs use the leaf switches after a scheduling session.
 
     A cross-switch job has pods both under a switch and elsewhere. Pods and nodes are counted, never annotations, so
     that every policy is measured alike.
@@ -53,17 +53,17 @@ class SwitchSharing:
 
     @property
     def shared(self) -> int:
-        """Number of switches that two or more cross-switch jobs share."""
+        """Number of leaf switches that two or more cross-switch jobs share."""
         return sum(count > 1 for count in self.crossing.values())
 
     @property
     def most_crossing(self) -> int:
-        """Number of cross-switch jobs of the busiest switch."""
+        """Largest number of cross-switch jobs on one leaf switch."""
         return max(self.crossing.values(), default=0)
 
     @property
     def most_shared(self) -> int:
-        """Number of shared switches of the placed job that has most of them."""
+        """Largest number of shared leaf switches that one placed job uses."""
         return max((job.shared for job in self.jobs.values()), default=0)
 
     @property
@@ -73,14 +73,14 @@ class SwitchSharing:
 
     @property
     def pairs_across(self) -> int:
-        """Pairs of pods across switches, summed over the placed jobs."""
+        """Number of pairs of pods of one job that share no leaf switch, summed over the placed jobs."""
         return sum(job.pairs_across for job in self.jobs.values())
 
 
 def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> bool:
-    """Whether switches are worth measuring.
+    """Whether the sharing of leaf switches is worth measuring for these decisions.
 
-    They are if there is a switch file, a job has the label tor-affinity, or a policy placed a job by switches. Tier-1
+    It is if there is a switch file, a job has the label tor-affinity, or a policy placed a job by switches. Tier-1
     HyperNodes alone do not count.
     """
     if snapshot.switches is not None and snapshot.switches.names:
@@ -90,7 +90,7 @@ def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) ->
 
 
 def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> SwitchSharing | None:
-    """Measure the sharing of switches once the placements of a session run.
+    """Measure how jobs share the leaf switches once all placements of a session are running.
 
     Parameters
     ----------

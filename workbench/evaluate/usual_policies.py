@@ -1,4 +1,7 @@
-"""The policies of a comparison where nobody named others; the module imports nothing, because `--help` loads it."""
+"""`USUAL_POLICIES`: the policies that are compared by default.
+
+The module imports nothing, because `--help` loads it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a policy decided as it did on one job of a comparison, worked out when somebody asks."""
+"""`why`: explain a policy's decision on one job of a comparison, by running the policy again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["why"]
 
 
 def why(comparison: Comparison, policy: Policy, job: int) -> tuple[Explanation, Advice | None]:
-    """Run the session of a policy again, record one job, and try what would help it if it is pending.
+    """Repeat the session of a policy with an explanation of one job, and find changes that would help if it is pending.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Changes to a cluster or a job, tried before anybody makes them: what would let a pending job run."""
+"""Find changes to a cluster or a job that would let a pending job run, by trying them on copies."""

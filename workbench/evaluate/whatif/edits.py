@@ -1,4 +1,4 @@
-"""`Edit`: one change to a cluster or to a job, as a value that says in words what to do."""
+"""`Edit`: one change to a cluster or a job that would be tried on copies, with a text that says what to do."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NAMED = 3
 
 
 class Edit(ABC):
-    """One change to a cluster or to a job."""
+    """One change to a cluster or a job, which can be tried on copies of them."""
 
     @abstractmethod
     def apply(self, gang: Gang, snapshot: ClusterSnapshot) -> tuple[Gang, ClusterSnapshot]:
-        """Copies of the job and the cluster with the change made; what it leaves alone is returned as it is."""
+        """The job and the cluster with the change made; arguments that do not change are returned as they are."""
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """What somebody has to do, in the imperative: ``allow tier 2``."""
+        """What to do, in the imperative: ``allow tier 2``."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; ``edit`` names the kind of change, ``text`` says it in words."""
+        """The change as a JSON-ready dict; ``edit`` names its kind, ``text`` says what to do."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class AllowTier(Edit):
     tier: int
 
     def apply(self, gang: Gang, snapshot: ClusterSnapshot) -> tuple[Gang, ClusterSnapshot]:
-        """The job with the wider limit, and the cluster as it is."""
+        """The job with the higher limit of tiers, and the cluster unchanged."""
         groups = tuple(dataclasses.replace(g, constraint=self._widened(g.constraint)) for g in gang.sub_groups)
         return dataclasses.replace(gang, constraint=self._widened(gang.constraint), sub_groups=groups), snapshot
 
@@ -65,13 +65,13 @@ class AllowTier(Edit):
         return f"allow tier {self.tier}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The change as a JSON-ready dict."""
         return {"edit": "allow-tier", "tier": self.tier, "text": self.text}
 
 
 @dataclass(frozen=True)
 class LowerMinimum(Edit):
-    """Let the job start with fewer pods.
+    """Let the job start with fewer pods (a lower minAvailable).
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class LowerMinimum(Edit):
     min_available: int
 
     def apply(self, gang: Gang, snapshot: ClusterSnapshot) -> tuple[Gang, ClusterSnapshot]:
-        """The job with the smaller minimum, and the cluster as it is.
+        """The job with the lower minimum, and the cluster unchanged.
 
         minResources, which the controller computes from the minimum, shrinks with it where all pods are alike.
         """
@@ -97,13 +97,13 @@ class LowerMinimum(Edit):
         return f"lower minAvailable to {self.min_available}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The change as a JSON-ready dict."""
         return {"edit": "lower-minimum", "min_available": self.min_available, "text": self.text}
 
 
 @dataclass(frozen=True)
 class Uncordon(Edit):
-    """Let pods be scheduled on nodes that are cordoned.
+    """Allow new pods on nodes that are cordoned.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Uncordon(Edit):
     nodes: tuple[str, ...]
 
     def apply(self, gang: Gang, snapshot: ClusterSnapshot) -> tuple[Gang, ClusterSnapshot]:
-        """The job as it is, and the cluster with the nodes uncordoned."""
+        """The job unchanged, and the cluster with the nodes uncordoned."""
         unschedulable = snapshot.unschedulable.copy()
         unschedulable[[snapshot.topology.node(name) for name in self.nodes]] = False
         return gang, dataclasses.replace(snapshot, unschedulable=unschedulable)
@@ -123,13 +123,13 @@ class Uncordon(Edit):
         return f"uncordon {_names(self.nodes)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The change as a JSON-ready dict."""
         return {"edit": "uncordon", "nodes": list(self.nodes), "text": self.text}
 
 
 @dataclass(frozen=True)
 class FreeResources(Edit):
-    """Have pods leave nodes, so that these have more to give.
+    """Move running pods away from nodes, so that these have more free resources.
 
     Attributes
     ----------
@@ -140,9 +140,10 @@ class FreeResources(Edit):
     amounts: Mapping[str, Mapping[str, int]]
 
     def apply(self, gang: Gang, snapshot: ClusterSnapshot) -> tuple[Gang, ClusterSnapshot]:
-        """The job as it is, and the cluster with the resources free; of the GPUs in use those with the lowest numbers.
+        """The job unchanged, and the cluster with the resources free.
 
-        The pods that leave are not chosen: those that run stay listed.
+        Of the GPUs in use, those with the lowest numbers are freed. It is left open which pods leave: all running pods
+        stay listed.
         """
         used, gpu_free = snapshot.used.copy(), snapshot.gpu_free.copy()
         for name, amounts in self.amounts.items():
@@ -163,14 +164,14 @@ class FreeResources(Edit):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The change as a JSON-ready dict."""
         amounts = {node: dict(amounts) for node, amounts in self.amounts.items()}
         return {"edit": "free-resources", "amounts": amounts, "text": self.text}
 
 
 @dataclass(frozen=True)
 class Together(Edit):
-    """Several edits, none of which helps by itself.
+    """Several changes that help only together.
 
     Attributes
     ----------
@@ -180,7 +181,7 @@ class Together(Edit):
     edits: tuple[Edit, ...]
 
     def apply(self, gang: Gang, snapshot: ClusterSnapshot) -> tuple[Gang, ClusterSnapshot]:
-        """The job and the cluster after one edit after the other."""
+        """The job and the cluster after making all changes in order."""
         for edit in self.edits:
             gang, snapshot = edit.apply(gang, snapshot)
         return gang, snapshot
@@ -190,12 +191,15 @@ class Together(Edit):
         return " and ".join(edit.text for edit in self.edits)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The change as a JSON-ready dict."""
         return {"edit": "together", "edits": [edit.to_dict() for edit in self.edits], "text": self.text}
 
 
 def _free_lowest(free: Any, total: Any, count: int) -> None:
-    """Set the bits of a row of free GPUs that are lowest among those in use."""
+    """Free the `count` GPUs with the lowest numbers among those in use on a node, in place.
+
+    `free` and `total` are one node's rows of the masks of free and of all GPUs, uint64 of shape (w,).
+    """
     for word in range(len(free)):
         while count and (busy := int(total[word] & ~free[word])):
             free[word] |= np.uint64(busy & -busy)

@@ -1,4 +1,4 @@
-"""What would let a pending job run: edits that were tried, the nearest place, and one line that says both."""
+"""`advise`: what a pending job lacks, the HyperNode that nearly holds it, and changes that would let it run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _HEADLINES = {
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What is missing for a pending job, where it came nearest, and what would help.
+    """What a pending job lacks, which HyperNode came nearest to holding it, and changes that would help.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Advice:
 
     @property
     def headline(self) -> str:
-        """Missing, nearest place and up to two remedies in one line."""
+        """What is missing, the nearest HyperNode and up to two changes that help, in one line."""
         parts = [self.missing]
         if self.nearest is not None:
             near = self.nearest
@@ -82,7 +82,7 @@ class Advice:
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: headline, missing, remedies."""
+        """The advice as a JSON-ready dict with headline, missing and remedies."""
         return {
             "headline": self.headline,
             "missing": self.missing,
@@ -91,7 +91,7 @@ class Advice:
 
 
 def advise(policy: Policy, refusal: Refusal, snapshot: ClusterSnapshot) -> Advice:
-    """Say what a pending job lacks, and find changes with which the policy places it.
+    """Say what a pending job lacks, and find changes to the job or the cluster with which the policy places it.
 
     Four kinds of change are tried, each by itself: resources freed in the nearest domain where that can be done, the
     smallest higher tier, cordoned nodes of the nearest domain, and the minimum that the nearest domain holds. Where
@@ -128,7 +128,7 @@ def advise(policy: Policy, refusal: Refusal, snapshot: ClusterSnapshot) -> Advic
 def advise_session(
     policy: Policy, decisions: Sequence[Decision], snapshot: ClusterSnapshot, most: int = MOST_ADVISED
 ) -> dict[str, Advice]:
-    """Say of each pending job of a session what it lacks, and which changes would let the policy place it.
+    """Advice for the pending jobs of a scheduling session: what each lacks, and which changes would help.
 
     Parameters
     ----------
@@ -154,7 +154,10 @@ def advise_session(
 
 
 def nearest_first(refusal: Refusal) -> list[NearestMiss]:
-    """The domains that came closest, the one that holds the largest part of the pods first; ties: smaller tier."""
+    """A refusal's nearest HyperNodes, sorted: first the one that holds the largest part of the pods.
+
+    Ties: smaller tier.
+    """
     return sorted(refusal.nearest_misses, key=lambda miss: (-miss.holds / max(miss.needs, 1), miss.tier))
 
 
@@ -169,7 +172,10 @@ def _missing(refusal: Refusal, nearest: NearestMiss | None) -> str:
 
 
 def _helpful(policy: Policy, gang: Gang, misses: Sequence[NearestMiss], snapshot: ClusterSnapshot) -> Iterator[Edit]:
-    """The first edit of each kind that helps; `misses` begins with the nearest domain."""
+    """The first change of each kind with which the policy places the gang.
+
+    `misses` begins with the nearest HyperNode.
+    """
     nearest = misses[0] if misses else None
     to_free = (edit for miss in misses or (None,) for edit in _to_free(gang, miss, snapshot))
     for edits in (to_free, _tiers(gang, snapshot), _cordoned(nearest, snapshot)):
@@ -184,7 +190,7 @@ def _helpful(policy: Policy, gang: Gang, misses: Sequence[NearestMiss], snapshot
 
 
 def _helpful_together(policy: Policy, gang: Gang, snapshot: ClusterSnapshot) -> Iterator[Edit]:
-    """Higher tiers with the resources that must be freed there, the smallest tier first."""
+    """Changes that allow a higher tier and free resources there, smallest tier first."""
     for tier in _tiers(gang, snapshot):
         wider, _ = tier.apply(gang, snapshot)
         refused = policy.place(wider, snapshot.ledger())
@@ -202,7 +208,7 @@ def _helps(policy: Policy, edit: Edit, gang: Gang, snapshot: ClusterSnapshot) ->
 
 
 def _tiers(gang: Gang, snapshot: ClusterSnapshot) -> Iterator[Edit]:
-    """Every tier above the limit of the job or of a sub-group, the virtual top's last."""
+    """Changes that allow each tier above the limit of the job or of a sub-group, the virtual top's last."""
     constraints = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
     limits = [c.highest_tier for c in constraints if c is not None and c.mode != "soft" and c.highest_tier is not None]
     if limits:
@@ -211,7 +217,7 @@ def _tiers(gang: Gang, snapshot: ClusterSnapshot) -> Iterator[Edit]:
 
 
 def _nodes_near(nearest: NearestMiss | None, snapshot: ClusterSnapshot) -> npt.NDArray[np.int32]:
-    """The nodes of the nearest domain; all nodes where the policy names no domain, or the virtual top."""
+    """Indices of the nodes of the nearest HyperNode; all nodes if the policy names none, or for the virtual top."""
     topology = snapshot.topology
     if nearest is None or not topology.has_domain(nearest.domain):
         return np.arange(snapshot.n_nodes, dtype=np.int32)
@@ -226,10 +232,10 @@ def _cordoned(nearest: NearestMiss | None, snapshot: ClusterSnapshot) -> Iterato
 
 
 def _to_free(gang: Gang, nearest: NearestMiss | None, snapshot: ClusterSnapshot) -> Iterator[Edit]:
-    """Resources to free in the nearest domain, for the pods of the largest role that find no place there.
+    """Changes that free resources in the nearest HyperNode for the pods of the largest role that find no node there.
 
-    Node by node the one that lacks least for one more pod is taken: GPUs count first, then the other resources in the
-    order of the snapshot's columns, then the name.
+    Nodes are taken one by one, each time the one that lacks least for one more pod: GPUs count first, then the other
+    resources in the order of the snapshot's columns, then the name.
     """
     rows, missing = gang.rows_for(snapshot.resources)
     roles = [role for role in gang.tried_roles if not missing[role]]
