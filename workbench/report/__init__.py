@@ -1,1 +1,1 @@
-"""Tables, figures and HTML of given values; nothing here decides anything."""
+"""Tables, pictures and HTML of results; nothing is computed or decided here."""

@@ -1,7 +1,8 @@
-"""Packed blocks: a picture of a forest of domains as nested boxes, with nodes as squares.
+"""`pack`: layout of a HyperNode topology as nested boxes ("packed blocks"), with nodes as squares.
 
-Tidy trees draw a data-centre tree as a line one pixel high; blocks stay legible because a child takes the place that
-its nodes need. Owns geometry and folding; colours and text are in `workbench.report.topology_svg`.
+A tree drawn in the usual way would be a line one pixel high for a data centre; blocks stay legible because a HyperNode
+takes just the area that its nodes need. This module computes positions and folding; colours and text are in
+`workbench.report.topology_svg`.
 
     +- s6 ------------------------+
     | +- s4 --------+ +- s5 ----+ |
@@ -42,7 +43,7 @@ _HEADER_FROM = 34.0
 
 
 class Cell(NamedTuple):
-    """A square: one node, or several folded into one.
+    """A square in a picture of a topology: one node, or several nodes folded into one square.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A domain's box.
+    """The box of a HyperNode in a picture of a topology.
 
     Attributes
     ----------
@@ -106,7 +107,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Layout:
-    """A forest of domains packed as nested boxes, with the size of its squares.
+    """Positions of all boxes and squares in a picture of a topology.
 
     Attributes
     ----------
@@ -132,7 +133,7 @@ class Layout:
         return self.top.height
 
     def blocks(self) -> list[Block]:
-        """Every box, outer before inner."""
+        """All boxes of the picture, outer before inner."""
         found, todo = [], [self.top]
         while todo:
             block = todo.pop()
@@ -146,7 +147,7 @@ class Layout:
 
 @lru_cache(maxsize=8192)
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key under which node2 comes before node10, as people expect in a picture."""
+    """Sort key of a name under which node2 comes before node10."""
     # Numbers go by their digits: a name may have more of them than int() reads.
     parts = ((digits.lstrip("0"), other) for digits, other in re.findall(r"([0-9]+)|([^0-9]+)", name))
     return tuple((1, 0, other) if other else (0, len(digits), digits) for digits, other in parts)
@@ -154,7 +155,7 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
 
 @dataclass
 class _Tree:
-    """A domain and its contents before they have positions."""
+    """A HyperNode, its own nodes and its children, before they are given positions."""
 
     domain: int
     name: str
@@ -175,7 +176,7 @@ class _Tree:
 
 
 def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
-    """Give every domain a box and every node a square.
+    """Compute a picture's layout: a box for every HyperNode and a square for every node.
 
     A node in several overlapping domains is drawn once, in its home (`Topology.home_of_node`).
     With more than `max_cells` nodes, the innermost domains are folded to one square each until there are at most
@@ -267,7 +268,7 @@ def _cell_size(n_cells: int) -> float:
 
 @dataclass
 class _Box:
-    """A box with its size; everything inside is placed relative to its corner."""
+    """A box with its size; what is inside is placed relative to its upper left corner."""
 
     domain: int
     n_nodes: int
@@ -312,7 +313,10 @@ def _measure(tree: _Tree, cell: float) -> _Box:
 
 
 def _put(box: _Box, x: float, y: float, cell: float) -> Block:
-    """The box with coordinates in the whole picture."""
+    """The box and everything in it with coordinates in the whole picture.
+
+    (x, y) is its corner, `cell` a square's side.
+    """
     return Block(
         domain=box.domain,
         n_nodes=box.n_nodes,
@@ -331,7 +335,7 @@ def _put(box: _Box, x: float, y: float, cell: float) -> Block:
 
 
 def square_corners(n: int, left: float, top: float, cell: float) -> list[tuple[float, float]]:
-    """Return the upper left corners of the squares of a block.
+    """Upper left corners (x, y) of the squares of a box, row by row.
 
     Parameters
     ----------
@@ -347,7 +351,7 @@ def square_corners(n: int, left: float, top: float, cell: float) -> list[tuple[f
 
 @lru_cache(maxsize=256)
 def _grid(n: int, cell: float) -> tuple[tuple[tuple[float, float], ...], float, float]:
-    """Upper left corners of n squares in rows, with the width and height of all."""
+    """Upper left corners of n squares arranged in rows, and the width and height of the arrangement."""
     if not n:
         return (), 0.0, 0.0
     gap = 1.0 if cell < 10 else 2.0 if cell < 20 else 4.0
@@ -359,12 +363,17 @@ def _grid(n: int, cell: float) -> tuple[tuple[tuple[float, float], ...], float, 
 
 
 def _badness(columns: int, rows: int, n: int) -> float:
-    """Penalty of a grid: its distance from the desired aspect, plus its empty part."""
+    """How unsuitable a grid is for n squares: its distance from the desired aspect ratio, plus its share of empty
+    places.
+    """
     return abs(math.log(columns / rows / ASPECT)) + (columns * rows - n) / n
 
 
 def _shelves(boxes: Sequence[_Box], gap: float) -> tuple[list[tuple[float, float]], float, float]:
-    """Boxes in rows, in their order, the row width chosen so that the whole comes nearest to `ASPECT`."""
+    """Arrange boxes in rows, in their order, so that the whole comes nearest to the aspect ratio `ASPECT`.
+
+    Returns the corner of each box, and the width and height of the whole.
+    """
     if not boxes:
         return [], 0.0, 0.0
     sizes = [(box.width, box.height) for box in boxes]

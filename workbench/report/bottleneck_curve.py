@@ -1,4 +1,4 @@
-"""The best bottleneck for every number of GPUs as a chart."""
+"""A chart of the best bottleneck bandwidth of a machine for every number of GPUs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["draw_bottleneck_curve"]
 
 
 def draw_bottleneck_curve(curve: BottleneckCurve, title: str = "") -> str:
-    """Draw the slowest link of the best set and its upper bound over the number of GPUs, from two GPUs on."""
+    """An SVG chart of the best set's slowest link and its upper bound over the number of GPUs, from two GPUs on."""
     best = curve.best[1:]
     lines = {
         "slowest link of the best set": [(len(one.gpus), one.bottleneck_gb_s) for one in best],

@@ -1,4 +1,4 @@
-"""Small bar charts of a comparison: closeness of the pods, speed of their links, sharing of switches.
+"""Small bar charts of a policy comparison: closeness of pods, speed of their links, sharing of switches.
 
 Amounts are absolute, and pending amounts are hatched, so that a policy that leaves jobs pending does not look better
 than one that places them.
@@ -33,7 +33,7 @@ _MANY_JOBS = 4
 
 
 class Bar(NamedTuple):
-    """The bar of one policy in a chart.
+    """The bar of one policy in a bar chart.
 
     Attributes
     ----------
@@ -53,12 +53,15 @@ class Bar(NamedTuple):
 
 
 def comparison_charts(comparison: Comparison) -> list[str]:
-    """Every chart of a comparison that has data."""
+    """All bar charts of a comparison for which there are data, each as an SVG."""
     return [chart for draw in (tier_chart, bottleneck_chart, switch_chart) if (chart := draw(comparison))]
 
 
 def tier_chart(comparison: Comparison) -> str:
-    """Pairs of pods of a job by the tier where their nodes meet, one bar per policy; pairs of pending pods hatched."""
+    """SVG chart of the pairs of pods of each job by the closest tier their nodes share; one bar per policy.
+
+    Pairs of pending pods are hatched.
+    """
     topology = comparison.snapshot.topology
     tiers = tier_keys(topology)
     names = ["same node", *(f"tier {tier}" for tier in topology.tiers), "across all"]
@@ -74,9 +77,10 @@ def tier_chart(comparison: Comparison) -> str:
 
 
 def bottleneck_chart(comparison: Comparison) -> str:
-    """Pods with GPUs by the bottleneck bandwidth of their job's GPUs on their node, one bar per policy.
+    """SVG chart of the pods with GPUs by the bottleneck bandwidth of their job's GPUs on their node.
 
-    A part per distinct value; pending pods are hatched. Empty where no bottleneck is known.
+    One bar per policy. Each distinct bandwidth is a part of the bar; pending pods are hatched. Empty text if no
+    bottleneck is known.
     """
     found = [_bottlenecks(row) for row in comparison.rows]
     distinct = sorted({round(value, 2) for of_one in found for value in of_one[~np.isnan(of_one)].tolist()})
@@ -100,7 +104,7 @@ def bottleneck_chart(comparison: Comparison) -> str:
 
 
 def _bottlenecks(row: ComparisonRow) -> npt.NDArray[np.float64]:
-    """The bottleneck of the job's GPUs on its node, of each placed pod with GPUs; NaN where none is known."""
+    """For each placed pod with GPUs, the bottleneck bandwidth of its job's GPUs on its node in GB/s; NaN if unknown."""
     found = [np.empty(0)]
     for placement in row.placements:
         assert row.metrics is not None
@@ -123,7 +127,10 @@ def _failed(row: ComparisonRow, names: Sequence[str]) -> Bar:
 
 
 def switch_chart(comparison: Comparison) -> str:
-    """Switches by the number of cross-switch jobs that use them, one bar per policy; empty where none were measured."""
+    """SVG chart of the leaf switches by the number of cross-switch jobs that use them; one bar per policy.
+
+    Empty text if the sharing of switches was not measured.
+    """
     names = ["no cross-switch job", "1", *(str(n) for n in range(2, _MANY_JOBS)), f"{_MANY_JOBS} or more"]
     bars = []
     for row in comparison.rows:
@@ -138,7 +145,7 @@ def switch_chart(comparison: Comparison) -> str:
 
 
 def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) -> str:
-    """Stacked bars of one scale, with the numbers in tool tips.
+    """An SVG chart of stacked bars on a common scale, with the numbers in tool tips.
 
     Parameters
     ----------
@@ -198,7 +205,10 @@ def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) 
 
 
 def _hatching(key: str) -> str:
-    """Markup of the hatching of pending pods; its id is derived from the chart, because several charts share a page."""
+    """SVG markup of the hatching for pending pods.
+
+    `key` makes its element id unique, because several charts share a page.
+    """
     return (
         f"<defs><pattern id='{key}' width='6' height='6' patternUnits='userSpaceOnUse' "
         "patternTransform='rotate(45)'><rect width='2' height='6' fill='currentColor' fill-opacity='.55'/>"

@@ -47,7 +47,7 @@ _HEAT = tuple(_PALETTE["speeds"])
 
 @dataclass(frozen=True)
 class JobColour:
-    """Colour and pattern with which a job is drawn.
+    """Colour and pattern in which a job is drawn.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class JobColour:
 
 
 def job_colours(n_jobs: int) -> list[JobColour]:
-    """One look per job, by its position."""
+    """Colour and pattern for each of `n_jobs` jobs, by the job's position."""
     looks = [JobColour(c) for c in _JOBS] + [JobColour(c, hatched=True) for c in _JOBS]
     return [looks[i] if i < len(looks) else JobColour(OTHER_JOBS) for i in range(n_jobs)]
 
@@ -73,7 +73,7 @@ def tier_colour(tier: int) -> str:
 
 
 def heat(value: float) -> str:
-    """Colour of a value between 0 (slow) and 1 (fast) as ``#rrggbb``."""
+    """Colour, as ``#rrggbb``, of a value between 0 (slow) and 1 (fast) on the heat map's scale."""
     at = min(max(value, 0.0), 1.0) * (len(_HEAT) - 1)
     low = min(int(at), len(_HEAT) - 2)
     mixed = [round(a + (b - a) * (at - low)) for a, b in zip(_channels(_HEAT[low]), _channels(_HEAT[low + 1]))]
@@ -81,7 +81,7 @@ def heat(value: float) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever is easier to read on a colour (WCAG relative luminance)."""
+    """The text colour, black or white, that is easier to read on the background `colour` (WCAG relative luminance)."""
     linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in _channels(colour)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "#000000" if luminance > 0.179 else "#ffffff"

@@ -1,4 +1,4 @@
-"""A table as CSV that a spreadsheet shows and does not run."""
+"""`csv_text`: a table as CSV text that is safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(frame: pandas.DataFrame) -> str:
-    """The table with its header and without its index.
+    """A DataFrame as CSV text, with its header and without its index.
 
     Text that a spreadsheet would take for a formula begins with an apostrophe, by which spreadsheets mark text; numbers
     stay numbers, negative ones too.

@@ -1,4 +1,4 @@
-"""The differences between two topologies, as tables and as a page."""
+"""The differences between two topologies as terminal tables and as HTML."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ Section = tuple[str, tuple[str, ...], list[tuple[object, ...]]]
 
 
 def difference_tables(found: TopologyDiff) -> list[Any]:
-    """A table per kind of change, then one line with the counts."""
+    """Terminal tables of the differences between two topologies: one per kind of change, then a line with
+    the counts.
+    """
     parts: list[Any] = []
     for title, headers, rows in _sections(found):
         numbers = [i for i, value in enumerate(rows[0]) if isinstance(value, int)]
@@ -45,7 +47,7 @@ def difference_tables(found: TopologyDiff) -> list[Any]:
 
 
 def difference_html(found: TopologyDiff, drawn: Sequence[tuple[str, Topology]] = ()) -> str:
-    """The differences as an HTML fragment for a notebook.
+    """The differences between two topologies as an HTML fragment for a notebook.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def difference_html(found: TopologyDiff, drawn: Sequence[tuple[str, Topology]] =
 def difference_page(
     found: TopologyDiff, before: ClusterSnapshot, after: ClusterSnapshot, old_name: str, new_name: str
 ) -> str:
-    """Make a self-contained page with the differences and both topologies side by side.
+    """An HTML page, complete in itself, with the differences and both topologies side by side.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The table of drawing functions by type of value; installed when the first value is shown."""
+"""The table of drawing functions by class of value, for notebooks; installed when the first value is shown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def view_topology(
     snapshot: ClusterSnapshot | None = None,
     title: str = "",
 ) -> Picture:
-    """Draw a topology; reached as ``topology.view(…)``.
+    """Draw a topology; this is ``topology.view(…)``.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def view_topology(
 def view_matrix(
     matrix: BandwidthMatrix, gpus: Sequence[int] = (), pair: tuple[int, int] | None = None, title: str = ""
 ) -> Picture:
-    """Draw a matrix with a set of GPUs marked; reached as ``matrix.view(gpus=…)``.
+    """Draw a GPU bandwidth matrix as a heat map with a set of GPUs marked; this is ``matrix.view(gpus=…)``.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def view_matrix(
 
 
 def view_switch_history(history: SwitchHistory, title: str = "") -> Picture:
-    """Draw the states of the switches over time; reached as ``timeline.history.view(…)``."""
+    """Draw the states of the leaf switches over time; this is ``timeline.history.view(…)``."""
     return Picture(draw_switch_history(history, title))
 
 
 def view_comparison(comparison: Comparison, kind: Literal["page", "pictures"] = "page") -> Picture:
-    """Show a comparison; reached as ``comparison.view(…)``.
+    """Show a comparison of policies; this is ``comparison.view(…)``.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def view_comparison(comparison: Comparison, kind: Literal["page", "pictures"] = 
 
 
 def view_difference(found: TopologyDiff, before: Topology | None = None, after: Topology | None = None) -> Picture:
-    """Show what differs between two topologies; reached as ``found.view(before=…, after=…)``.
+    """Show the differences between two topologies; this is ``found.view(before=…, after=…)``.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def view_difference(found: TopologyDiff, before: Topology | None = None, after: 
 
 
 def install() -> None:
-    """Register the drawing function of every type of value that has one."""
+    """Register the drawing function of every class of values that has one (`workbench.model.display`)."""
     set_renderer(Topology, lambda topology: draw_topology(topology), view_topology)
     set_renderer(BandwidthMatrix, lambda matrix: draw_heatmap(matrix), view_matrix)
     set_renderer(SwitchHistory, lambda history: draw_switch_history(history), view_switch_history)

@@ -1,4 +1,4 @@
-"""Gangs and scenarios as HTML, for notebooks."""
+"""HTML of gangs and scenarios, for notebooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS = 100
 
 
 def constraint_text(constraint: TopologyConstraint | None) -> str:
-    """A topology constraint in a few words: ``hard, tier 2``; ``none`` without one."""
+    """A topology constraint in a few words, such as ``hard, tier 2``; ``none`` for None."""
     if constraint is None:
         return "none"
     limit = f", tier {constraint.highest_tier}" if constraint.highest_tier is not None else ""
@@ -30,7 +30,7 @@ def constraint_text(constraint: TopologyConstraint | None) -> str:
 
 
 def gang_html(gang: Gang) -> str:
-    """A gang as HTML: what it asks for, role by role, and its sub-groups."""
+    """A gang as an HTML fragment: what each role requests, and the sub-groups."""
     return render(
         "gang.html.j2",
         gang=gang,
@@ -42,7 +42,7 @@ def gang_html(gang: Gang) -> str:
 
 
 def scenario_html(scenario: Scenario) -> str:
-    """A scenario as HTML: the cluster with its running jobs, the jobs that wait, and what the input does not say."""
+    """A scenario as an HTML fragment: the cluster with its running jobs, the pending jobs, and gaps of the input."""
     snapshot = scenario.snapshot
     return render(
         "scenario.html.j2",

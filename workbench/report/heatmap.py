@@ -1,4 +1,4 @@
-"""A bandwidth matrix as a heat map, a chosen set of GPUs marked.
+"""`draw_heatmap`: a GPU bandwidth matrix as a heat map, with a chosen set of GPUs marked.
 
 Up to `_TILES_UP_TO` GPUs every entry is an SVG square with its tool tip; above, the entries are one embedded image (a
 page of 147,456 squares for 384 GPUs would not scroll), and marks are drawn over it. A link class has one colour
@@ -45,7 +45,7 @@ def draw_heatmap(
     asymmetry: bool = False,
     words: bool = True,
 ) -> str:
-    """Draw a matrix; row i, column j is the bandwidth from GPU i to GPU j.
+    """Draw a GPU bandwidth matrix as a heat map; row i, column j is the bandwidth from GPU i to GPU j.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def draw_heatmap(
 
 
 def slowest_pair(matrix: BandwidthMatrix, gpus: Sequence[int]) -> tuple[int, int]:
-    """The slowest direction inside a set of two or more, as (from, to); ties: lowest indices."""
+    """The slowest direction (from, to) between any two of the given GPUs, at least two; ties: lowest indices."""
     block = matrix.gb_s[np.ix_(gpus, gpus)].copy()
     np.fill_diagonal(block, np.inf)
     i, j = np.unravel_index(int(block.argmin()), block.shape)
@@ -316,7 +316,10 @@ def _describe(matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, i
 
 
 def _pixels(shades: npt.NDArray[np.float64], chosen: Sequence[int]) -> npt.NDArray[np.uint8]:
-    """Red, green, blue, opacity of each entry, uint8 of shape (n, n, 4)."""
+    """Red, green, blue and opacity of each matrix entry: uint8 of shape (n, n, 4).
+
+    Entries outside `chosen` are faded.
+    """
     table = np.array([[int(heat(i / 255)[c : c + 2], 16) for c in (1, 3, 5)] for i in range(256)], dtype=np.uint8)
     none = np.isnan(shades)
     step = np.where(none, 0, np.nan_to_num(shades) * 255).astype(np.uint8)

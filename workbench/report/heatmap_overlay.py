@@ -1,4 +1,4 @@
-"""Overlays of a heat map: the slower direction of each pair, and the choices of policies."""
+"""Marks drawn over a heat map: the slower direction of each GPU pair, and the GPUs that policies choose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLOUR = "#ff3d9a"
 
 
 def asymmetry_overlay(matrix: BandwidthMatrix, left: float, above: float, cell: float, as_image: bool) -> str:
-    """A mark on the slower direction of each unequal pair, the stronger the more unequal.
+    """SVG marks on the slower direction of each pair with unequal directions, stronger the more unequal they are.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def asymmetry_overlay(matrix: BandwidthMatrix, left: float, above: float, cell: 
 
 
 def asymmetry_text(matrix: BandwidthMatrix) -> str:
-    """One line of text about how unequal the two directions of the pairs are."""
+    """One line of text on how unequal the two directions of the GPU pairs are."""
     ratio = np.where(matrix.gb_s < matrix.gb_s.T, matrix.asymmetry(), 1.0)
     count = int((ratio < _EQUAL).sum())
     if not count:
@@ -62,7 +62,7 @@ def asymmetry_text(matrix: BandwidthMatrix) -> str:
 
 
 def set_columns(sets: Sequence[tuple[str, Collection[int]]], left: float, above: float, cell: float) -> str:
-    """Draw a column for each policy beside the rows, filled where the policy would take the GPU.
+    """SVG markup of one column per policy beside the heat map's rows, filled where the policy chooses the GPU.
 
     Parameters
     ----------

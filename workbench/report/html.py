@@ -1,7 +1,7 @@
-"""HTML fragments for notebooks and the one-file report of a comparison.
+"""HTML fragments for notebooks, and the one-page HTML report of a comparison.
 
-Every piece of text goes through jinja2's autoescape; the SVG drawings escape their own. Nothing points outside the
-file: no script, no font, no picture from elsewhere.
+All text is escaped by jinja2's autoescape, or by the SVG drawings themselves. The HTML refers to nothing outside: no
+script, font or picture from elsewhere.
 """
 
 from __future__ import annotations
@@ -82,17 +82,17 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """HTML of a template filled with values; every text is escaped."""
+    """HTML of the jinja2 template called `template`, filled with `values`; every text is escaped."""
     return _environment().get_template(template).render(**values)
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """The comparison as HTML: pictures side by side, the table, and the reasons of pending jobs."""
+    """A comparison of policies as an HTML fragment: pictures side by side, the table, and reasons of pending jobs."""
     return render("comparison.html.j2", **_comparison_values(comparison))
 
 
 def report_html(comparison: Comparison, title: str = "Placements compared") -> str:
-    """One self-contained page: what `comparison_html` shows, a heat map of a node's matrix, and the provenance.
+    """An HTML page, complete in itself: the comparison, a heat map of one node's matrix, and the provenance.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def report_html(comparison: Comparison, title: str = "Placements compared") -> s
 
 
 def placement_html(placement: Placement) -> str:
-    """A placement as HTML: the picture with the gang's pods, and the node of each pod."""
+    """A placement as an HTML fragment: a picture with the gang's pods, and the node of each pod."""
     pods: list[PlacedPod] = []
     for pod in placement.pods():
         if len(pods) == _ROWS:
@@ -132,12 +132,12 @@ def placement_html(placement: Placement) -> str:
 
 
 def refusal_html(refusal: Refusal) -> str:
-    """A refusal as HTML: the reasons with their counts, and how near each tier came."""
+    """A refusal as an HTML fragment: the reasons with their counts, and how near each tier came to holding the gang."""
     return render("refusal.html.j2", refusal=refusal)
 
 
 def explanation_html(explanation: Explanation, advice: Advice | None = None) -> str:
-    """An explanation as HTML: the decision and everything that was considered, in the policy's order.
+    """An explanation as an HTML fragment: the decision, and everything the policy considered, in its order.
 
     Parameters
     ----------
@@ -165,12 +165,12 @@ def explanation_html(explanation: Explanation, advice: Advice | None = None) -> 
 
 
 def _part_names(candidates: Sequence[Candidate]) -> list[str]:
-    """Names of the parts of scores, in the policy's order."""
+    """Names of all parts of the candidates' scores, in the policy's order."""
     return list(dict.fromkeys(name for c in candidates for name in c.parts))
 
 
 def best_gpus_html(best: BestGpus) -> str:
-    """A chosen GPU set as HTML: the heat map with the set marked, and the certificate."""
+    """The result of `best_gpus` as an HTML fragment: a heat map with the GPUs marked, and what has been proved."""
     facts = best.to_dict()
     return render(
         "best_gpus.html.j2",
@@ -185,7 +185,7 @@ def best_gpus_html(best: BestGpus) -> str:
 
 
 def snapshot_html(snapshot: ClusterSnapshot) -> str:
-    """A snapshot as HTML: the cluster with its running jobs, and the gaps of the input."""
+    """A snapshot as an HTML fragment: a picture of the cluster with its running jobs, and the gaps of the input."""
     running = occupancy_of_running(snapshot)
     return render(
         "snapshot.html.j2",
@@ -196,7 +196,7 @@ def snapshot_html(snapshot: ClusterSnapshot) -> str:
 
 
 def topology_page(snapshot: ClusterSnapshot) -> str:
-    """One self-contained page with the picture of a cluster and the problems of its topology."""
+    """An HTML page, complete in itself, with a picture of a cluster and the problems of its topology."""
     return render(
         "topology.html.j2",
         summary=repr(snapshot),
@@ -207,7 +207,7 @@ def topology_page(snapshot: ClusterSnapshot) -> str:
 
 
 def topology_svg(snapshot: ClusterSnapshot) -> str:
-    """The picture of a cluster as the text of an SVG file."""
+    """A picture of a cluster as the text of an SVG file."""
     return draw_topology(snapshot.topology, occupancy_of_running(snapshot))
 
 
@@ -255,7 +255,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
 
 
 def _table(columns: Sequence[Column]) -> dict[str, Any]:
-    """Headings of metric columns, the columns that are aligned left, and the meanings of the metrics."""
+    """Template values for a table of metrics: headings, which columns are aligned left, and the metrics' meanings."""
     return {
         "heads": [column.page_heading for column in columns],
         "texts": [column.page_heading for column in columns if column.is_text],
@@ -264,7 +264,10 @@ def _table(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def _run_table(comparison: Comparison, group: str = "") -> dict[str, Any]:
-    """Table of the metrics of runs, of a group or of none, with a line per policy; no cells if the policy raised."""
+    """Template values for the table of run metrics with one line per policy.
+
+    Only metrics of `group` are shown (empty: those without a group); a policy that raised an exception has no cells.
+    """
     columns = run_columns(comparison, View.PAGE, group)
     lines = zip(map(_row_values, comparison.rows), run_cells(comparison, columns), strict=True)
     return {"title": group.capitalize(), "lines": list(lines), **_table(columns)}
@@ -281,7 +284,7 @@ def _row_values(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _job_lines(comparison: Comparison, columns: Sequence[Column], job: str) -> list[dict[str, Any]]:
-    """The outcome of a job, with a line per policy; no cells where the job is not placed."""
+    """Template values for the outcome of one job with one line per policy; no cells if the job is not placed."""
     lines = []
     for row, cells in zip(comparison.rows, job_cells(comparison, columns, job), strict=True):
         decision = row.decision(job)
@@ -291,7 +294,7 @@ def _job_lines(comparison: Comparison, columns: Sequence[Column], job: str) -> l
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:
-    """Parameters as text, ``a=1, b=x``, in the policy's order."""
+    """Parameters of a policy as text, ``a=1, b=x``, in the policy's order."""
     return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
@@ -305,9 +308,9 @@ def _warnings(rows: Sequence[ComparisonRow]) -> list[tuple[str, str, str]]:
 
 
 def _heatmaps(comparison: Comparison) -> list[Any]:
-    """For each policy the matrix of the node with its slowest GPU set, which limits the run.
+    """For each policy a heat map of the node with the slowest GPU set, which limits the run.
 
-    Sets that are only a part of their node come first: a job that has all GPUs of a node left no choice.
+    GPU sets that are only a part of their node are preferred, as a job that has all GPUs of a node left no choice.
     """
     drawn = []
     n_gpus = np.bitwise_count(comparison.snapshot.gpu_total).sum(axis=1)
@@ -326,9 +329,10 @@ def _heatmaps(comparison: Comparison) -> list[Any]:
 def _worst_node(
     row: ComparisonRow, snapshot: ClusterSnapshot, n_gpus: npt.NDArray[np.int64]
 ) -> tuple[str, PlacementMetrics, int] | None:
-    """Job, metrics and node of the slowest GPU set of a row, a part of a node before a whole node.
+    """The slowest GPU set in a policy's result: the job, its metrics, and the index of the node in them.
 
-    Ties: first job, then first node.
+    None if there is none. A set that is only a part of its node's `n_gpus` goes before one of a whole node. Ties: first
+    job, then first node.
     """
     found: tuple[tuple[bool, float], str, PlacementMetrics, int] | None = None
     for job, metrics in (row.metrics.jobs if row.metrics else {}).items():

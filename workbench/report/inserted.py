@@ -1,4 +1,4 @@
-"""Markup that a template inserts as it is."""
+"""`Inserted`: markup that HTML templates insert without escaping."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ __all__ = ["Inserted"]
 
 
 class Inserted(str):
-    """Markup of this package's drawing functions, already escaped, which templates insert as it is."""
+    """Markup of this package's drawing functions, which is already escaped, so that templates insert it as it is."""
 
     __slots__ = ()
 
     def __html__(self) -> str:
-        """The markup itself: what the template engine asks for before it escapes a value."""
+        """The markup itself; the template engine uses this method instead of escaping the value."""
         return str(self)

@@ -1,6 +1,6 @@
-"""Layout of tables of the library rich, fitted to a terminal or with one line per row for programs.
+"""Fit tables of the library rich to a terminal's width, or give them one line per row for programs.
 
-Rich alone shrinks the widest column first, through the middle of names, although another column has spaces to wrap at.
+Rich itself shrinks the widest column first, in the middle of names, even if another column could be wrapped at spaces.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _FEWEST_COLUMNS = 2
 
 
 def one_line(table: Table) -> Table:
-    """The table with every cell in one line: line breaks become spaces."""
+    """A copy of the table with every cell on one line: line breaks become spaces."""
     return _with_cells(table, lambda cell: _joined(cell, "\n", " "))
 
 
 def fitted(table: Table, console: Console) -> Table:
-    """The table for the width of a console.
+    """A copy of a table that fits the width of a console.
 
     Columns with spaces are wrapped there, the widest first, before a word is broken. Where the words do not fit beside
     each other, columns are left out and named below the table: the last one without a sentence first, never the first
@@ -72,7 +72,7 @@ def fitted(table: Table, console: Console) -> Table:
 
 
 def _least_needed(table: Table) -> int | None:
-    """The column that can be left out first; None where only two columns, or only needed ones, are left."""
+    """Index of the column that can be left out first; None if only two columns, or only needed ones, are left."""
     columns = table.columns
     spare = [i for i in range(len(columns) - 1, 0, -1) if not columns[i].no_wrap]
     if not spare or len(columns) <= _FEWEST_COLUMNS:
@@ -81,7 +81,7 @@ def _least_needed(table: Table) -> int | None:
 
 
 def _without_column(table: Table, index: int) -> Table:
-    """A copy of the table without one of its columns."""
+    """A copy of the table without the column at `index`."""
     copy = _empty_like(table, [column for i, column in enumerate(table.columns) if i != index])
     for cells in zip(*(column.cells for i, column in enumerate(table.columns) if i != index), strict=True):
         copy.add_row(*cells)
@@ -89,7 +89,9 @@ def _without_column(table: Table, index: int) -> Table:
 
 
 def _shrunk(natural: list[int], least: list[int], budget: int) -> list[int]:
-    """Column widths that add up to the budget, taken from the widest column first; none goes below its least width."""
+    """Column widths that add up to `budget`, taken from the widest column first, but never below a column's `least`
+    width.
+    """
     widths = list(natural)
     for _ in range(sum(natural) - budget):
         widest = max((i for i in range(len(widths)) if widths[i] > least[i]), key=lambda i: widths[i])
@@ -98,7 +100,7 @@ def _shrunk(natural: list[int], least: list[int], budget: int) -> list[int]:
 
 
 def _with_cells(table: Table, change: Callable[[Text], Text]) -> Table:
-    """A copy with changed cells; soft breaks that are left are dropped."""
+    """A copy of the table with `change` applied to every cell; remaining soft line breaks are removed."""
     copy = _empty_like(table, table.columns)
     for column in copy.columns:
         column.header = _joined(change(_as_text(column.header)), SOFT_BREAK, "")
@@ -108,7 +110,7 @@ def _with_cells(table: Table, change: Callable[[Text], Text]) -> Table:
 
 
 def _empty_like(table: Table, columns: Sequence[Column]) -> Table:
-    """A table without rows that looks like another one."""
+    """A table without rows in the style of `table`, with the given columns."""
     copy = Table(*(column.copy() for column in columns))
     for name in ("title", "title_style", "title_justify", "box", "show_header", "pad_edge", "collapse_padding"):
         setattr(copy, name, getattr(table, name))
@@ -120,17 +122,17 @@ def _as_text(cell: Any) -> Text:
 
 
 def _joined(cell: Text, separator: str, between: str) -> Text:
-    """Split a cell at `separator` and join the parts by another text; styles stay."""
+    """Split a cell at `separator` and join the parts by `between`; styles are kept."""
     return Text(between).join(cell.split(separator)) if separator in cell.plain else cell
 
 
 def _width(table: Table, console: Console) -> int:
-    """Number of characters that the table needs if no cell is wrapped."""
+    """Width of the table in characters if no cell is wrapped."""
     return console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum
 
 
 def _lengths(table: Table, column: int, of: str) -> list[int]:
-    """Length of every line or word of a column, its header included."""
+    """Lengths of all lines or all words (`of`) in a column, header included."""
     chosen = table.columns[column]
     texts = [_as_text(chosen.header).plain, *(_as_text(cell).plain for cell in chosen.cells)]
     return [cell_len(part) for text in texts for part in (text.split() if of == "words" else text.split("\n"))]

@@ -1,4 +1,4 @@
-"""A chart of lines over a common axis, as one SVG."""
+"""`draw_lines`: a line chart as SVG."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DASHES = ("", "6 4", "2 3", "8 3 2 3")
 
 
 def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Draw lines from points, from zero upwards.
+    """Draw a line chart whose vertical axis begins at zero.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
 
 
 def _step(most: float) -> float:
-    """A round distance between lines of the grid: 1, 2 or 5 times a power of ten, at most `_TICKS` of them."""
+    """A round distance between grid lines: 1, 2 or 5 times a power of ten, such that at most `_TICKS` reach `most`."""
     if most <= 0:
         return 1.0
     rough = most / _TICKS

@@ -1,4 +1,4 @@
-"""The findings of the linter, for the terminal and as HTML."""
+"""The linter's findings as terminal tables and as HTML."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
 def lint_tables(report: LintReport) -> list[Any]:
-    """Tables of the findings with their places, then of each broken rule: why it matters and what to do."""
+    """Terminal tables of the linter's findings with their places, then why each broken rule matters and what to do."""
     parts: list[Any] = []
     if report.findings:
         table = new_table("", "rule", "place", "what")
@@ -43,12 +43,12 @@ def lint_tables(report: LintReport) -> list[Any]:
 
 
 def broken_rules(report: LintReport) -> list[Rule]:
-    """Rules with findings, in the order of the findings."""
+    """Rules that have findings, in the order of the findings."""
     return list(dict.fromkeys(finding.rule for finding in report.findings))
 
 
 def _place(finding: Finding) -> str:
-    """File and line, and the field; the HyperNode or node where there is no file."""
+    """File, line and field of a finding as text; if there is no file, the HyperNode or node."""
     where = str(finding.place) if finding.place else finding.subject
     return f"{where}\n{finding.field}" if finding.field else where
 
@@ -71,7 +71,7 @@ def _summary(report: LintReport) -> str:
 
 
 def rule_tables(rules: Iterable[Rule]) -> list[Any]:
-    """Every rule with its code, severity and title."""
+    """Terminal table of lint rules with code, severity and title."""
     table = new_table("rule", "code", "severity", "finds")
     for rule in rules:
         text_row(table, rule.id, rule.code, rule.severity.value, rule.title + (" (--fix)" if rule.fixable else ""))
@@ -79,12 +79,12 @@ def rule_tables(rules: Iterable[Rule]) -> list[Any]:
 
 
 def lint_html(report: LintReport) -> str:
-    """The findings as a fragment for a notebook."""
+    """The linter's findings as an HTML fragment for a notebook."""
     return render("lint.html.j2", **_values(report))
 
 
 def lint_page(report: LintReport, topology: Topology) -> str:
-    """One self-contained page: the topology as far as it is a tree, and the findings."""
+    """An HTML page, complete in itself: the topology (as far as it is a tree) and the linter's findings."""
     return render("lint_page.html.j2", picture=Inserted(draw_topology(topology)), **_values(report))
 
 

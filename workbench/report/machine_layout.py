@@ -1,6 +1,6 @@
-"""Positions of a machine's GPUs in a picture: on a circle, or in islands of GPUs that are joined by fast links.
+"""`machine_layout`: positions of a machine's GPUs in a picture: a circle, or islands of GPUs joined by fast links.
 
-Owns places only; the picture is in `workbench.report.machine_svg`.
+Only positions are computed here; the picture is drawn in `workbench.report.machine_svg`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARGIN = 36.0
 
 @dataclass(frozen=True)
 class Island:
-    """A box of GPUs that are joined by fast links: its position in pixels, and the GPUs in it, ascending."""
+    """A box of GPUs joined by fast links: its position in pixels, and the GPUs in it, ascending."""
 
     gpus: tuple[int, ...]
     x: float
@@ -66,7 +66,7 @@ class MachineLayout:
 
 
 def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
-    """Compute positions for the GPUs of a machine.
+    """Compute positions for the GPUs of a machine so that fast links are short.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
 
 
 def _side_by_side(classes: npt.NDArray[np.int32]) -> list[int]:
-    """An order of the GPUs in which fast neighbours follow each other, from GPU 0 over the fastest link.
+    """An order of the GPUs around a circle in which GPUs with fast links are neighbours.
 
-    Ties by index.
+    It begins at GPU 0 and follows the fastest link each time; ties by index. `classes` are the link classes.
     """
     n = len(classes)
     order, left = [0], set(range(1, n))
@@ -113,9 +113,10 @@ def _circle(order: Sequence[int]) -> MachineLayout:
 
 
 def _islands(classes: npt.NDArray[np.int32]) -> tuple[int, list[list[int]]]:
-    """The slowest class whose links, with all faster ones, leave several groups, and these groups by lowest GPU.
+    """Find groups of GPUs joined by fast links; returns the link class that joins them, and the groups by lowest GPU.
 
-    Groups of which most are single GPUs are no islands; where no class gives any, the machine is one.
+    The class is the slowest one whose links, with all faster ones, leave several groups. Groups most of which are
+    single GPUs do not count; if no class gives any, all GPUs are one group.
     """
     off_diagonal = ~np.eye(len(classes), dtype=np.bool_)
     present = np.unique(classes[off_diagonal]).tolist()

@@ -1,4 +1,4 @@
-"""The GPUs of one machine and the links between them as one SVG: thick is fast.
+"""`draw_machine`: the GPUs of one machine and the links between them as SVG; thick lines are fast links.
 
 Theme-safe without a style sheet, like `workbench.report.topology_svg`: lines and text are `currentColor`. Link classes
 keep the colours of the heat map; a chosen set is filled, its slowest pair is joined by a line of the mark's colour.
@@ -44,7 +44,7 @@ def draw_machine(
     title: str = "",
     named: bool = True,
 ) -> str:
-    """Draw a machine.
+    """Draw the GPUs of one machine and the links between them.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _thickness(link_class: int, n_classes: int) -> float:
 
 
 def _pair_links(layout: MachineLayout, classes: npt.NDArray[np.int32], chosen: set[int]) -> list[str]:
-    """A line for each pair of GPUs, fast links on top; pairs of the slowest class are drawn only on small machines."""
+    """SVG lines between pairs of GPUs, fast links on top; links of the slowest class only on small machines."""
     n, n_classes = len(classes), int(classes.max(initial=0)) + 1
     off_diagonal = ~np.eye(n, dtype=np.bool_)
     slowest = int(classes[off_diagonal].min()) if n > 1 else 0
@@ -141,7 +141,7 @@ def _pair_links(layout: MachineLayout, classes: npt.NDArray[np.int32], chosen: s
 
 
 def _island_links(layout: MachineLayout, classes: npt.NDArray[np.int32]) -> list[str]:
-    """A line between each two of a few islands, as thick as the fastest link between them."""
+    """SVG lines between pairs of islands (if they are few), as thick as the fastest link between them."""
     if not 1 < len(layout.islands) <= _JOINED_ISLANDS:
         return []
     n_classes = int(classes.max()) + 1
@@ -213,7 +213,10 @@ def _gpu(matrix: BandwidthMatrix, layout: MachineLayout, gpu: int, chosen: bool,
 
 
 def _marks(layout: MachineLayout, sets: Sequence[tuple[str, Collection[int]]]) -> list[str]:
-    """A square per policy at each GPU that it would take: outside a circle, in the lower edge of a square."""
+    """SVG squares at each GPU, one for each policy that would choose it.
+
+    They are outside the circle of GPUs, or at the lower edge of a GPU's square.
+    """
     middle = layout.width / 2
     parts = []
     for at, (name, gpus) in enumerate(sets):

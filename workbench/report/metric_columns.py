@@ -1,4 +1,4 @@
-"""Metrics of a comparison as columns of a table: the columns, their cells, and the best cells."""
+"""Columns and cells of tables of metrics, and which cells are the best."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Measured = PlacementMetrics | RunMetrics
 
 
 class Column(NamedTuple):
-    """One column: a metric, or one key of a metric whose values are mappings.
+    """A column of a table of metrics: one metric, or one key of a metric whose values are mappings.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Column(NamedTuple):
         return f"{self.metric.table_heading} {self._key_text(NODE, 't')}".strip()
 
     def value(self, measured: Measured) -> MetricValue:
-        """The measured value of the column; 0 for a key that does not occur."""
+        """The column's value among measured metrics; 0 if the metric is a mapping without the column's key."""
         found = measured.values.get(self.metric.key)
         return found.get(self.key, 0) if isinstance(found, Mapping) else found
 
@@ -70,7 +70,7 @@ class Column(NamedTuple):
 
 
 class MetricCell(NamedTuple):
-    """One value in a table of metrics.
+    """One cell of a table of metrics.
 
     Attributes
     ----------
@@ -87,12 +87,12 @@ class MetricCell(NamedTuple):
 
     @property
     def shown(self) -> object:
-        """The value for a page, a part as ``3 of 4``."""
+        """The cell's value as shown on a page; a part of a whole as ``3 of 4``."""
         return self.value if self.whole is None else f"{number_text(self.value)} of {number_text(self.whole)}"
 
 
 def run_columns(comparison: Comparison, view: View, group: str = "") -> list[Column]:
-    """Columns of a table with a line per policy.
+    """Columns of a table of run metrics with one row per policy.
 
     Parameters
     ----------
@@ -107,34 +107,34 @@ def run_columns(comparison: Comparison, view: View, group: str = "") -> list[Col
 
 
 def job_columns(comparison: Comparison, view: View) -> list[Column]:
-    """Columns of a table with a line per policy and job; metrics of groups are among them."""
+    """Columns of a table of job metrics with one row per policy and job; metrics of groups are included."""
     jobs = [job for row in comparison.rows if row.metrics is not None for job in row.metrics.jobs.values()]
     shown = [metric for metric in comparison.job_metrics if view in metric.in_jobs]
     return _columns(shown, jobs, tier_keys(comparison.snapshot.topology))
 
 
 def session_columns(run: RunMetrics, topology: Topology | None) -> list[Column]:
-    """Columns of a terminal's table with a line per job of one session; the topology is None where no job is placed."""
+    """Columns of a terminal table with one row per job of a session; `topology` is None if no job is placed."""
     shown = [metric for metric in run.job_metrics if View.TABLE in metric.in_jobs and (topology or not metric.by)]
     return _columns(shown, list(run.jobs.values()), () if topology is None else tier_keys(topology))
 
 
 def groups(comparison: Comparison, view: View) -> list[str]:
-    """Groups of metrics with a metric of runs that the view shows."""
+    """Names of the groups of metrics with a run metric that is shown in `view`."""
     return list(dict.fromkeys(m.group for m in comparison.metrics if m.group and view in m.in_runs))
 
 
 def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[MetricCell]]:
-    """The cells of every policy; no cells for a policy that raised.
+    """The cells of a table of run metrics: a list for each policy, empty if the policy raised an exception.
 
-    Only policies that placed as many pods as any other compete for the best value: a policy that leaves jobs pending
-    has fewer pairs of distant pods. Amounts of placed jobs and pods are compared between all policies.
+    Only policies that placed as many pods as any other compete for the best value, because a policy that leaves jobs
+    pending has fewer pairs of distant pods. Amounts of placed jobs and pods are compared among all policies.
     """
     return _cells(columns, [row.metrics for row in comparison.rows], "pods_placed")
 
 
 def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> list[list[MetricCell]]:
-    """Return the cells of a job for every policy; no cells where the job is not placed.
+    """The cells of a table of one job's metrics: a list for each policy, empty if the job is not placed.
 
     Only policies that placed as many pods of the job as any other compete for the best value.
 
@@ -150,7 +150,7 @@ def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> li
 
 
 def legend(columns: Sequence[Column], view: View) -> str:
-    """Legend of a table: the meaning of each heading, one phrase per metric."""
+    """The legend of a table of metrics: what each heading means, one phrase per metric."""
     headings: dict[Metric, list[str]] = {}
     for column in columns:
         heading = column.table_heading if view is View.TABLE else column.metric.heading
@@ -183,7 +183,7 @@ def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amoun
 
 
 def _columns(metrics: Sequence[Metric], measured: Sequence[Measured], tiers: Sequence[str]) -> list[Column]:
-    """Columns of the measured metrics; `tiers` are the keys of a metric by tier, the virtual top's last."""
+    """Columns for the metrics that were measured; `tiers` are the keys of a metric by tier, the virtual top's last."""
     columns = []
     for metric in metrics:
         values = [one.values.get(metric.key) for one in measured]

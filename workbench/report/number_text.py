@@ -1,4 +1,4 @@
-"""Numbers as text for people."""
+"""`number_text`: numbers as text for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["number_text"]
 
 
 def number_text(value: object) -> str:
-    """A number as text: at most four significant digits; a dash for None."""
+    """A number as text with at most four significant digits; a dash for None."""
     if value is None or value == "":
         return "–"
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Jobs on each node: placements and running pods as shares of nodes, ready to be coloured."""
+"""`Occupancy`: which jobs are on each node of a cluster, for colouring pictures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GPUS_SHOWN_UP_TO_NODES = 64
 
 
 class Held(NamedTuple):
-    """Pods and GPUs of one job on one node.
+    """The pods and GPUs of one job on one node, for a picture.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Occupancy:
-    """The jobs on each node, as shares to be coloured.
+    """The jobs on each node of a cluster, for colouring a picture.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Occupancy:
 
 
 def placements_in(given: object) -> list[Placement]:
-    """The placements among a placement, a decision or any sequence of them; refusals are left out."""
+    """All placements in a placement, a decision, or a sequence of them; refusals are left out."""
     if isinstance(given, Placement):
         return [given]
     if isinstance(given, Decision):
@@ -74,7 +74,7 @@ def placements_in(given: object) -> list[Placement]:
 def occupancy(
     placements: Sequence[Placement], snapshot: ClusterSnapshot | None = None, jobs: Sequence[str] = ()
 ) -> Occupancy:
-    """Count placed pods and GPUs per node.
+    """Count the pods and GPUs of placements on each node, for colouring a picture.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def occupancy(
 
 
 def occupancy_of_running(snapshot: ClusterSnapshot) -> Occupancy:
-    """The running gangs of a snapshot, coloured as if they had been placed; pods of no gang count as used GPUs only."""
+    """The running gangs of a snapshot, for colouring a picture; pods without a gang count as used GPUs only."""
     names = sorted({pod.gang for pod in snapshot.running if pod.gang}, key=str.encode)
     number = {name: i for i, name in enumerate(names)}
     pods: dict[tuple[int, int], tuple[int, int]] = {}
@@ -139,7 +139,7 @@ _Gpus = tuple[dict[int, int], dict[int, int], dict[int, tuple[int, ...]], dict[i
 
 
 def _known_by(placements: Sequence[Placement]) -> _Gpus:
-    """GPUs of the nodes as the placements record them; empty if the placements were made at different moments."""
+    """GPUs of the nodes as recorded in the placements; empty if the placements were made at different moments."""
     if not placements:
         return {}, {}, {}, {}
     total, free = placements[0].gpu_total, placements[0].gpu_free

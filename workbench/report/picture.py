@@ -8,7 +8,7 @@ __all__ = ["Picture"]
 
 
 class Picture:
-    """HTML or SVG text with the hooks of a notebook.
+    """An HTML or SVG text that Jupyter shows as a picture.
 
     Parameters
     ----------
@@ -26,5 +26,5 @@ class Picture:
         return f"Picture({len(self.html):,} characters)"
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file: ``.svg`` for an SVG drawing, ``.html`` for everything."""
+        """Write the picture to a file: ``.svg`` for an SVG drawing only, ``.html`` for any picture."""
         Path(path).write_text(self.html, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An array of pixels as a PNG image in an SVG."""
+"""`svg_image`: an array of pixels as a PNG image embedded in SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["svg_image"]
 
 
 def svg_image(pixels: npt.NDArray[np.uint8], css_class: str, x: float, y: float, width: float, height: float) -> str:
-    """One ``<image>`` element that holds its own pixels, drawn without smoothing.
+    """An SVG ``<image>`` element that contains its pixels and is drawn without smoothing.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def svg_image(pixels: npt.NDArray[np.uint8], css_class: str, x: float, y: float,
 
 
 def _png(pixels: npt.NDArray[np.uint8]) -> bytes:
-    """An RGBA image as PNG (RFC 2083): every row unfiltered, one zlib stream."""
+    """A PNG file (RFC 2083) of RGBA pixels, uint8 of shape (rows, columns, 4): unfiltered rows, one zlib stream."""
     height, width, _ = pixels.shape
     rows = b"".join(b"\0" + pixels[y].tobytes() for y in range(height))
 

@@ -1,7 +1,7 @@
-"""A small topology as an interactive pyvis network, whose parts can be dragged.
+"""`network_html`: a small topology as an interactive pyvis network whose nodes can be dragged.
 
-Read-only and offline: the script is inside the document, physics are off and every position is given, and the two tags
-with which pyvis asks the outside world for bootstrap are removed. Larger clusters are drawn as SVG.
+It works offline: the script is inside the document, and the two tags with which pyvis loads bootstrap from the internet
+are removed. Physics are off, because every position is given. Larger clusters are drawn as SVG.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OUTSIDE = re.compile(
 
 
 def network_html(topology: Topology, who: Occupancy | None = None, height_px: int = 520) -> str:
-    """Draw a topology by pyvis.
+    """Draw a small topology as an interactive network with pyvis.
 
     Parameters
     ----------
@@ -99,7 +99,11 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
 
 
 def _rows(topology: Topology) -> tuple[list[tuple[str, float, int | None]], dict[int, int]]:
-    """Horizontal positions: nodes one after another depth-first, a domain above the middle of its contents."""
+    """Positions for the picture: nodes side by side in depth-first order, each HyperNode above the middle of its
+    contents.
+
+    Returns name, horizontal position and HyperNode index (None for a node) of each item, and each HyperNode's height.
+    """
     places: list[tuple[str, float, int | None]] = []
     level: dict[int, int] = {}
     home = _parent_of_node(topology)

@@ -1,4 +1,4 @@
-"""Reasons of pending jobs as text that says whose words they are."""
+"""`quoted`: reasons of pending jobs as text that marks Volcano's own wording."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["quoted"]
 
 
 def quoted(reason: Notice) -> str:
-    """The message of a reason; what Volcano itself writes on the PodGroup is marked as Volcano's."""
+    """The message of a reason, marked as Volcano's words if Volcano writes it on the PodGroup."""
     return f"Volcano writes: “{reason.message}”" if reason.code == "gang-unschedulable" else reason.message

@@ -1,4 +1,4 @@
-"""An SVG drawing as the bytes of a PNG image, drawn by the library resvg."""
+"""`to_png`: convert an SVG drawing to a PNG image with the library resvg."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _ZOOM = 2
 
 
 def to_png(svg: str) -> bytes:
-    """Draw on white, at twice the size that the drawing states; letters are missing where `has_font` is False."""
+    """The SVG drawing as PNG bytes, on white, at twice its size; text is missing if `has_font` returns False."""
     return _drawn(svg, _family())
 
 
 def has_font() -> bool:
-    """Whether this machine has a font for the letters of a drawing."""
+    """Whether this machine has a font with which text in a drawing can be rendered."""
     return bool(_family())
 
 
 @cache
 def _family() -> str:
-    """The first family with which letters leave a trace; empty if none does."""
+    """The first font family with which rendered text is visible; empty if there is none."""
     letter = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20' font-family='sans-serif'>{}</svg>"
     with_text, empty = letter.format("<text y='15'>M</text>"), letter.format("")
     return next((family for family in _FAMILIES if _drawn(with_text, family) != _drawn(empty, family)), "")

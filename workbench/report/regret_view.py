@@ -1,4 +1,4 @@
-"""Regret tables: a heat map of policies and sizes, a table for the terminal, a page."""
+"""Regret of GPU policies as a heat map, a terminal table and an HTML page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ABOVE = 44.0
 
 
 def draw_regret(regret: Regret) -> str:
-    """A heat map: one row per policy, one column per size, the mean part of the optimum as colour and number.
+    """An SVG heat map with a row per policy and a column per number of GPUs: the mean share of the best bottleneck.
 
     The small number is the worst state's; the tool tip names that state. A cell without an answer is grey; a corner is
     marked where some states are refused. One ``<svg>`` element.
@@ -82,7 +82,7 @@ def _cell(line: RegretLine, x: float, y: float) -> str:
 
 
 def regret_tables(regret: Regret) -> list[Any]:
-    """The summary for the terminal."""
+    """Terminal tables with the summary of a regret computation."""
     table = new_table(
         "policy", "k", "states", "refused", "optimal", "near", "mean", "worst", right=(1, 2, 3, 4, 5, 6, 7)
     )
@@ -93,12 +93,12 @@ def regret_tables(regret: Regret) -> list[Any]:
 
 
 def regret_html(regret: Regret) -> str:
-    """Heat map and summary as a fragment for a notebook."""
+    """Heat map and summary of a regret computation as an HTML fragment for a notebook."""
     return render("regret.html.j2", **_values(regret))
 
 
 def regret_page(regret: Regret) -> str:
-    """One self-contained page: the regret, and the matrix that it is about."""
+    """An HTML page, complete in itself: the regret of GPU policies and the bandwidth matrix it was computed for."""
     return render("regret_page.html.j2", matrix=Inserted(draw_heatmap(regret.matrix)), **_values(regret))
 
 

@@ -1,4 +1,4 @@
-"""The pictures of a comparison in one SVG drawing, side by side."""
+"""`comparison_svg`: pictures of the cluster under each policy of a comparison, side by side in one SVG."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _MOST_COLUMNS = 4
 
 
 def columns_of(pictures: int) -> int:
-    """Number of pictures in a row: up to four as even rows allow, so that five are three and two."""
+    """Number of pictures per row, at most four, such that the rows are even: five pictures are drawn as
+    three and two.
+    """
     rows = max(1, ceil(pictures / _MOST_COLUMNS))
     return max(1, ceil(pictures / rows))
 

@@ -1,4 +1,4 @@
-"""The squares of a picture, each standing for one or several nodes, and their markup."""
+"""SVG markup of the squares of a topology picture, each of which stands for one or several nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _State = tuple[tuple[Held, ...] | None, int | None, int | None, tuple[int, ...] 
 
 @dataclass(frozen=True, slots=True)
 class _JobPaint:
-    """A job in a picture: its name, its paint (a colour or pattern), and the colour as which the paint appears."""
+    """A job in a picture: its name, its paint (a colour or pattern), and the colour as which the pattern appears."""
 
     name: str
     fill: str
@@ -38,7 +38,7 @@ class _JobPaint:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Look:
-    """The contents of a square, independent of its place. Equal looks are one object.
+    """The appearance of a square apart from its position; equal appearances share one object.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Look:
 def looks_of(
     who: Occupancy, n_nodes: int, size: float, colours: Sequence[JobColour], key: str
 ) -> Callable[[tuple[int, ...]], Look]:
-    """Return a function from the nodes that a square stands for to the square's look.
+    """A function that returns the appearance of a square, given the nodes that it stands for.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def looks_of(
 def squares(
     labels: Sequence[str], left: float, top: float, size: float, looks: Sequence[Look], tips: bool = True
 ) -> tuple[tuple[str, str], ...]:
-    """Return label and markup of each square of one block, in order.
+    """Label and SVG markup of each square of one box, in order.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _name(label: str, x: float, y: float, size: float, ground: str | None) -> st
 
 
 def _slots(left: float, upper: float, size: float, paints: Sequence[str]) -> str:
-    """The GPUs of a node as small squares below its name."""
+    """SVG markup of a node's GPUs as small squares below the node's name; `paints` has the paint of each."""
     columns = 4 if len(paints) > 2 else len(paints)
     rows = math.ceil(len(paints) / columns)
     top = upper + min(LABEL_PX, size / 4.2) + 6.0
@@ -176,7 +176,7 @@ def _look(states: tuple[_State, ...], jobs: tuple[tuple[int, _JobPaint], ...], s
 
 
 def _part(size: float, share: float, fill: str | None) -> str:
-    """Markup of a part of a square; free without a fill, `running` for pods that ran before."""
+    """SVG markup of a part of a square; without `fill` it is free, and `running` stands for pods that ran before."""
     paint = f"fill='{fill}'"
     if fill is None:
         paint = "fill-opacity='.06'"
@@ -186,7 +186,7 @@ def _part(size: float, share: float, fill: str | None) -> str:
 
 
 def _slot_paints(state: _State, shown: dict[int, _JobPaint]) -> tuple[str, ...]:
-    """The paint of each GPU of a node, that of the job that has it; none where they are too many or unknown."""
+    """The paint of each GPU of a node, that of the job that holds it; empty if the GPUs are too many or unknown."""
     held, _, _, gpus, busy = state
     if not gpus or len(gpus) > _GPUS_SHOWN:
         return ()
@@ -202,9 +202,9 @@ def _slot_paints(state: _State, shown: dict[int, _JobPaint]) -> tuple[str, ...]:
 
 
 def _shares(states: Sequence[_State]) -> list[tuple[int, float]]:
-    """Pairs (job, part of the square) in the order of the jobs, -1 for pods that ran before.
+    """Pairs (job, share of the square) in the order of the jobs; -1 stands for pods that ran before.
 
-    By GPUs if they are known.
+    Shares are computed from GPUs if these are known, else from pods.
     """
     amounts: dict[int, float] = {}
     for held, total, busy, *_ in states:

@@ -1,4 +1,4 @@
-"""Text helpers of the pictures: short coordinates, and names cut to a width."""
+"""Text helpers for SVG pictures: short coordinates, and names cut to a width."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ CHARACTER = 0.6
 
 @lru_cache(maxsize=4096)
 def short(value: float) -> str:
-    """A coordinate, to a tenth of a pixel."""
+    """A coordinate as text, rounded to a tenth of a pixel."""
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
 def fit_text(text: str, width: float, font_px: float) -> str:
-    """Fit a text to a width: the whole text, or its end after an ellipsis (names differ at their ends), or nothing.
+    """The part of a text that fits a width: all of it, or its end after an ellipsis, or nothing.
+
+    The end is kept because names usually differ there.
 
     Parameters
     ----------

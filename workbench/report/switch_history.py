@@ -1,6 +1,6 @@
-"""States of switches over time as one SVG: a column per step, a row per switch, with the jobs there.
+"""`draw_switch_history`: states of leaf switches over time as SVG, with a column per step and a row per switch.
 
-Theme-safe like the topology: text is `currentColor`. Colour never stands alone: each state has its letter too.
+Text is `currentColor`, so that the picture fits light and dark pages. Each state has a letter beside its colour.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _JOBS_NAMED = 2
 
 
 def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
-    """Draw the states of the switches over time.
+    """Draw the states of the leaf switches after each step of a timeline, with the jobs under each switch.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables for the terminal, readable at 80 columns."""
+"""Terminal tables of results, readable at 80 columns."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _NO_ADVICE: Mapping[str, Any] = {}
 
 
 def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
-    """An empty table in the common style; `right` are the columns of numbers."""
+    """An empty terminal table in the common style; `right` holds the indices of the columns aligned right (numbers)."""
     table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
     table.pad_edge, table.collapse_padding = False, True
     for i, header in enumerate(headers):
@@ -72,12 +72,12 @@ def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Tabl
 
 
 def _text(value: object) -> Text:
-    """Plain text for rich, so that names from files are not read as markup."""
+    """A value as plain text for rich, so that names from files are not read as markup."""
     return Text(number_text(value))
 
 
 def text_row(table: Table, *values: object) -> None:
-    """Add a row of values as plain text, numbers as people read them."""
+    """Add a row of values to a table as plain text; numbers are rounded for people."""
     table.add_row(*(_text(value) for value in values))
 
 
@@ -86,7 +86,7 @@ def _of(some: int, all_: int) -> str:
 
 
 def _brief(count: int) -> str:
-    """A count in at most five characters: twelve million pairs need no more."""
+    """A count as text of at most five characters, rounded if it is large."""
     for unit, size, least in (("G", 10**9, 10**9), ("M", 10**6, 10**6), ("k", 10**3, 10**4)):
         if count >= least:
             return f"{count / size:.3g}{unit}"
@@ -94,7 +94,7 @@ def _brief(count: int) -> str:
 
 
 def _policy(name: str) -> str:
-    """A policy's name, which may be wrapped before its GPU part."""
+    """A policy's name as text that may be wrapped before its GPU part (``+GPU``)."""
     return name.replace("+", f"{SOFT_BREAK}+")
 
 
@@ -109,7 +109,7 @@ def session_tables(
     switches: Sequence[SwitchChange] = (),
     advice: Mapping[str, Advice] = _NO_ADVICE,
 ) -> list[Any]:
-    """Make the tables of one session: jobs, their pods, the switches, and the reasons of pending pods.
+    """Terminal tables of one scheduling session: jobs, their pods, leaf switches, and reasons of pending pods.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def _pods(decisions: Sequence[Decision]) -> list[Any]:
 
 
 def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
-    """The switches whose state changed, and how many did not."""
+    """Terminal table of the leaf switches whose state changed, and the number of the others."""
     if not switches:
         return []
     changed = [switch for switch in switches if switch.before != switch.after]
@@ -178,7 +178,7 @@ def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
 
 
 def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_ADVICE) -> list[Text]:
-    """Lines about pending jobs, first the advice and below it the policy's own reasons, and about pods left pending."""
+    """Lines of text about pending jobs (the advice, then the policy's reasons) and about pods left pending."""
     lines = []
     for decision in decisions:
         key, result = decision.gang.key, decision.result
@@ -206,7 +206,7 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_A
 
 
 def comparison_tables(comparison: Comparison) -> list[Any]:
-    """Tables of a comparison: one line per policy, then the pending jobs and their reasons."""
+    """Terminal tables of a comparison: one line per policy, then the pending jobs and their reasons."""
     columns = run_columns(comparison, View.TABLE)
     heads = [column.table_heading for column in columns]
     table = new_table("policy", *heads, "ms", right=range(1, len(heads) + 2))
@@ -223,7 +223,10 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
 
 
 def difference_tables(comparison: Comparison) -> list[Any]:
-    """Table of the jobs that not every policy puts on the same nodes, and the pods that move against the first one."""
+    """Terminal table of the jobs that not every policy places on the same nodes, and the pods that move.
+
+    Moves are relative to the first policy of the comparison.
+    """
     found = differences(comparison)
     policies = [row.policy for row in comparison.rows]
     alike = len(comparison.gangs) - len(found)
@@ -244,7 +247,7 @@ def difference_tables(comparison: Comparison) -> list[Any]:
 
 
 def _group_table(comparison: Comparison, group: str) -> list[Any]:
-    """Table of the metrics of a group, a line per policy, with the number of jobs that it left pending."""
+    """Terminal table of the metrics of a group with a line per policy, and the number of jobs that it left pending."""
     columns = run_columns(comparison, View.TABLE, group)
     heads = [column.table_heading for column in columns]
     table = new_table("policy", "pending", *heads, title=group, right=range(1, len(heads) + 2))
@@ -261,7 +264,7 @@ def _legend(columns: Sequence[Column]) -> list[Text]:
 
 
 def _cell(column: Column, cell: MetricCell) -> Text:
-    """A metric as short text for a terminal; the best of all policies is bold."""
+    """A metric's value as short text for a terminal, bold if it is the best of all policies."""
     if cell.whole is not None and isinstance(cell.value, int):
         text = _of(cell.value, cell.whole)
     elif column.key and isinstance(cell.value, int):
@@ -272,7 +275,7 @@ def _cell(column: Column, cell: MetricCell) -> Text:
 
 
 def explanation_tables(explanation: Explanation) -> list[Any]:
-    """Table of the candidates that the policy considered, in its order."""
+    """Terminal table of the HyperNodes and nodes that a policy considered, in its order."""
     parts: list[Any] = [Text(f"{explanation.decision.gang.key}: what was considered", style="bold")]
     parts += [Text(note) for note in explanation.notes]
     considered = (
@@ -304,7 +307,7 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
 
 
 def best_gpus_tables(best: BestGpus) -> list[Any]:
-    """Tables of a chosen GPU set with its certificate; without a set only the reason."""
+    """Terminal tables of the result of `best_gpus`; only the reason if no GPUs were chosen."""
     doubts = suspicious_links(best.matrix)
     if not best.gpus:
         return [Text(best.shortage), *(Text(f"suspicious: {doubt.message}") for doubt in doubts)]
@@ -332,7 +335,9 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
 
 
 def pod_gpus_tables(found: PodGpus) -> list[Any]:
-    """Table of each pod's GPUs with its own bottleneck, and the bottleneck of all GPUs together."""
+    """Terminal table of the result of `split_gpus`: each pod's GPUs and bottleneck, and the bottleneck of
+    all together.
+    """
     table = new_table("pod", "GPUs", "GB/s", right=(0, 2), title=f"objective {found.objective}")
     for i, (pod, value) in enumerate(zip(found.pods, found.bottlenecks_gb_s, strict=True)):
         text_row(table, i, ", ".join(map(str, pod)), value)
@@ -344,7 +349,7 @@ def pod_gpus_tables(found: PodGpus) -> list[Any]:
 
 
 def plan_tables(plan: ReconcilePlan) -> list[Any]:
-    """Table of the changes of a discovery plan, HyperNode by HyperNode; unchanged ones are only counted."""
+    """Terminal table of the HyperNodes that discovery creates, updates or deletes; unchanged ones are only counted."""
     table = new_table("HyperNode", "what", "tier", "members", right=(2, 3))
     made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
     rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
@@ -357,13 +362,13 @@ def plan_tables(plan: ReconcilePlan) -> list[Any]:
 
 
 def _finding_text(path: str, text: str) -> str:
-    """The path and what is wrong there; most texts of the API server begin with the path."""
+    """The text of an admission finding with its field path in front, unless the text begins with the path already."""
     text = text.strip().removesuffix(";")
     return text if not path or text.startswith(path) else f"{path}: {text}"
 
 
 def review_tables(review: Review) -> list[Any]:
-    """Table of the objects that are refused, filled in or warned about; the others are counted."""
+    """Terminal table of objects that admission refuses, completes or warns about; the others are only counted."""
     table = new_table("object", "verdict", "what")
     plain = listed = 0
     for one in review.objects:
@@ -386,7 +391,7 @@ def review_tables(review: Review) -> list[Any]:
 
 
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Tables of policies: names with kinds and meanings, then every parameter."""
+    """Terminal tables of policies: names with kinds and meanings, then every parameter."""
     table = new_table("policy", "kind", "meaning", "source")
     parameters = new_table("policy", "parameter", "takes", "meaning")
     # Names that users type are never cut.
@@ -401,12 +406,12 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def _breakable(text: str) -> str:
-    """The text, which may be wrapped after the punctuation inside its names."""
+    """The text with places inside names, after punctuation, at which it may be wrapped."""
     return re.sub(r"(?<=\w)([-_./(])(?=\w)", rf"\1{SOFT_BREAK}", text)
 
 
 def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
-    """Table of the kinds of `topology generate` with their parameters."""
+    """Terminal table of the presets of `topology generate` with their parameters."""
     table = new_table("kind", "makes", "parameters")
     for preset in presets.values():
         lines = [f"{name}={_default(p.default)}" for name, p in preset.parameters.items()]
@@ -415,7 +420,7 @@ def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
 
 
 def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
-    """Table of the formats of `topology convert`: name, whether it is read, whether it is written, title."""
+    """Terminal table of the formats of `topology convert`: name, whether it can be read and written, title."""
     table = new_table("format", "read", "written", "what it is")
     for name, read, written, title in formats:
         text_row(table, name, "yes" if read else "", "yes" if written else "", title)

@@ -1,4 +1,4 @@
-"""The topology as one SVG: packed blocks, coloured by job.
+"""`draw_topology`: a topology as SVG: nested boxes with nodes as squares, coloured by job.
 
 Theme-safe without a style sheet: text and the lines of squares are `currentColor`, which the page sets, so that the
 same picture is right in a dark JupyterLab, in a light report and as a file of its own. Boxes have the colour of their
@@ -39,7 +39,7 @@ Elements = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn topology in parts, so that a page that shows an earlier drawing receives only the changed parts.
+    """A drawn topology in parts, so that a page that shows an earlier drawing receives only what changed.
 
     Attributes
     ----------
@@ -58,12 +58,15 @@ class Drawing:
     height: float = 0.0
 
     def parts(self, shown: Drawing | None = None) -> dict[str, object]:
-        """JSON-ready parts; elements that `shown` has too are given as runs: first position there, and number."""
+        """The parts of the drawing as a JSON-ready dict, given the drawing `shown` that a page already has.
+
+        Elements that `shown` has too are given as runs: the first position there, and their number.
+        """
         before = shown.groups if shown is not None else ((),) * len(self.groups)
         return {"frame": self.frame, "groups": [_since(old, new) for old, new in zip(before, self.groups)]}
 
     def __str__(self) -> str:
-        """One ``<svg>`` element."""
+        """The drawing as one ``<svg>`` element."""
         parts = [self.frame[0]]
         for group, after in zip(self.groups, self.frame[1:]):
             parts.extend(markup for _, markup in group)
@@ -90,7 +93,7 @@ def _since(before: Elements, now: Elements) -> list[list[int] | tuple[str, str]]
 
 
 class DrawingPlan:
-    """The layout of a topology, with the parts that all its pictures share.
+    """The layout of a topology with everything that all its pictures have in common.
 
     Parameters
     ----------
@@ -145,7 +148,10 @@ class DrawingPlan:
         return fill_levels(self.topology, who, self._headed, self._tips)
 
     def squares(self, look: Callable[[tuple[int, ...]], Look]) -> Elements:
-        """The group of the squares, each with the look of the nodes that it stands for."""
+        """SVG elements of all squares.
+
+        `look` returns the appearance of a square, given the nodes that it stands for.
+        """
         found: list[tuple[str, str]] = []
         for block in self._blocks:
             if not block.labels:
@@ -163,7 +169,7 @@ class DrawingPlan:
 def draw_topology(
     topology: Topology, who: Occupancy | None = None, title: str = "", plan: DrawingPlan | None = None
 ) -> str:
-    """Draw a topology as one ``<svg>`` element; parameters as for `draw_parts`.
+    """Draw a topology as one ``<svg>`` element; the parameters are those of `draw_parts`.
 
     Parameters
     ----------
@@ -247,7 +253,7 @@ def draw_parts(
 
 
 def drawing_width(layout: Layout) -> float:
-    """Width of a picture in pixels at full size."""
+    """Width of a topology's picture in pixels at full size."""
     return max(layout.width + 2.0, _MIN_WIDTH)
 
 

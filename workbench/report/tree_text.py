@@ -1,4 +1,4 @@
-"""A topology as a tree of text, folded to the size of a screen."""
+"""`topology_tree`: a HyperNode topology as a tree of text, folded to the size of a screen."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
 
 
 class _Printer:
-    """Chooses the lines of a tree, once to count them and once to print them."""
+    """Decides which HyperNodes of a tree get a line, once to count the lines and once to print them."""
 
     def __init__(self, topology: Topology, whole: Collection[int], folded: bool) -> None:
         self.topology = topology
@@ -86,7 +86,10 @@ class _Printer:
         return sorted(inner, key=lambda j: natural_key(self.topology.domain_names[j]))
 
     def shown(self, domain: int, left: int, whole: bool) -> tuple[list[int], list[int]]:
-        """Children of a domain with and without a line of their own; `left` is the number of levels still to show."""
+        """Indices of a HyperNode's children that get a line of their own, and of those that do not.
+
+        `left` is the number of levels still to show; `whole` shows all.
+        """
         inner = self.children(domain)
         if whole:
             return inner, []
@@ -99,7 +102,7 @@ class _Printer:
         return kept, [j for j in inner if j not in set(kept)]
 
     def lines(self, depth: int) -> int:
-        """Number of lines of a tree of this depth, without those that are unfolded on request."""
+        """Number of lines of the tree if `depth` tiers are shown, not counting HyperNodes unfolded on request."""
         waiting, count = [(-1, depth)], 1
         while waiting and count <= MAX_LINES:
             domain, left = waiting.pop()
@@ -143,7 +146,9 @@ class _Printer:
         return label
 
     def _add_nodes(self, branch: Tree, domain: int, whole: bool) -> None:
-        """Add nodes that no inner HyperNode holds: one line each if all is shown, else one line for all."""
+        """Add the nodes that no child of a HyperNode holds to a branch: a line each if `whole`, else one
+        line for all.
+        """
         t = self.topology
         inner = t.children[domain]
         direct = t.direct_nodes_of(domain)
@@ -156,7 +161,7 @@ class _Printer:
 
 
 def _listed(topology: Topology, nodes: Any) -> str:
-    """Names of nodes in Slurm's short form if possible, cut to fit."""
+    """Names of nodes as a Slurm host list if possible, cut to fit a line."""
     names = sorted((topology.node_names[i] for i in nodes.tolist()), key=natural_key)
     text = compress_hosts(names) if all(map(holds, names)) else ", ".join(names)
     if len(text) <= _MAX_NODES:
