@@ -1,8 +1,9 @@
-"""Benchmark of choosing the best GPU subset, beside itertools, numpy, networkx and NVIDIA's best-effort policy.
+"""Benchmark of choosing the best k GPUs of a machine, compared with itertools, numpy, networkx and NVIDIA's best-effort
+policy.
 
-Machines: tiers of 200 GB/s inside a node, 50 inside a rack, 12 across, with 2 % noise and the link class of each tier
-(``classes``), or without noise (``exact tiers``: every weight is its class). Queries: random free masks and sizes.
-Best-effort is our port; it splits the whole machine, which the others do not.
+Machines: 200 GB/s inside a node, 50 inside a rack, 12 across racks, with 2 % noise and the link class of each tier
+(``classes``), or without noise (``exact tiers``: every weight is its own class). Queries: random sets of free GPUs and
+random k. Best-effort is this project's port of NVIDIA's policy; it divides the whole machine, which the others do not.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def machine(
 
 
 def queries(n: int, count: int, seed: int = 1) -> list[tuple[int, int]]:
-    """(free mask, k): 40 to 100 % of the devices free; k uniform, or one of the sizes that jobs ask for."""
+    """`count` random queries (bit mask of free GPUs, k) for a machine of n GPUs, drawn with `seed`.
+
+    40 to 100 % of the GPUs are free; k is uniform, or one of the sizes that jobs request.
+    """
     rng = np.random.default_rng(seed)
     found: list[tuple[int, int]] = []
     while len(found) < count:
@@ -71,7 +75,11 @@ def by_numpy(weight: NDArray[np.float64], free: tuple[int, ...], k: int) -> floa
 
 
 def by_networkx(weight: NDArray[np.float64], free: tuple[int, ...], k: int) -> float:
-    """Binary search over thresholds, each answered by maximal cliques inside the (k-1)-core."""
+    """Best bottleneck of k of the free GPUs, found by networkx.
+
+    A binary search over thresholds, each answered by maximal cliques inside the (k-1)-core of the graph of faster
+    links.
+    """
     levels = np.unique(weight[np.ix_(free, free)][np.triu_indices(len(free), 1)])
     low, high = 0, len(levels) - 1
     while low < high:
@@ -107,7 +115,10 @@ def single_calls(solver: BottleneckSolver, asked: list[tuple[int, int]]) -> list
 
 
 def batch_means(solver: BottleneckSolver, asked: list[tuple[int, int]], batches: int = 200) -> list[float]:
-    """Mean of one call over batches of all questions: a clock read costs as much as the query."""
+    """Mean time of one query in microseconds, for each of `batches` batches that run all queries in `asked`.
+
+    Batches are timed because reading the clock takes as long as a query.
+    """
     choose = solver.choose
     times = []
     for _ in range(batches):
@@ -130,7 +141,11 @@ def bulk_means(solver: BottleneckSolver, asked: list[tuple[int, int]], batches: 
 
 
 def baselines(weight: NDArray[np.float64], n: int) -> list[tuple[str, float]]:
-    """One query of half the devices (at most 4 above 16), all free, by what can do it in a second or so."""
+    """Name and microseconds of each baseline for one query on an idle machine of n GPUs, if it takes about a second at
+    most.
+
+    The query asks for half of the GPUs, or for 4 on machines of more than 16.
+    """
     everything = tuple(range(n))
     k = min(4, n // 2)
     found = []
@@ -146,7 +161,7 @@ def baselines(weight: NDArray[np.float64], n: int) -> list[tuple[str, float]]:
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """Rows per size: the query by class and on exact tiers, then the baselines on exact tiers."""
+    """Rows of the result table: for each machine size the query with classes and on exact tiers, then the baselines."""
     for n, node, rack, goal, count in SIZES:
         asked = queries(n, count)
         noisy, link_class = machine(n, node, rack, noise=0.02)
@@ -184,7 +199,9 @@ def rows() -> Iterator[dict[str, object]]:
 
 
 def tie_rows() -> Iterator[dict[str, object]]:
-    """`best_gpus` where every set is as good as any other: the first hundred ties are listed, all are counted."""
+    """Rows for `best_gpus` on a machine where all sets are equally good: the first hundred ties are listed, all are
+    counted.
+    """
     matrix, k = BandwidthMatrix(np.full((16, 16), 25.0)), 8
     ties = best_gpus(matrix, k).optimal_sets
     times = [best_of(lambda: best_gpus(matrix, k), 1) for _ in range(500)]
@@ -193,7 +210,10 @@ def tie_rows() -> Iterator[dict[str, object]]:
 
 
 def raw_rows() -> Iterator[dict[str, object]]:
-    """Raw weights with noise, all free: exact value, no classes to help; where the budget ends the tie-break."""
+    """Rows for queries without link classes on an idle machine with noise.
+
+    A note says if the tie-break budget ran out.
+    """
     for n, node, rack, counts in ((32, 8, 32, (4, 8, 12, 16)), (72, 4, 36, (4, 8, 64)), (72, 8, 72, (8, 16))):
         noisy, _ = machine(n, node, rack, noise=0.02)
         solver = BottleneckSolver(noisy)
@@ -216,7 +236,7 @@ def raw_row(noisy: NDArray[np.float64], solver: BottleneckSolver, node: int, k: 
 
 
 def build_rows() -> Iterator[dict[str, object]]:
-    """Building the object, once per matrix."""
+    """Rows for building the solver object, which happens once per bandwidth matrix."""
     for n, node, rack, _, _ in SIZES:
         noisy, link_class = machine(n, node, rack, noise=0.02)
         times = [best_of(lambda: BottleneckSolver(noisy, link_class), 1) for _ in range(10)]  # noqa: B023

@@ -1,4 +1,4 @@
-"""Benchmark of `ClusterState` following one change of a cluster of 5,000 nodes and 20,000 pods, beside a rebuild."""
+"""Benchmark of `ClusterState` for one change in a cluster of 5,000 nodes and 20,000 pods, compared with a rebuild."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WANTED = PodSpec(requests={CPU: 8_000, MEMORY: 1 << 36, "nvidia.com/gpu": 2}, co
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """One row per kind of change; the baseline is `assemble` of the same objects."""
+    """One row of the result table per kind of change; the baseline is `assemble` of the changed objects."""
     cluster = objects()
     rebuild_us = float(np.median(microseconds(lambda: assemble(cluster), REBUILDS)))
     pod, waiting = cluster.pods["ns/pod-00000"], cluster.pods[f"ns/pod-{N_NODES * PODS_PER_NODE - 1:05d}"]
@@ -57,7 +57,10 @@ def rows() -> Iterator[dict[str, object]]:
 
 
 def objects() -> ClusterObjects:
-    """Racks of 25 nodes under spines; four pods on each node, the last gang of which waits."""
+    """The cluster of the benchmark: racks of 25 nodes under spines, and four pods on each node.
+
+    The last gang is pending.
+    """
     cluster = ClusterObjects()
     for i in range(N_NODES):
         name = f"node-{i:05d}"
@@ -94,6 +97,6 @@ def _on(pod: Pod, node: str) -> Pod:
 
 
 def _in_turn(state: ClusterState, changes: list[ObjectChange]) -> Callable[[], object]:
-    """A call that makes the next of the changes; they undo one another."""
+    """A function that applies the next of the given changes each time it is called; the changes undo one another."""
     turns = itertools.cycle(changes)
     return lambda: state.apply([next(turns)])

@@ -1,4 +1,5 @@
-"""Counting and filling: the ``domains`` and ``dry_runs`` kernels beside numpy and heapq.
+"""Benchmark of counting and placing pods in HyperNodes: the ``domains`` and ``dry_runs`` kernels beside numpy and
+heapq.
 
 Goals: issue A, "plain placement at 5,000 nodes: kernel 5 M pods/s for one pod shape, 0.5 M for 16 shapes".
 """
@@ -39,14 +40,17 @@ LEAST = ScoreWeights(
 
 
 def machines(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Allocatable and used of n nodes with 64 cores, 512 Gi and 8 GPUs, up to two GPUs taken."""
+    """Allocatable and used resources of n nodes with 64 cores, 512 Gi and 8 GPUs, of which up to two are in use."""
     total = np.tile(np.array([64_000, 512 * GI, 8], dtype=np.int64), (n, 1))
     used = np.random.default_rng(0).integers(0, 3, (n, 1)) * np.array([8_000, 32 * GI, 1], dtype=np.int64)
     return total, used
 
 
 def tree(n: int) -> tuple[Forest, NDArray[np.int32], NDArray[np.int32]]:
-    """Leaves of eight nodes under blocks of sixteen leaves under one root; leaf of each node, spans of each domain."""
+    """A forest over n nodes: leaves of eight nodes, blocks of sixteen leaves, one root.
+
+    Also returns the leaf of each node (int32 of shape (n,)) and the first and last node of each HyperNode.
+    """
     leaves = -(-n // LEAF)
     blocks = -(-leaves // 16)
     parent = [leaves + i // 16 for i in range(leaves)] + [leaves + blocks] * blocks + [-1]
@@ -76,7 +80,9 @@ def counting(n: int) -> Iterator[dict[str, object]]:
 
 
 def numpy_argmax(n: int, pods: int) -> object:
-    """Binpack with cached scores: one argmax and one rescoring per pod."""
+    """Baseline: place `pods` equal pods on n nodes by binpack with cached scores, one argmax and one
+    rescoring per pod.
+    """
     total, used = machines(n)
     score = np.where((used + POD <= total).all(axis=1), ((used + POD) / total).sum(axis=1), -np.inf)
     for _ in range(pods):
@@ -88,7 +94,10 @@ def numpy_argmax(n: int, pods: int) -> object:
 
 
 def heap(n: int, pods: int) -> object:
-    """Binpack by heapq: only the winner's score changes, so a plain heap is exact for one shape."""
+    """Baseline: place `pods` equal pods on n nodes by binpack with heapq.
+
+    Only the chosen node's score changes, so that a plain heap gives the exact result for one pod shape.
+    """
     total, used = machines(n)
     rows = [(u, t) for u, t in zip(used.tolist(), total.tolist(), strict=True)]
     pod = POD.tolist()
@@ -128,7 +137,10 @@ def dry_runs(n: int, weights: ScoreWeights, shapes: Sequence[NDArray[np.int64]],
 
 
 def filled(runs: DryRuns, counts: Counts, domain: int = -1, **asked: Any) -> NDArray[np.float64]:
-    """Microseconds of one pass; a trial leaves the nodes as they were."""
+    """Microseconds of one trial placement by `DryRuns` in a HyperNode, for each repeat.
+
+    Trials leave the nodes unchanged. `domain` -1 means the whole cluster; `asked` are further arguments of the trial.
+    """
     runs.ask(counts, **asked)
     one = np.array([domain], dtype=np.int32)
     if int(runs.try_each(one).placed[0]) != int(counts.left.sum()):
@@ -137,7 +149,7 @@ def filled(runs: DryRuns, counts: Counts, domain: int = -1, **asked: Any) -> NDA
 
 
 def counts_of(pods: int, shapes: int) -> Counts:
-    """The pods of several shapes in turns."""
+    """A job's number of pods of each shape, as the kernel takes it: `pods` pods in all, of several shapes in turn."""
     left = np.full(shapes, pods // shapes, dtype=np.int64)
     turns = np.arange(shapes, dtype=np.int32)
     upto = np.repeat(np.arange(1, pods // shapes + 1, dtype=np.int64), shapes)

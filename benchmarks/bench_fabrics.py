@@ -1,7 +1,7 @@
-"""Benchmark of reading fabric files of 20,000 nodes into a Topology, and of comparing two topologies.
+"""Benchmark of reading network topology files of 20,000 nodes into a `Topology`, and of comparing two topologies.
 
-Beside the readers stands what taking the text apart costs alone; beside the comparison, comparing leaves in dicts,
-which finds moved nodes and neither renamed HyperNodes nor other tiers.
+Baseline of the readers: splitting the text only. Baseline of the comparison: comparing leaves in dicts, which finds
+moved nodes, but neither renamed HyperNodes nor changed tiers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def leaf_of(i: int) -> int:
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """One row per reader, then two of the comparison: of equal topologies, and with every HyperNode renamed."""
+    """One row of the result table per reader, then two for comparing: equal topologies, and all HyperNodes renamed."""
     yield from (_reader(*case) for case in _cases())
     yield from _comparisons()
 

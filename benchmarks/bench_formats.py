@@ -1,4 +1,7 @@
-"""Benchmark of every fabric format with 20,000 nodes, from text to a Topology and back, beside the bare parser."""
+"""Benchmark of every network topology format with 20,000 nodes, text to `Topology` and back.
+
+Baseline: the bare parser.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ YAML_BASELINE = ("yaml.CSafeLoader, parsing only", _yaml)
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """Two rows per format that is written: reading to a snapshot with its Topology, and writing."""
+    """Two rows of the result table per format that can be written: reading into a snapshot, and writing."""
     snapshot = generate_scenario("balanced", sizes=SIZES, gpus=8).snapshot
     with tempfile.TemporaryDirectory() as folder:
         for entry in FORMATS:
@@ -79,7 +82,7 @@ def _reading(entry: FabricFormat, path: Path, text: str, asked: str | None) -> d
 
 
 def _cpu_us(call: Callable[[], object]) -> float:
-    """CPU time of one call: wall time would measure who else uses the machine."""
+    """CPU time of one call in microseconds; wall-clock time would include other processes on the machine."""
     begin = time.process_time()
     call()
     return (time.process_time() - begin) * 1e6

@@ -1,7 +1,7 @@
 """Benchmark of `koordinator-gpu`, which chooses nodes and GPUs of a whole GPU group at once.
 
-Small: every set of nodes and every set of GPUs in plain Python, which gives the same nodes, left-over and bottleneck.
-Large: a busy cluster of 1,000 nodes beside first fit, which looks at no bandwidth and spreads over more nodes.
+Small cluster: compared with trying every set of nodes and GPUs in plain Python, which gives equal results. Large
+cluster: 1,000 busy nodes, compared with first fit, which ignores bandwidth and uses more nodes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GPUS_PER_POD = 2
 
 
 def cluster(nodes: int) -> ClusterSnapshot:
-    """Nodes of the document's machine, a random set of GPUs free on each."""
+    """A cluster of `nodes` nodes of the Koordinator document's machine, each with a random set of free GPUs."""
     generator = np.random.default_rng(1)
     names = [f"n{i:04}" for i in range(nodes)]
     masks = {name: int(generator.integers(0, 256)) for name in names}
@@ -39,13 +39,17 @@ def cluster(nodes: int) -> ClusterSnapshot:
 
 
 def group(pods: int) -> Gang:
-    """Equal pods that need each other."""
+    """A gang of `pods` equal pods that must all be placed."""
     role = Role("w", pods, {"nvidia.com/gpu": GPUS_PER_POD}, (GPUS_PER_POD,))
     return Gang("d", "j", (role,), pods, koordinator=KoordinatorWish(GpuGroup("j", pods)))
 
 
 def plain_python(free: list[tuple[int, ...]], weights: NDArray[np.float64], pods: int) -> tuple[int, int, float]:
-    """Number of nodes, GPUs left over, bottleneck of the worst node, over all sets of nodes."""
+    """The best placement over all sets of nodes, in plain Python: number of nodes, GPUs left over, worst node's
+    bottleneck.
+
+    `free` holds the free GPUs of each node, `weights` the bandwidth of each GPU pair.
+    """
 
     def bottleneck(gpus: tuple[int, ...], count: int) -> float:
         pairs = (itertools.combinations(some, 2) for some in itertools.combinations(gpus, count))
@@ -67,7 +71,7 @@ def plain_python(free: list[tuple[int, ...]], weights: NDArray[np.float64], pods
 
 
 def answer(policy: str, pods: int, where: ClusterSnapshot) -> Placement:
-    """One placement on a ledger of its own."""
+    """The placement of `pods` pods by a policy, on a new ledger of the snapshot `where`."""
     result = get_policy(policy).place(group(pods), where.ledger())
     if not isinstance(result, Placement):
         raise RuntimeError(f"benchmark: {result!r}")
@@ -75,7 +79,7 @@ def answer(policy: str, pods: int, where: ClusterSnapshot) -> Placement:
 
 
 def summary(placed: Placement, free: list[tuple[int, ...]], weights: NDArray[np.float64]) -> tuple[int, int, float]:
-    """What `plain_python` answers, of a placement."""
+    """A placement in the form of `plain_python`'s result: number of nodes, GPUs left over, worst node's bottleneck."""
     union: dict[int, int] = {}
     for pod, node in enumerate(placed.node.tolist()):
         union[node] = union.get(node, 0) | placed.gpu_mask(pod)
@@ -85,7 +89,7 @@ def summary(placed: Placement, free: list[tuple[int, ...]], weights: NDArray[np.
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """The small cluster beside every combination, the large one beside first fit."""
+    """Rows of the result table: the small cluster beside all combinations, the large one beside first fit."""
     small = cluster(SMALL_NODES)
     weights = BandwidthMatrix(koordinator_matrix_a()).pair_weights_gb_s()
     free = [indices_of(int(mask)) for mask in small.gpu_free[:, 0]]

@@ -1,4 +1,6 @@
-"""Benchmark of loading 20,000 Nodes from YAML and JSON into a snapshot, beside the parsers alone; and writing YAML."""
+"""Benchmark of loading 20,000 Nodes from YAML and JSON into a snapshot, beside the parsers alone, and of
+writing YAML.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ REPEATS = 3
 
 
 def node(i: int) -> dict[str, Any]:
-    """A Node as a GPU cluster reports it, but for its list of images."""
+    """The manifest of a Node as a GPU cluster reports it, without its list of images; `i` gives the name."""
     name = f"node-{i:05d}"
     offered = {"memory": "1040Gi", "nvidia.com/gpu": "8", "pods": "110", "ephemeral-storage": "480Gi"}
     return {

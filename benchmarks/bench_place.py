@@ -1,8 +1,8 @@
 """Benchmark of `place()`, from a loaded snapshot and a gang to a Placement with chosen GPUs.
 
 Goals: issue A, "`place()` at least 300,000 pods/s for a 5,000-pod job; 5,000 pods of 8 GPUs on 5,000 nodes in a 4-tier
-tree by `volcano-1.13` with GPUs chosen at most 100 ms". Every call gets a topology and matrices without anything cached
-from the call before, as after loading, but where a row says otherwise.
+tree by `volcano-1.13` with GPUs chosen at most 100 ms". Unless a row says otherwise, every call gets a topology and
+matrices without cached values, as after loading.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ FIVE_THOUSAND = (10, 10, 10, 5)
 
 
 def as_loaded(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """The same moment with nothing derived from it yet."""
+    """A copy of the snapshot without any cached derived values."""
     given = {f.name: getattr(snapshot.topology, f.name) for f in dataclasses.fields(Topology)}
     matrices = tuple(BandwidthMatrix(m.gb_s, m.labels, m.source) for m in snapshot.matrices)
     return dataclasses.replace(snapshot, topology=Topology(**given), matrices=matrices)
 
 
 def place_us(policy: Policy, gang: Gang, snapshot: ClusterSnapshot, repeats: int) -> NDArray[np.float64]:
-    """Microseconds from snapshot and gang to Placement, the ledger's making included."""
+    """Microseconds from snapshot and gang to Placement for each of `repeats` calls, creation of the ledger included."""
     times = np.empty(repeats)
     for i in range(repeats):
         fresh = as_loaded(snapshot)
@@ -51,7 +51,10 @@ def place_us(policy: Policy, gang: Gang, snapshot: ClusterSnapshot, repeats: int
 
 
 def heap_first_fit_us(gang: Gang, snapshot: ClusterSnapshot, repeats: int = 3) -> float:
-    """Plain Python: nodes in a heap by name, each pod on the first that fits, lowest free GPUs; best of the repeats."""
+    """Microseconds of the baseline in plain Python, the least of `repeats` runs.
+
+    It keeps nodes in a heap by name and places each pod on the first that fits, with the lowest free GPUs.
+    """
     (role,) = gang.roles
     columns = [(i, role.requests[name]) for i, name in enumerate(snapshot.resources) if role.requests.get(name)]
     best = float("inf")
@@ -85,7 +88,7 @@ def heap_first_fit_us(gang: Gang, snapshot: ClusterSnapshot, repeats: int = 3) -
 def measured(
     name: str, policy: str, gang: Gang, snapshot: ClusterSnapshot, goal_us: float | None, note: str = ""
 ) -> dict[str, object]:
-    """One row of the table."""
+    """A row of the result table for placing `gang` by `policy` on a snapshot without cached values."""
     times = place_us(get_policy(policy), gang, snapshot, 200)
     rate = gang.n_pods / float(np.percentile(times, 50))
     return row(
@@ -102,7 +105,7 @@ def measured(
 def on_a_used_snapshot(
     name: str, policy: str, gang: Gang, snapshot: ClusterSnapshot, goal_us: float | None
 ) -> dict[str, object]:
-    """The same where gangs were placed on the snapshot before, as in a session or a notebook."""
+    """A row like that of `measured`, on a snapshot on which gangs were placed before, as in a session or a notebook."""
     chosen, kept = get_policy(policy), as_loaded(snapshot)
     chosen.place(gang, kept.ledger())
     times = microseconds(lambda: chosen.place(gang, kept.ledger()), 500)
@@ -112,7 +115,7 @@ def on_a_used_snapshot(
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """The rows of this file."""
+    """All rows of this benchmark's result table."""
     scenario = generate_scenario("use-case-1", pods=5000, sizes=FIVE_THOUSAND)
     tree = scenario.snapshot.with_matrix(machine("dgx1-v100"))
     (job,) = scenario.gangs

@@ -1,7 +1,8 @@
-"""Benchmark of regret tables: the optimum of every state of a machine in bulk, beside asking state by state.
+"""Benchmark of GPU regret tables: the best choice in every state of a machine at once, beside asking state by state.
 
 Machines: the Koordinator document's first matrix (8 GPUs, every state, k = 2 to 7) and 16 GPUs with noise. The goal of
-issue D, 5 ms, is for the table of 8 GPUs; what a policy written in Python needs for its answers is its own row.
+issue D, 5 ms, is for the table of 8 GPUs; the time that a policy written in Python needs for its own choices has a row
+of its own.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def rows() -> Iterator[dict[str, object]]:
 
 
 def policy_rows() -> Iterator[dict[str, object]]:
-    """Policies that weigh every set: one question about a whole machine."""
+    """Rows for GPU policies that weigh every set of GPUs, asked for all states of a machine at once."""
     for n, k in ((8, 4), (16, 4), (16, 6)):
         weights, _ = machine(n, 8, 16, noise=0.0)
         gpus = NodeGpus((1 << n) - 1, BandwidthMatrix(weights))

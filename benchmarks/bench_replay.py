@@ -1,4 +1,4 @@
-"""Benchmark of a stream of small gangs: Kueue's performance test for topology-aware scheduling, by `volcano-1.15`.
+"""Benchmark of 15,000 small gangs in a row by `volcano-1.15`: Kueue's performance test for topology-aware scheduling.
 
 Goal of issue 3: 15,000 workloads on 640 nodes in at most 1 s. Shapes and order of arrival are those of the generator
 (kubernetes-sigs/kueue, performance-scheduler, TAS configuration): five cohorts of six queues, 500 workloads each, one
@@ -51,7 +51,7 @@ REPEATS = 5
 
 
 class Class(NamedTuple):
-    """Workloads of one kind in each queue, one every ``interval_ms``."""
+    """Workloads of one kind: each queue gets one every ``interval_ms``."""
 
     name: str
     count: int
@@ -76,7 +76,7 @@ CLASSES = (
 
 
 def arrivals() -> list[tuple[int, int, int]]:
-    """Number of the class, queue and number in the queue of each workload, by time of creation, queue and class."""
+    """(number of the class, queue, number in the queue) of each workload, sorted by creation time, queue and class."""
     found = [
         (number * kind.interval_ms, queue, position, number)
         for position, kind in enumerate(CLASSES)
@@ -108,8 +108,10 @@ def cluster() -> ClusterSnapshot:
 
 @dataclass(eq=False)
 class Replay:
-    """Times in microseconds: of each workload with what is given back before it, and of all, also without what other
-    processes took; nodes if wanted."""
+    """Times of one run in microseconds, and on request the chosen nodes.
+
+    There is one time per workload, including the resources given back before it, and totals in wall-clock and CPU time.
+    """
 
     each: NDArray[np.float64]
     total: float
@@ -158,7 +160,7 @@ def by_place(snapshot: ClusterSnapshot, policy: Policy, workloads: int) -> Repla
 
 
 def by_dry_runs(snapshot: ClusterSnapshot, workloads: int) -> Replay:
-    """Every HyperNode of a tier dry-run, tier after tier, on arrays that are copied for each workload."""
+    """Run the baseline: every HyperNode of a tier is tried, tier after tier, on arrays copied for each workload."""
     ledger, topology, parameters = snapshot.ledger(), snapshot.topology, HyperNodeParameters()
     weights = score_weights(parameters, snapshot.resources)
     scores = topology_scores_newest(topology, parameters.weight)
@@ -209,7 +211,7 @@ def leave(held: Placement, ledger: Ledger) -> None:
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """The rows of this file."""
+    """All rows of this benchmark's result table."""
     snapshot, policy = cluster(), get_policy("volcano-1.15")
     workloads = len(arrivals())
     ours = by_stream(snapshot, policy, workloads, keep=True)
@@ -239,7 +241,7 @@ def rows() -> Iterator[dict[str, object]]:
 
 
 def peak() -> str:
-    """Peak memory of a process that replays, and of one that only loads what it needs."""
+    """Peak memory, as text, of a process that runs the benchmark, and of one that only loads its input."""
     found = []
     for workloads in ("0", "15000"):
         here = Path(__file__).resolve()

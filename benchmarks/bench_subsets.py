@@ -1,4 +1,4 @@
-"""Benchmark of listing, ranking and unranking k-subsets, beside itertools and plain Python."""
+"""Benchmark of listing, ranking and unranking k-subsets, compared with itertools and plain Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ SIZES = ((8, 4), (16, 8), (24, 6))
 
 
 def measure(call: Callable[[], object], *, repeats: int) -> list[float]:
-    """Microseconds per call, ``repeats`` times after a warm one; each a mean of 100 calls where one takes under 10."""
+    """Microseconds per call, `repeats` values after a warm-up call.
+
+    Each is a mean of 100 calls if one takes under 10.
+    """
     call()
     batch = 100 if min(timed(call, 1) for _ in range(5)) < 10.0 else 1
     return [timed(call, batch) for _ in range(repeats)]
@@ -34,7 +37,9 @@ def itertools_masks(n: int, k: int) -> list[int]:
 
 
 def python_rank(n: int, k: int, mask: int) -> int:
-    """Rank by counting, the way the kernel does it."""
+    """Baseline: lexicographic rank of the k-subset `mask` of n elements, by the kernel's way of counting in plain
+    Python.
+    """
     value, place = 0, 0
     for position in range(n):
         if place == k:
@@ -47,7 +52,7 @@ def python_rank(n: int, k: int, mask: int) -> int:
 
 
 def cases(n: int, k: int) -> list[tuple[str, Callable[[], object], str, Callable[[], object]]]:
-    """(operation, ours, baseline's name, baseline) over all k-subsets of n devices."""
+    """(operation, our call, the baseline's name, the baseline's call), each over all k-subsets of n elements."""
     mask = (1 << n) - 1
     words = subsets.enumerate_masks(mask, k)
     listed = subsets.masks_of_words(words)
@@ -60,7 +65,7 @@ def cases(n: int, k: int) -> list[tuple[str, Callable[[], object], str, Callable
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """One row per operation and size; times are of whole lists, in microseconds."""
+    """One row of the result table per operation and size; times are those of whole lists, in microseconds."""
     for n, k in SIZES:
         for name, ours, baseline, theirs in cases(n, k):
             times = measure(ours, repeats=100)

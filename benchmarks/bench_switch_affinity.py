@@ -1,10 +1,9 @@
-"""Benchmark of switch affinity: one placement on 10,000 nodes under 400 switches with 500 running jobs.
+"""Benchmark of switch affinity: one placement on 10,000 nodes under 400 leaf switches with 500 running jobs.
 
-Three ways: states derived afresh from the running pods of the snapshot (their annotations as arrays, which a snapshot
-reads once), the same with one object per placed pod, and states kept in the ledger of a session, from which the
-placement is taken back outside of the clock. An object has name, node, GPUs and rank of its pod and writes the pod's
-annotations when they are asked for. The baseline is plain Python: states pod by pod, free nodes node by node, then the
-plain twin of the tests.
+Three ways are timed: with switch states computed from the annotations of the snapshot's running pods (as arrays that a
+snapshot reads once); also with one object made per placed pod; and with switch states kept in the ledger of a session,
+from which the placement is removed again, untimed. The baseline is plain Python: states pod by pod, free nodes node by
+node, then the tests' plain version of the rules.
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ GOALS_US = {"states afresh, arrays": 1_500.0, "states afresh, an object per pod"
 
 
 def cluster() -> ClusterSnapshot:
-    """Jobs of 2 to 39 pods of the three kinds come one after another; the states follow from their annotations."""
+    """The benchmark's cluster: jobs of 2 to 39 pods of the three switch-affinity classes are placed one
+    after another.
+    """
     names = [f"s{i:03}" for i in range(SWITCHES)]
     snapshot = fabric([Switch(name, NODES_PER_SWITCH, NODES_PER_SWITCH) for name in names], NODES_PER_SWITCH)
     generator = np.random.default_rng(1)
@@ -46,7 +47,10 @@ def cluster() -> ClusterSnapshot:
 
 
 def plain_python(snapshot: ClusterSnapshot, n_pods: int) -> list[tuple[int, int, str]] | None:
-    """The same answer, switch by switch, without arrays."""
+    """Baseline: the policy's choice of switches for `n_pods` pods, switch by switch, without arrays.
+
+    None if they do not fit. The result is that of the tests' plain version of the rules.
+    """
     table = snapshot.switch_table
     if table is None:
         raise RuntimeError("benchmark: no switches")
@@ -68,7 +72,7 @@ def plain_python(snapshot: ClusterSnapshot, n_pods: int) -> list[tuple[int, int,
 
 
 def placed(policy: Policy, gang: Gang, snapshot: ClusterSnapshot) -> Placement:
-    """One placement on a ledger of its own."""
+    """The placement of a gang by a policy, on a new ledger of the snapshot."""
     result = policy.place(gang, snapshot.ledger())
     if not isinstance(result, Placement):
         raise RuntimeError(f"benchmark: {result!r}")
@@ -76,7 +80,7 @@ def placed(policy: Policy, gang: Gang, snapshot: ClusterSnapshot) -> Placement:
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """One row per number of pods and way."""
+    """One row of the result table per number of pods and way of keeping the switch states."""
     snapshot, policy = cluster(), get_policy("switch-affinity")
     size = f"{SWITCHES * NODES_PER_SWITCH:,} nodes, {SWITCHES} switches, {JOBS} jobs"
     kept = snapshot.ledger()

@@ -1,7 +1,8 @@
-"""Benchmark of the ``switches`` and ``ledger`` kernels beside numpy, and of the switch rules beside plain Python.
+"""Benchmark of the ``switches`` and ``ledger`` kernels beside numpy, and of the switch-affinity rules beside plain
+Python.
 
-A busy cluster, 25 nodes under each switch, half of the nodes taken by jobs of neighbouring nodes; a job of a fifth of
-the nodes.
+The cluster is busy: 25 nodes under each leaf switch, half of the nodes in use by jobs on neighbouring nodes; a job of a
+fifth of the nodes is placed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ REPEATS = 200
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """One row per part and size."""
+    """One row of the result table per part of the kernels and size."""
     for n in SIZES:
         for part, (ours, numpy) in _parts(n).items():
             ours()
@@ -37,7 +38,10 @@ def rows() -> Iterator[dict[str, object]]:
 
 
 def _rules(s: int) -> tuple[Callable[[], object], Callable[[], object]]:
-    """The kernel and its plain twin: a common job that fills every idle switch and ends under two shared ones."""
+    """Two calls that apply the switch rules to s switches: the kernel, and its plain Python version.
+
+    A common job fills every idle switch and ends under two shared ones.
+    """
     generator = np.random.default_rng(2)
     state = np.zeros(s, dtype=np.int64)
     state[: s // 4], state[s // 4 : s // 2], state[: s // 20] = 2, 1, 1
@@ -60,7 +64,7 @@ def _rules(s: int) -> tuple[Callable[[], object], Callable[[], object]]:
 
 
 def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
-    """Per part the kernel and numpy, on the same arrays."""
+    """For each part of the kernels two calls on the same arrays of n nodes: the kernel's and numpy's."""
     s = n // PER_SWITCH
     holders = (np.random.default_rng(0).random(n // 10).repeat(10) < 0.5).astype(np.int32)
     idle = np.tile(np.array([64_000, 1 << 40, 110, 8], dtype=np.int64), (n, 1))

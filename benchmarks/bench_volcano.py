@@ -1,17 +1,17 @@
-"""Benchmark of Volcano's two-level search: the kernel over arrays, and `volcano-1.15` from a snapshot to a Placement.
+"""Benchmark of Volcano's two-level search: the kernel on arrays, and `volcano-1.15` from a snapshot to a Placement.
 
 Goals of issue 3: at 6,000 nodes / 9,600 HyperNodes at most 3 ms for identical pods, 6 ms for three roles, 15 ms for 100
 sub-groups of 100 shapes, p99 over 200 random gangs; 1,000 nodes / 100 leaves / 100 sub-groups of ten 3 ms; 100,000
 nodes 25 / 80 / 150 ms. A row of `TwoLevel` times everything from arrays to the placed pods: checks, copies, counting,
-the search; one of `place` all that the policy does besides: the ledger made, GPUs chosen, GC on. Why a gang
-waits is found when somebody reads it, which is not timed. Each run of a gang has a gang and a ledger of its own.
+the search. A row of `place` also times the rest of the policy: creating the ledger, choosing GPUs, garbage collection.
+The reasons why a gang is pending are computed when they are read, which is not timed. Each run of a gang has a gang and
+a ledger of its own.
 
-Two gangs of three are placed and one waits, as far as 30 draws find one that does. A gang that waits is one for which
-HyperNodes had to be tried: where none is as large as minResources, both the search and the baseline would be done at
-once.
+Of every three gangs two are placed and one is pending, as far as 30 draws find one. Pending gangs are such that
+HyperNodes had to be tried: if no HyperNode is as large as minResources, both the search and the baseline end at once.
 
-The baseline asks the same compiled dry run (`DryRuns`) for every HyperNode of every tier in which a sub-group might go,
-remembers nothing, and counts nothing before; it is run on few gangs, or cut short, where one takes long.
+The baseline runs the compiled dry run (`DryRuns`) in every HyperNode of every tier in which a sub-group might go; it
+keeps no results and counts nothing in advance. If it takes long, it is run on few gangs or cut short.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ Longs = NDArray[np.int64]
 
 @dataclass(eq=False)
 class Cluster:
-    """Nodes in nested tiers; ``starts[t]`` are the first nodes of the domains of tier t + 1."""
+    """The benchmark's cluster: nodes in nested tiers.
+
+    ``starts[t]`` holds the first node of each HyperNode of tier t + 1.
+    """
 
     name: str
     n: int
@@ -83,7 +86,7 @@ class Cluster:
 
     @cached_property
     def domain_nodes(self) -> DomainNodes:
-        """The same tree as `DryRuns` takes it."""
+        """The tree of HyperNodes in the form that `DryRuns` takes."""
         tree = self.tree
         return DomainNodes(tree.name_rank, tree.leaf, tree.member_start, tree.members)
 
@@ -93,7 +96,10 @@ def even(n: int, parts: int) -> Longs:
 
 
 def cluster(name: str, n: int, sizes: list[int], rng: random.Random, singles: int = 0) -> Cluster:
-    """Tiers of so many domains, closest first; the lowest may leave out nodes: ``singles`` of them are covered."""
+    """A cluster of n nodes with the given number of HyperNodes per tier, lowest tier first.
+
+    With `singles`, a HyperNode of the lowest tier holds one node, and only `singles` nodes are in one.
+    """
     firsts: list[Longs] = []
     for size in reversed(sizes):
         # Each tier cuts where the next wider one cuts, so that domains nest.
@@ -152,7 +158,9 @@ def cluster(name: str, n: int, sizes: list[int], rng: random.Random, singles: in
 
 
 def occupy(made: Cluster, rng: random.Random, full: float = 0.4, partly: float = 0.2) -> None:
-    """Runs of one to 16 nodes are full, partly used or free."""
+    """Use up resources of the cluster at random: runs of 1 to 16 nodes become full (`full`), partly used (`partly`) or
+    stay free.
+    """
     gpus = np.zeros(made.n, dtype=np.int64)
     first = 0
     while first < made.n:
@@ -180,7 +188,7 @@ def _sums(tree: DomainTree, amounts: Longs) -> Longs:
 
 @dataclass(eq=False)
 class Ask:
-    """A gang as arrays; ``pods`` per sub-group: shape and count of each role."""
+    """A gang as arrays; ``pods`` holds the shape and the number of pods of each role for every sub-group."""
 
     shapes: list[Shape]
     job: JobColumns
@@ -190,7 +198,11 @@ class Ask:
 
 
 def gang(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int = 0) -> Ask:
-    """All needed: ``identical`` pods, three ``roles``, or another shape in every sub-group (``distinct``)."""
+    """A random gang of `groups` sub-groups, all pods of which are needed.
+
+    `kind`: ``identical`` pods, three ``roles``, or a different shape in every sub-group (``distinct``). `pods` is the
+    number per sub-group; 0: random.
+    """
     top = made.tree.top_tier
     # Limits and sizes that go together, so that about as many gangs are placed as wait.
     job_limit = rng.randint(min(3, top), top) if groups < 10 else rng.choice([top - 1, top, top])
@@ -253,7 +265,10 @@ def gang(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int = 
 
 
 def draw(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int, *, placed: bool) -> Ask:
-    """A gang that is placed, or one that waits after HyperNodes were tried; the 30th is taken as it is."""
+    """A random gang that is placed, or with `placed` False one that is pending after HyperNodes were tried.
+
+    At most 30 gangs are drawn; the last one is taken as it is. The other parameters are those of `gang`.
+    """
     for _ in range(30):
         ask = gang(made, rng, groups, kind, pods)
         run = two_level(made, ask)
@@ -270,7 +285,7 @@ def two_level(made: Cluster, ask: Ask) -> TwoLevel:
 
 
 def search(made: Cluster, ask: Ask) -> tuple[float, list[int]] | None:
-    """Sum of scores and nodes in the order of placement; None: pending."""
+    """Run the kernel's search: the sum of scores, and the node of each pod in the order of placement; None: pending."""
     run = two_level(made, ask)
     if not run.turn():
         return None
@@ -278,9 +293,10 @@ def search(made: Cluster, ask: Ask) -> tuple[float, list[int]] | None:
 
 
 def naive(made: Cluster, ask: Ask, until: float) -> tuple[float, list[int]] | None:
-    """Every HyperNode for the job, every HyperNode in it for each sub-group, each dry-run; nothing remembered.
+    """Run the baseline: every HyperNode for the job, and inside it every HyperNode for each sub-group, is tried by a
+    dry run.
 
-    TimeoutError where that is not done by `until`, in the seconds of `time.perf_counter`.
+    Returns what `search` returns. Raises TimeoutError if the clock passes `until` (in seconds of `time.perf_counter`).
     """
     spans = made.tree.spans
     assert spans is not None
@@ -355,7 +371,10 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
 
 
 def _lengths(entries: Ints, upto: Longs) -> Longs:
-    """Pods of each run."""
+    """Number of pods in each run.
+
+    `entries` names the role of each run, and `upto` how many pods of this role have come by the end of the run.
+    """
     lengths = upto.copy()
     for entry in np.unique(entries):
         mine = entries == entry
@@ -397,7 +416,7 @@ def topology_of(made: Cluster) -> Topology:
 
 
 def gang_of(ask: Ask) -> Gang:
-    """The same as a gang: role i has the pods of shape i, sub-group after sub-group."""
+    """The gang of arrays `ask` as a `Gang`: role i has the pods of shape i, sub-group after sub-group."""
     roles, following = [], []
     for i, (shape, count) in enumerate(zip(ask.shapes, ask.job.left.tolist(), strict=True)):
         following.append(sum(role.count for role in roles))
@@ -511,7 +530,7 @@ def cell(
 
 
 def peak_mib() -> int:
-    """Most memory that this process held so far, earlier rows included."""
+    """Peak memory of this process in MiB, earlier rows included."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak >> 20 if sys.platform == "darwin" else peak >> 10
 
@@ -525,7 +544,7 @@ def clusters(scale: int, rng: random.Random) -> Iterator[Cluster]:
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """The rows of this file."""
+    """All rows of this benchmark's result table, except those of `slow_rows`."""
     rng = random.Random(3)
     for made in clusters(1, rng):
         for kind, goal in (("identical", 3e3), ("roles", 6e3), ("distinct", 15e3)):
@@ -539,7 +558,7 @@ def rows() -> Iterator[dict[str, object]]:
 
 
 def slow_rows() -> Iterator[dict[str, object]]:
-    """The rows of a cluster of 100,000 nodes."""
+    """Rows for a cluster of 100,000 nodes, which only ``--full`` runs."""
     rng = random.Random(3)
     large = cluster("100,000 nodes", 100_000, [100_000, 50_000, 9_333, 667], rng, singles=100_000)
     for kind, goal in (("identical", 25e3), ("roles", 80e3), ("distinct", 150e3)):

@@ -1,10 +1,10 @@
-"""Benchmark of the widgets in JupyterLab and headless Chromium: first picture, unfolding, one edit, one comparison.
+"""Benchmark of the Jupyter widgets in headless Chromium: first picture, unfolding, one edit, one comparison.
 
-Page, browser, server and kernel are processes of their own, as they are for a person: unlike the other benchmarks this
-one runs on all cores.
+Page, browser, server and kernel are processes of their own, as for a user, so this benchmark runs on all cores, unlike
+the others.
 
-Baselines, in the same browser: a picture by pyvis for first pictures; the whole drawing made anew for an edit; and for
-the comparer the same comparison as a notebook cell, run again and shown as HTML.
+Baselines, in the same browser: a picture by pyvis for first pictures; redrawing the whole topology for an edit; and for
+the comparer, running the comparison again in a notebook cell and showing it as HTML.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ async (index) => {
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """Four rows; the goals are issue 7's. Nothing, with a line that says why, where there is no browser."""
+    """Four rows of the result table, with the goals of issue 7; without a browser no row, but a line that says why."""
     if reason := missing():
         print(f"bench_widgets: {reason}; skipped", file=sys.stderr)
         return
@@ -138,7 +138,7 @@ def rows() -> Iterator[dict[str, object]]:
 
 @contextmanager
 def _all_cores() -> Iterator[None]:
-    """Take back what `run.py` has pinned, for as long as this lasts."""
+    """Context manager that lets this process use all cores again, after `run.py` has pinned it to one."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -156,7 +156,7 @@ def _row(
 
 
 def _pyvis(browser: Browser, pods: int) -> float:
-    """Milliseconds until pyvis has drawn so many pods, at given places and without physics."""
+    """Milliseconds until pyvis has drawn so many pods, with positions given and physics off."""
     from pyvis.network import Network
 
     began = time.perf_counter()

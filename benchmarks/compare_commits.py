@@ -1,13 +1,13 @@
 """Compare the speed of two checkouts: ``compare_commits.py OLD NEW [--cells searches|flat] [--rounds N]``.
 
 OLD and NEW are folders, each a checkout with its kernels built (`make build`, or ``setup.py build_ext --inplace``);
-the Python of this call runs both. What is measured stands in ``search_cells.py`` and ``flat_cells.py``: cells, each a
-list of calls, equal in both checkouts, which must both have what the cells call. Rounds alternate between the checkouts
-and each is a process of its own, so that neither a busy machine nor the place of the code in memory favours one of
-them.
+both are run by the Python that runs this script. ``search_cells.py`` and ``flat_cells.py`` define what is measured:
+cells, each a list of calls, equal in both checkouts, which must both have what the cells call. Rounds alternate between
+the checkouts, and each is a process of its own, so that neither a busy machine nor the position of the code in memory
+favours one of them.
 
-A cell's time is a sum over its calls, in processor time. Of each call either the median of the rounds' medians counts
-(p50), or the least of all its runs. A row is slower where ``new / old`` exceeds 1.10.
+A cell's time is the sum over its calls, in processor time. For each call either the median of the rounds' medians
+counts (p50), or the least of all its runs. A row is slower if ``new / old`` exceeds 1.10.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Times = dict[str, list[tuple[float, float]]]
 
 
 def measured(cells: str) -> Times:
-    """One round."""
+    """Measure all cells once in this process: the times of each call, by cell."""
     module = importlib.import_module(MODULES[cells])
     times: Times = {}
     for name, calls in module.cells():
@@ -49,7 +49,7 @@ def measured(cells: str) -> Times:
 
 
 def run_in(checkout: Path, cells: str) -> Times:
-    """A round of one checkout, in a process of its own."""
+    """Measure all cells once in a new process that imports the package from the folder `checkout`."""
     # This folder's cells for both, whatever the checkout has in its own.
     environment = {**os.environ, "PYTHONPATH": f"{checkout}{os.pathsep}{HERE}", "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-P", str(HERE / "compare_commits.py"), "--worker", str(checkout), "--cells", cells]
@@ -59,7 +59,9 @@ def run_in(checkout: Path, cells: str) -> Times:
 
 
 def summed(rounds: list[Times]) -> dict[str, tuple[float, float]]:
-    """Microseconds of each cell: by the median of each call's medians, and by the least of its runs."""
+    """Time of each cell in microseconds, from several rounds: by the median of each call's medians, and by the least
+    run.
+    """
     return {
         name: (
             sum(statistics.median(median for median, _ in runs) for runs in by_call),
@@ -70,12 +72,12 @@ def summed(rounds: list[Times]) -> dict[str, tuple[float, float]]:
 
 
 def total(cells: dict[str, tuple[float, float]]) -> tuple[float, float]:
-    """Sums over the cells."""
+    """Sum of both times over all cells."""
     return sum(median for median, _ in cells.values()), sum(least for _, least in cells.values())
 
 
 def line(name: str, old: tuple[float, float], new: tuple[float, float]) -> str:
-    """One row of the table."""
+    """One row of the table that compares the old and the new times of a cell."""
     columns = (f"{a:11,.1f} {b:11,.1f} {b / a:8.3f}" for a, b in zip(old, new, strict=True))
     return f"{name:62} {'  '.join(columns)}"
 

@@ -1,9 +1,9 @@
-"""Cells of `compare_commits.py`: `place` where pods go to the nodes of the whole cluster one by one.
+"""Cells of `compare_commits.py` for `place` where pods go one by one to nodes of the whole cluster.
 
 A cell is a policy, a job and a number of nodes. Every call places a job of its own on a ledger of its own; the snapshot
-was used before, as in a session. Half of the nodes are used in part. "Second gang" means that the ledger holds another
-job already, which leaves nothing that the snapshot knows about its nodes. Only what any two commits have in common is
-called.
+has been used before, as in a session. Half of the nodes are partly used. "Second gang" means that the ledger already
+holds another job, so that nothing that the snapshot caches about its nodes applies. Only functions that any two commits
+have in common are called.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ POLICIES = (
 
 
 def cells() -> Iterator[tuple[str, Sequence[Callable[[], Callable[[], object]]]]]:
-    """Name of each cell, and what makes a call ready to be timed."""
+    """Name of each cell, with its functions that each prepare one call and return it, ready to be timed."""
     for n, sizes in SIZES.items():
         snapshot = used_in_part(generate_scenario("use-case-1", pods=1, sizes=sizes).snapshot)
         for pods, roles in ((48 if n < 1_000 else 8, 1), (2 * n, 1), (48 if n < 1_000 else 480, 3)):
@@ -49,7 +49,7 @@ def cells() -> Iterator[tuple[str, Sequence[Callable[[], Callable[[], object]]]]
 
 
 def used_in_part(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """The same nodes, every other one with some cpu and memory used."""
+    """A copy of the snapshot with some cpu and memory used on every other node."""
     rng, used = random.Random(7), snapshot.used.copy()
     cpu, memory = snapshot.resources.index("cpu"), snapshot.resources.index("memory")
     for node in range(0, len(used), 2):
@@ -59,7 +59,10 @@ def used_in_part(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 
 def gang(pods: int, roles: int, mode: Any) -> Gang:
-    """A job of pods that ask for cpu and memory alone, all of them needed."""
+    """A job of `pods` pods in `roles` roles that request only cpu and memory, all of them needed.
+
+    `mode`: its topology.
+    """
     made = tuple(
         Role(f"worker-{i}", pods // roles, {"cpu": 4_000 * (i + 1), "memory": 16 * GI * (i + 1)}) for i in range(roles)
     )
@@ -68,7 +71,10 @@ def gang(pods: int, roles: int, mode: Any) -> Gang:
 
 
 def ready(policy: Any, job: Gang, snapshot: ClusterSnapshot, second: bool) -> Callable[[], object]:
-    """What is timed: one job placed. The job and the ledger are made before."""
+    """Prepare a call that places one job and is to be timed; the job and the ledger are made beforehand.
+
+    With `second`, another job is placed on the ledger first.
+    """
     ledger = snapshot.ledger()
     if second:
         policy.place(replace(job, name="first"), ledger)

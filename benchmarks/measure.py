@@ -1,4 +1,4 @@
-"""Helpers of the benchmarks: a clock around a call, and the dict of one measurement that `run.py` prints."""
+"""Helpers of the benchmarks: timing a call, and the dict of one measurement that `run.py` prints."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FEWEST = 3
 def microseconds(
     call: Callable[[], object], repeats: int, undo: Callable[[], object] | None = None
 ) -> NDArray[np.float64]:
-    """Wall time of each of `repeats` calls, in microseconds; fewer calls where they take longer than `LONGEST_S`.
+    """Wall-clock time of each of `repeats` calls in microseconds.
 
-    `undo` follows each call, outside of the clock.
+    Fewer calls if they take longer than `LONGEST_S` together. `undo` is called after each call and not timed.
     """
     times: list[float] = []
     spent = 0.0
@@ -45,7 +45,10 @@ def row(
     note: str,
     goal_of: Literal["p50", "p99"] = "p99",
 ) -> dict[str, object]:
-    """One measurement, as `run.py` describes it."""
+    """One measurement as the dict that `run.py` describes.
+
+    `ours_us` are the single measurements in microseconds, `baseline_us` the baseline's time; None if there is none.
+    """
     return {
         "benchmark": benchmark,
         "size": size,

@@ -1,13 +1,13 @@
-"""What each optimisation of the two-level search gains: ``python benchmarks/optimisations.py WITH WITHOUT...``.
+"""Measure what each optimisation of the two-level search gains: ``python benchmarks/optimisations.py WITH WITHOUT...``.
 
-Every argument is a folder, a checkout with its kernels built: WITH has all optimisations, each WITHOUT lacks one, and
-its folder is named after it. The Python of this call runs all of them. Counted are instructions, by callgrind, of the
-same searches in every checkout: a shared machine does not change them. Needed besides: valgrind with its headers, and
-a C compiler. ``--to FILE`` keeps the counts; ``--from FILE`` reads them, and only what is not there is counted.
+Every argument is a folder with a checkout whose kernels are built: WITH has all optimisations, each WITHOUT lacks one,
+after which its folder is named. All are run by the Python that runs this script. It counts, by callgrind, the
+instructions of the same searches in every checkout, which a busy machine does not change. Valgrind with its headers and
+a C compiler are needed. ``--to FILE`` stores the counts; ``--from FILE`` reads them, and only missing ones are counted.
 
-A row of the table is one optimisation at one size: the cell in which it gains the most, how many times the instructions
-that cell takes without it, and the same for the sum over all cells. docs/adr/0018-what-optimisations-gain.md keeps the
-table by which it was decided what stays.
+A row of the table is one optimisation at one size: the cell in which it gains the most, how many times more
+instructions that cell takes without it, and the same for the sum over all cells.
+docs/adr/0018-what-optimisations-gain.md has the table that decided which optimisations stay.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def two_level(made: Cluster, ask: Ask, fading: Fading | None = None) -> TwoLevel
 
 
 def masked(made: Cluster, ask: Ask, rng: random.Random) -> Ask:
-    """Each shape may run on other nodes."""
+    """A copy of the gang in which each pod shape may use a different random set of nodes."""
     masks = [(np.random.default_rng(rng.randrange(1 << 30)).random(made.n) < 0.8).astype(np.uint8) for _ in ask.shapes]
     ask.shapes = [Shape(shape.request, mask) for shape, mask in zip(ask.shapes, masks, strict=True)]
     return ask
 
 
 def unlimited(ask: Ask, scored: bool) -> Ask:
-    """The gang goes anywhere: its pods near one another, or to full HyperNodes."""
+    """A copy of the gang that may go anywhere: with `scored` its pods close together, otherwise to full HyperNodes."""
     count = len(ask.subs.rank)
     subs = replace(ask.subs, limited=np.zeros(count, dtype=np.bool_), scored=np.full(count, scored))
     return Ask(ask.shapes, replace(ask.job, limit=None), subs, ask.pods, ask.sub_limit)
@@ -121,7 +121,7 @@ def faded(made: Cluster) -> Fading:
 
 
 def again(made: Cluster, ask: Ask) -> object:
-    """One pod of another job comes and goes between the runs."""
+    """Search for the gang repeatedly, while one pod of another job is placed and removed between the searches."""
     starts = np.concatenate([[0], np.cumsum(ask.subs.left)])
     places = [np.arange(first, end) for first, end in itertools.pairwise(starts)]
     run = Repeated(two_level(made, ask), places, int(starts[-1]))
@@ -142,7 +142,7 @@ ACTIONS: dict[str, Callable[[Cluster, Ask], object]] = {
 
 
 def work(folder: Path) -> None:
-    """Run every cell once; callgrind writes a file for each."""
+    """Run every cell once under callgrind, which writes one file per cell into `folder`."""
     library = ctypes.CDLL(str(folder / "requests.so"))
     for cell in pickle.loads((folder / "cells").read_bytes()):
         act = ACTIONS[cell.action]
@@ -152,7 +152,7 @@ def work(folder: Path) -> None:
 
 
 def counted(checkout: Path, some: list[Cell], folder: Path) -> dict[str, int]:
-    """Instructions of some cells."""
+    """Number of instructions of the given cells in a checkout, by the cell's name."""
     (folder / "cells").write_bytes(pickle.dumps(some))
     with tempfile.TemporaryDirectory(dir=folder) as out:
         environment = {**os.environ, "PYTHONPATH": f"{checkout}{os.pathsep}{HERE}", "PYTHONHASHSEED": "0"}

@@ -44,7 +44,10 @@ Row = Mapping[str, Any]
 
 
 def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
-    """Run what was asked for of a folder; 0, or 2 when no benchmark has that name, 130 after Ctrl-C."""
+    """Run the benchmarks in `folder` that the command-line `arguments` select.
+
+    Returns 0, or 2 if no benchmark has the given name, or 130 after Ctrl-C.
+    """
     options = _parser().parse_args(arguments)
     files = sorted(folder.glob("bench_*.py"))
     names = [name_of(path) for path in files]
@@ -62,7 +65,7 @@ def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
     options.json.parent.mkdir(parents=True, exist_ok=True)
 
     def keep(interrupted: bool) -> None:
-        """Write what was measured so far: a run that is killed loses one row at most."""
+        """Write the rows measured so far to the JSON file, so that a run that is killed loses one row at most."""
         result = {**machine, "interrupted": interrupted, "seconds": seconds, "rows": [dict(row) for row in found]}
         write_whole(options.json, json.dumps(result, indent=1) + "\n")
 
@@ -95,12 +98,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def name_of(path: Path) -> str:
-    """``bench_NAME.py`` -> ``NAME``."""
+    """The benchmark's name: ``NAME`` for the file ``bench_NAME.py``."""
     return path.stem.removeprefix("bench_")
 
 
 def rows_of(path: Path, full: bool = False) -> Iterator[Row]:
-    """The rows of one benchmark file, and with `full` its slow ones; ValueError for a row with other keys."""
+    """The rows of one benchmark file, with `full` its slow ones too; raises ValueError for a row with other keys."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -118,7 +121,7 @@ _WIDTHS = (44, 26, -8, -8, -8, -8, -11, 3, 0)
 
 
 def line(texts: Sequence[str]) -> str:
-    """One line of the table; the columns have fixed widths, because a row is printed before the next is measured."""
+    """One line of the table; column widths are fixed, because each row is printed before the next one is measured."""
     padded = [
         text.rjust(-width) if width < 0 else text.ljust(width) for text, width in zip(texts, _WIDTHS, strict=True)
     ]
@@ -126,7 +129,7 @@ def line(texts: Sequence[str]) -> str:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row as people read it; times in the unit that suits them."""
+    """The cells of a row as text, with times in a suitable unit."""
     goal = row["goal_us"]
     return (
         row["benchmark"],
@@ -142,7 +145,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def duration(microseconds: float | None) -> str:
-    """Three digits and a unit: ``0.18 us``, ``4.21 ms``; a dash for None."""
+    """A time as text with three digits and a unit, ``0.18 us`` or ``4.21 ms``; a dash for None."""
     if microseconds is None:
         return "-"
     for unit, size in (("s", 1e6), ("ms", 1e3), ("us", 1.0)):
@@ -152,7 +155,7 @@ def duration(microseconds: float | None) -> str:
 
 
 def speed_up(row: Row) -> str:
-    """Baseline over our median, as ``12x``; a dash where there is no baseline."""
+    """The baseline's time divided by our median, such as ``12x``; a dash if there is no baseline."""
     if row["baseline_us"] is None or not row["ours_us_p50"]:
         return "-"
     factor = row["baseline_us"] / row["ours_us_p50"]
@@ -160,7 +163,7 @@ def speed_up(row: Row) -> str:
 
 
 def pin_to_one_core() -> str:
-    """Keep this process on the core it was given, or on its first one; says which."""
+    """Pin this process to the first of its allowed cores; returns a text that says which core it is."""
     if not hasattr(os, "sched_setaffinity"):
         return "not pinned to a core"
     core = min(os.sched_getaffinity(0))
@@ -169,7 +172,10 @@ def pin_to_one_core() -> str:
 
 
 def provenance(pinned: str) -> dict[str, Any]:
-    """What a number needs beside it: machine, interpreter, versions, date."""
+    """Machine, interpreter, versions and date of a run, to be kept with its results.
+
+    `pinned` is `pin_to_one_core`'s text.
+    """
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": cpu_name(),
@@ -183,7 +189,7 @@ def provenance(pinned: str) -> dict[str, Any]:
 
 
 def cpu_name() -> str:
-    """What the processor calls itself."""
+    """Model name of the processor, as the operating system reports it."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text("utf-8").splitlines():
@@ -193,7 +199,7 @@ def cpu_name() -> str:
 
 
 def installed(name: str) -> str | None:
-    """Version of an installed distribution; None if it is not there."""
+    """Version of the installed package `name`; None if it is not installed."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

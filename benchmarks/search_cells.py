@@ -1,7 +1,7 @@
-"""Cells of `compare_commits.py`: the two-level search.
+"""Cells of `compare_commits.py` for the two-level search.
 
-They are those of `bench_volcano.py` at three sizes (1,000, 6,000 and 100,000 nodes), searches over arrays and whole
-`place` calls, and `DryRuns` in every HyperNode of a tier.
+They are those of `bench_volcano.py` at three sizes (1,000, 6,000 and 100,000 nodes): searches on arrays, whole `place`
+calls, and `DryRuns` in every HyperNode of a tier.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REPEATS = 5
 
 
 def cells() -> Iterator[tuple[str, Sequence[Callable[[], Callable[[], object]]]]]:
-    """Name of each cell, and what makes each call ready to be timed."""
+    """Name of each cell, with its functions that each prepare one call and return it, ready to be timed."""
     rng = random.Random(11)
     sizes = [
         (cluster("1,000 nodes", 1_000, [100], rng), 24, (1, 10, 100)),
@@ -80,7 +80,7 @@ def explained(made: Cluster, gangs: int, rng: random.Random) -> Sequence[Callabl
 
 
 def dry_runs(made: Cluster, pods: int) -> object:
-    """A gang of two shapes in every HyperNode of the second tier, or of the only one."""
+    """Try a gang of two pod shapes in every HyperNode of the second tier, or of the only one."""
     runs = DryRuns(
         made.nodes.idle, made.nodes.used, made.nodes.allocatable, made.domain_nodes, weights=WEIGHTS, scores=made.scores
     )
