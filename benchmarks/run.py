@@ -13,7 +13,7 @@ Each ``benchmarks/bench_*.py`` has a function ``rows()`` that yields one dict pe
 - ``goal_of``: ``p50`` or ``p99``, of which the goal was stated;
 - ``note``: anything the reader must know, or "".
 
-A benchmark never fails because it was slow: the table says so, and the reader knows what else the machine was doing.
+A benchmark never fails because it was slow: the table shows it, and the reader knows how busy the machine was.
 """
 
 from __future__ import annotations

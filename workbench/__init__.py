@@ -160,7 +160,7 @@ def place(
     ----------
     gang : Gang
     snapshot : ClusterSnapshot
-        Not changed; ``snapshot.with_placement(p)`` is the moment after.
+        Not changed; ``snapshot.with_placement(p)`` is the snapshot with the placed pods running.
     policy : str or Policy
         ``NODE[+GPU]`` or a whole policy.
     **params
@@ -194,7 +194,7 @@ def schedule(
     Returns
     -------
     list of Decision
-        In the order of `gangs`; `Decision.turn` tells in which order the policy took them.
+        In the order of `gangs`; `Decision.turn` numbers the decisions in the order in which the policy took them.
     """
     _check_values(gangs, snapshot)
     return _policy_of(policy, params).schedule(gangs, snapshot)

@@ -66,7 +66,7 @@ def policy_names(texts: Sequence[str]) -> list[str]:
     Raises
     ------
     InputError
-        A name that stands twice: its second row would say nothing new.
+        A name appears twice.
     """
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)

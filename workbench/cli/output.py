@@ -44,9 +44,9 @@ _UNWRAPPED = 1_000_000
 def readers_may_leave() -> Iterator[None]:
     """Context manager in which output to a pipe whose reader has ended is dropped, and the command continues.
 
-    The exit status is then the command's own. A status for the closed pipe would be random: whether the reader is gone
-    before the last write is a race that short output wins and long output loses. Python, click and rich each end the
-    process in their own way when a write fails, therefore no write is allowed to fail.
+    The exit status is then the command's own. A status for the closed pipe would depend on chance, namely whether the
+    reader ends before the last write. Python, click and rich each end the process in their own way when a write fails,
+    therefore no write is allowed to fail.
     """
     given = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = used = forgiving(given[0]), forgiving(given[1])
@@ -76,7 +76,7 @@ def check_out(out: Path | None, output: str = "") -> None:
 def emit(text: str, out: Path | None = None) -> None:
     """Write a command's result to stdout or, if `out` is given, to a file, with control characters escaped.
 
-    Control characters are escaped, in a file as well: somebody will show it.
+    They are escaped in files too, because a file may later be shown in a terminal.
 
     Raises
     ------

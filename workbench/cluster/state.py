@@ -43,19 +43,18 @@ class ClusterState(Working):
         The present objects; do not change them. A modified object keeps its position among those of its kind.
 
     Notes
-    -----
-    What a change costs, beside copies of arrays and lists of pointers:
+    ----- What is recomputed after a change, apart from copies of arrays and lists:
 
     - a pod, PodGroup, Job or Deployment: to read the pods of its gang, and to deal the GPUs of the nodes of the pods
       that changed;
     - a cordon, a taint, a label, an amount: the node's row;
     - a Node that comes or goes, a HyperNode, a Device, a node's number of GPUs, a resource that no node had, a label by
-      which HyperNodes select: all nodes are read, but no job and no pod. The GPUs of a node are dealt again where the
+      which HyperNodes select: all nodes are read, but no job and no pod. The GPUs of a node are assigned again if the
       node is new, gone, or has other GPUs; running pods on a node with another index are copied with that index;
     - a PriorityClass: every gang.
 
-    A change that repeats what is known costs nothing. Versions are not compared: the caller hands in the changes of an
-    object in their order.
+    A change to an equal state is ignored. Versions are not compared: the caller passes the changes of an object in
+    their order.
     """
 
     def __init__(

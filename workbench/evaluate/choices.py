@@ -49,7 +49,7 @@ def with_config(name: str, parameters: Mapping[str, Any], config: SchedulerConfi
     name : str
         ``NODE[+GPU]`` or a whole policy.
     parameters : mapping
-        What is given for the policy; it wins.
+        Parameters given for the policy; they take precedence.
     config : SchedulerConfig
 
     Raises

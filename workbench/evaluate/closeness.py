@@ -33,7 +33,7 @@ class Closeness:
     ----------
     topology : Topology
     nodes : ndarray of shape (m,), int32
-        Distinct node indices; everything below speaks of positions in this array.
+        Distinct node indices; the methods refer to nodes by their position in this array.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ class Move:
     ----------
     role : str
     pods : int
-        How many; pods of one role are alike, so that none is named.
+        Number of pods; pods of one role are interchangeable, so that none is named.
     source, target : str
         Node by the first policy and by the other; empty: no node.
     """
@@ -55,9 +55,9 @@ class JobDifference:
     job : str
         ``namespace/name``.
     outcomes : tuple of str
-        In a few words, one per policy in the order of the comparison: ``s5, 4 nodes``, ``pending``, ``failed``.
+        The job's outcome under each policy, in a few words: ``s5, 4 nodes``, ``pending``, ``failed``.
     moves : tuple of tuple of Move
-        Per policy what moves against the first one; empty for the first one, and where nothing moves.
+        For each policy the pods that are elsewhere than under the first policy; empty if there are none.
     """
 
     job: str

@@ -257,7 +257,7 @@ def regret(
     policies : sequence of str or GpuPolicy
         Names as in the registry, or policies made by `get_gpu_policy`.
     sizes : iterable of int, optional
-        GPUs asked for, 1 to n; 2 to n - 1 by default, powers of two on machines of more than 16 GPUs.
+        Numbers of GPUs to choose, 1 to n; 2 to n - 1 by default, powers of two on machines of more than 16 GPUs.
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
     states : iterable of iterables of int, optional

@@ -37,8 +37,8 @@ class JobSwitches:
 class SwitchSharing:
     """How all jobs use the leaf switches after a scheduling session.
 
-    A cross-switch job has pods both under a switch and elsewhere. Pods and nodes are counted, never annotations, so
-    that every policy is measured alike.
+    A cross-switch job has pods both under a switch and elsewhere. Counts are of pods and nodes, never of annotations,
+    so that all policies are measured equally.
 
     Attributes
     ----------

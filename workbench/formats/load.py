@@ -46,11 +46,12 @@ def load(
     ----------
     *paths : str or Path
         Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON, and
-        descriptions of a fabric in any format of `workbench.formats.fabric.registry`, told by their content.
+        network topologies in any format of `workbench.formats.fabric.registry`, recognised by their content.
     matrices : mapping of str to path, optional
-        Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they win over the matrices of Devices.
+        Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they take precedence over matrices of
+        Devices.
     stdin : bytes or str, optional
-        Content that the name ``-`` stands for.
+        Content for the path ``-``.
     format : str, optional
         Name of the format (`workbench.formats.fabric.registry`) of every file without Kubernetes objects; or a format
         whose HyperNodes are derived from Kubernetes objects, such as node labels. None: detected by content.

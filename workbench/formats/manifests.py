@@ -158,7 +158,7 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
 def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
     """Parse every document of a YAML or JSON text; yields each with its place ("document 2") for errors.
 
-    The content decides between YAML and JSON; documents of YAML are read one by one, as the caller asks for them.
+    Whether a text is YAML or JSON is decided by its content; YAML documents are parsed one by one as they are consumed.
 
     Raises
     ------

@@ -40,11 +40,12 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
     Parameters
     ----------
     path : str or Path
-        What a tool printed (`workbench.formats.matrices.registry.MATRIX_FORMATS`), a plain table as the Koordinator
-        document prints it (with or without names of rows and columns), CSV, a JSON list of rows, a ``.npy`` array, or
-        a Koordinator Device in YAML or JSON; told apart by content. Row i holds the bandwidth from GPU i, in GB/s.
+        A tool's printout (`workbench.formats.matrices.registry.MATRIX_FORMATS`), a plain table as in the Koordinator
+        document (with or without names of rows and columns), CSV, a JSON list of rows, a ``.npy`` array, or a
+        Koordinator Device in YAML or JSON; the format is recognised by content. Row i holds the bandwidth from GPU i,
+        in GB/s.
     link_speeds : str or Path, optional
-        A table of link speeds for files that tell link types or numbers of links instead of GB/s
+        A table of link speeds for files with link types or numbers of links instead of GB/s
         (`workbench.formats.matrices.link_speeds.read_link_speeds`); by default the one in datasets/link-speeds.
     block : str, optional
         Name of one of several tables in the file (``bidirectional``, ``device_to_device_memcpy_read_ce``); by default

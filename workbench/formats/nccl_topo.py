@@ -79,8 +79,8 @@ class Machine:
     Attributes
     ----------
     gpus : tuple of PciDevice
-        In the order of the matrix: by ``dev`` where every GPU says it, else by bus id, as CUDA numbers them with
-        ``CUDA_DEVICE_ORDER=PCI_BUS_ID``.
+        In the order of the matrix: by the attribute ``dev`` if every GPU has it, else by bus id, as CUDA numbers them
+        with ``CUDA_DEVICE_ORDER=PCI_BUS_ID``.
     nics, switches : tuple of PciDevice
         By bus id.
     numa : tuple of int

@@ -40,7 +40,7 @@ def check_writable(path: str | Path) -> None:
 def write_whole(path: str | Path, content: bytes | str) -> None:
     """Write a file atomically: no reader sees half of it, and if writing fails the old file stays.
 
-    Of several threads or processes that write one file, the last to finish wins; each of them succeeds.
+    If several threads or processes write one file, all succeed, and the content is that of the last to finish.
 
     A link is followed, and a file that is replaced keeps its permissions. A device or a pipe (``/dev/stdout``,
     ``/dev/null``) is written to, never replaced. Text is written in UTF-8.
@@ -50,7 +50,7 @@ def write_whole(path: str | Path, content: bytes | str) -> None:
     InputError
         The file cannot be written.
     BrokenPipeError
-        Nobody reads the pipe any more.
+        The path is a pipe whose reader has ended.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)

@@ -69,9 +69,9 @@ def next_pod_group(
     priority_classes : mapping of str to PriorityClass, optional
         PriorityClasses by name; their order decides which tasks of a Job count towards minResources.
     schedulers : collection of str
-        Names by which pods ask for Volcano; a pod that names none counts, too.
+        Values of schedulerName that mean Volcano; a pod without schedulerName also counts as Volcano's.
     inherit : bool
-        Whether annotations of the owner of pods are looked at (a flag of the controller manager).
+        Whether annotations of the pods' owner are inherited (a flag of Volcano's controller manager).
 
     Returns
     -------

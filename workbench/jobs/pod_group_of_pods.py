@@ -84,7 +84,7 @@ def rebuilt_pod_group(stored: PodGroup, made: PodGroup) -> PodGroup:
 
 
 def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> bool:
-    """Whether Volcano makes a PodGroup for a pod: the pod has none yet, and asks for Volcano or for no scheduler.
+    """Whether Volcano makes a PodGroup for a pod: the pod names none yet, and its schedulerName is Volcano's or empty.
 
     Parameters
     ----------
@@ -92,6 +92,6 @@ def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> b
     scheduler : str
         schedulerName of the pod; empty: none.
     schedulers : collection of str
-        Names by which pods ask for Volcano.
+        Values of schedulerName that mean Volcano.
     """
     return scheduler in ("", *schedulers) and not pod.annotations.get(GROUP_NAME_ANNOTATION)

@@ -138,7 +138,7 @@ def _role(
     waiting : mapping of str to Metadata
         Metadata of the pending pods that exist already, by name.
     own_minimums : bool
-        Whether the minimums of tasks count beside the Job's.
+        Whether the minimums of single tasks apply in addition to the Job's.
     priorities : Priorities
     notes : list of Notice
         Receives notices.

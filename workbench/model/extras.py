@@ -61,7 +61,7 @@ class Gather:
     must : bool
         MustGather: all pods in one domain of the layer; otherwise PreferGather.
     pod_count_multiple : int
-        A domain of the layer takes a multiple of so many pods; 1: any number.
+        The number of pods in a domain of the layer must be a multiple of this; 1: any number.
     """
 
     layer: str
@@ -118,9 +118,9 @@ class AscendWish:
     Attributes
     ----------
     job_class : str
-        Label tor-affinity; empty: none.
+        Value of the label tor-affinity; empty: none.
     framework : str
-        Training framework where the object says it (label framework, or a framework plugin); empty: unknown.
+        Training framework, from the label framework or a framework plugin of the job; empty: unknown.
     former : tuple of FormerPod
         Where the gang's pending pods ran before a fault.
     """

@@ -101,8 +101,8 @@ class Role(Value):
         CPU and memory that Kubernetes' scores assume beyond `requests`: 100m and 200 MiB for each container that
         requests none.
     gpu_milli : int
-        Thousandths of one GPU that each pod asks for, 1 to 999, and shares with other pods; 0: whole GPUs only, which
-        stand in `requests`.
+        Thousandths of one GPU that each pod requests, 1 to 999, sharing the GPU with other pods; 0: whole GPUs only,
+        which are in `requests`.
     n_gpus : int
         Whole GPUs of one pod.
     best_effort : bool
@@ -111,8 +111,8 @@ class Role(Value):
     Raises
     ------
     InputError
-        `pod_uids` or `pod_resource_versions` of another length than `count`; `gpu_milli` out of range or beside whole
-        GPUs.
+        `pod_uids` or `pod_resource_versions` of another length than `count`; `gpu_milli` out of range or together with
+        whole GPUs.
     """
 
     name: str
@@ -236,7 +236,7 @@ class Gang(Value, Displayed):
     priority : int
         Higher first.
     sub_groups : tuple of SubGroup
-        Pods of none of them belong to the gang itself.
+        A pod that is in none of them belongs to the gang directly.
     min_subgroups : mapping of str to int
         Number of sub-groups of each policy that must be ready; a missing policy requires none.
     sub_grouped : bool

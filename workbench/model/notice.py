@@ -29,7 +29,7 @@ class Notice:
         What the notice is about, as ``kind name``: ``node n1``, ``Job training/llama``, ``queue default``. Empty: the
         gang of the answer that holds the notice, or the input as a whole.
     numbers : mapping of str to int or float
-        ``count`` is how many nodes, domains or pods the notice concerns; other keys say what they count.
+        ``count`` is the number of nodes, HyperNodes or pods concerned; other keys are named after what they count.
     """
 
     code: str

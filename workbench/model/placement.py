@@ -157,17 +157,17 @@ class Placement(Value, Displayed):
     node : ndarray of shape (n_pods,), int32
         Node of each pod, `UNPLACED` (-1) for the pods in `unplaced`.
     gpu_words : ndarray of shape (n_pods, w), uint64, optional
-        GPUs of each pod as little-endian words; None where no GPU policy ran or no pod asks for one.
+        GPUs of each pod as bits in little-endian words; None if no GPU policy ran or no pod requests a GPU.
     visible_words : ndarray of shape (n_pods, w), uint64, optional
         GPUs that each pod may see, its own included; None: all GPUs of the gang on the pod's node.
     record : int
-        Domain in which the job is allocated, `workbench.model.topology.TOP` (-1) for the virtual top; `NO_RECORD` (-2)
-        where `has_record` is False.
+        Index of the HyperNode in which the job is allocated, `workbench.model.topology.TOP` (-1) for the virtual top;
+        `NO_RECORD` (-2) if `has_record` is False.
     has_record : bool
-        False for jobs without a topology: they leave no record.
+        Whether the scheduler records a HyperNode for the job; it does not for jobs without a topology constraint.
     records : mapping of str to str
-        What the scheduler remembers for its next session: the HyperNode of the gang, by ``namespace/name``, and of its
-        sub-groups, by ``namespace/name/sub-group``.
+        HyperNodes that the scheduler records for its next session: that of the gang by ``namespace/name``, those of its
+        sub-groups by ``namespace/name/sub-group``.
     unplaced : tuple of Unplaced
         Pods beyond min_available; in a Volcano session without the action backfill also pods without a request, which
         count for min_available and stay pending.
@@ -176,7 +176,7 @@ class Placement(Value, Displayed):
     score : float
         Score that the policy maximised; comparable only within one policy.
     annotations : tuple of mapping of str to str
-        Annotations that the scheduler writes on several pods alike.
+        Distinct sets of annotations that the scheduler writes on pods; `annotation_group` assigns them to pods.
     annotation_group : ndarray of shape (n_pods,), int32, optional
         Index in `annotations` of each pod's annotations, -1 for none; None: no pod has any.
     job_class : str

@@ -37,8 +37,8 @@ class PodGpus:
     objective : str
         ``union`` or ``per-pod``.
     proved : str
-        What is proved optimal: ``all`` (everything the objective says) or ``union and slowest pod`` (two pods on a
-        machine of more than 16 GPUs).
+        What is proved optimal: ``all`` (all that the objective asks for) or ``union and slowest pod`` (for two pods on
+        a machine of more than 16 GPUs).
     matrix : BandwidthMatrix
     n_free : int
         Number of GPUs that could be chosen.

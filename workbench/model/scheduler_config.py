@@ -111,7 +111,7 @@ class SchedulerConfig(Value):
     actions : tuple of str
         Actions in the order in which they run.
     tiers : tuple of tuple of PluginOption
-        Plugins tier by tier, in the order in which they are asked; where plugins compare two jobs, the first that
+        Plugins tier by tier, in the order in which Volcano calls them; if plugins compare two jobs, the first that
         prefers one decides.
     action_arguments : mapping of str to mapping
         The section ``configurations``, by action.

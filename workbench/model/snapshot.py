@@ -92,7 +92,7 @@ class RunningPod:
     node : int
         Node index, `UNKNOWN_NODE` (-1) where its node is not in the snapshot.
     gpu_mask : int
-        Host GPUs it holds.
+        GPUs of the node that the pod holds, as a bit mask.
     queue : str
         Queue of its gang; empty: none.
     ending : bool
@@ -165,15 +165,15 @@ class ClusterSnapshot(Value, Displayed):
     gpu_total : ndarray of shape (n, w), uint64
         Healthy GPUs of each node, a bit each.
     gpu_free : ndarray of shape (n, w), uint64
-        GPUs of which no running pod holds a share; only these serve pods that ask for whole GPUs.
+        GPUs, as bits, of which no running pod holds a share; only these can be given to pods that request whole GPUs.
     matrices : tuple of BandwidthMatrix
-        Distinct matrices.
+        The distinct bandwidth matrices of the nodes.
     node_matrix : ndarray of shape (n,), int32
-        Number of each node's matrix, `NO_MATRIX` (-1) for none.
+        Index in `matrices` of each node's matrix, `NO_MATRIX` (-1) for none.
     queues : mapping of str to Queue
     running : tuple of RunningPod
     records : mapping of str to str
-        Records of gangs that the scheduler placed (`Placement.records`); empty after its restart.
+        HyperNodes that the scheduler recorded for gangs it placed (`Placement.records`); empty after its restart.
     gaps : tuple of Notice
         Gaps of the input that were not filled by guessing.
     source : str
@@ -536,9 +536,9 @@ class Scenario(Value, Displayed):
     refused : tuple of Notice
         Objects that admission refused, each the subject of its notice (``kind namespace/name``).
     ignored : mapping of str to int
-        Kinds that were not used, with how many there were.
+        Kinds of objects that were not used, with their numbers.
     inputs : mapping of str to str
-        File name to SHA-256 of its content.
+        SHA-256 of each input file's content, by file name.
     notes : tuple of Notice
         The part of ``snapshot.gaps`` about jobs and other objects that are not the cluster: objects left to another
         scheduler, and fields of single objects that do not mean what they seem to.

@@ -156,8 +156,8 @@ class Topology(Value, Displayed):
         node_names : sequence of str
             Distinct; any order.
         domains : iterable of DomainSpec
-            Distinct names; parents must exist and form no cycle (the caller has dropped such links and says so in
-            `problems`).
+            Distinct names; parents must exist and form no cycle (the caller removes such links beforehand and reports
+            them in `problems`).
         problems : iterable of Problem
             Problems that the builder found in the HyperNodes.
         ready : bool
@@ -455,7 +455,7 @@ class Topology(Value, Displayed):
     def leaves_of_node(self) -> tuple[Longs, Ints] | None:
         """HyperNodes of the lowest tier that hold each node, in CSR form: (start, domains), as in `node_domains`.
 
-        None if no node is in two of them; `leaf_of_node` then says it all.
+        None if no node is in two of them, so that `leaf_of_node` suffices.
         """
         if not self.tiers or self._sizes[self.domains_at(self.tiers[0])].sum() == (self.leaf_of_node >= 0).sum():
             return None

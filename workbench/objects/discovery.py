@@ -103,7 +103,7 @@ class Reload:
     changed : tuple of str
         Sources of `restarted` whose settings differ.
     failing : str
-        The first enabled source that cannot be run; empty: none. The controller retries it for ever.
+        The first enabled source that cannot be run, which the controller retries without end; empty: none.
     waiting : tuple of str
         Enabled sources behind `failing`, which wait until it can be run. A source that ran before continues with its
         old settings.

@@ -268,9 +268,8 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
         In the order of the index.
 
     Notes
-    -----
-    Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (admission refuses that),
-    exact wins over pattern over labels.
+    ----- Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (which admission
+    refuses), the exact name is used, else the pattern.
     """
     if selector.exact is not None:
         return [selector.exact] if selector.exact else []

@@ -133,7 +133,7 @@ def parse_tor_node(
     ------
     InputError
         No JSON; a field that is missing or of the wrong type; a server under two switches or twice under one; two
-        switches with one tor_id or tor_ip; a tor_count that is smaller than a switch's servers or its positions say.
+        switches with one tor_id or tor_ip; a tor_count that is too small for a switch's servers or their positions.
     """
     try:
         return _table(_parsed(payload, where), where, level)

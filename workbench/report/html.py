@@ -143,7 +143,7 @@ def explanation_html(explanation: Explanation, advice: Advice | None = None) -> 
     ----------
     explanation : Explanation
     advice : Advice, optional
-        What is said first of a pending job.
+        Advice on a pending job, shown before the reasons.
     """
     result = explanation.decision.result
     return render(

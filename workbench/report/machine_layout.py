@@ -76,8 +76,8 @@ def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
     Returns
     -------
     MachineLayout
-        Up to `CIRCLE_UP_TO` GPUs a circle on which fast neighbours stand beside each other; above, islands in rows,
-        by their lowest GPU. Same input, same places.
+        For up to `CIRCLE_UP_TO` GPUs a circle on which GPUs with fast links are neighbours; above, islands in rows,
+        sorted by their lowest GPU. Equal input gives equal positions.
     """
     n = len(classes)
     if n <= CIRCLE_UP_TO:

@@ -80,7 +80,8 @@ def occupancy(
     ----------
     placements : sequence of Placement
     snapshot : ClusterSnapshot, optional
-        Gives the GPUs of each node and those in use before; by default what placements of one session say themselves.
+        Gives the GPUs of each node and those in use before; by default taken from the placements, if they are of one
+        session.
     jobs : sequence of str
         ``namespace/name`` in the order of the colours, so that several pictures agree; jobs that are placed and not
         named here follow.

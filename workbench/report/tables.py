@@ -120,7 +120,7 @@ def session_tables(
     switches : sequence of SwitchChange
         Only those that changed are listed.
     advice : mapping of str to Advice
-        What is said first of a pending job, by ``namespace/name``.
+        Advice on pending jobs, by ``namespace/name``, shown before the reasons.
     """
     topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
     columns = session_columns(metrics, topology)

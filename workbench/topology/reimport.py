@@ -29,9 +29,9 @@ def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
     Returns
     -------
     Draft
-        A node that the import describes, with resources, is as described. A node that the import only names keeps its
-        resources, taints, address and cordon. Either way labels and annotations are joined, those of the import
-        winning.
+        A node that the import describes with resources is as described. A node that the import only names keeps its
+        resources, taints, address and cordon. In both cases labels and annotations are merged, and those of the import
+        take precedence.
     """
     known = {node.name: node for node in nodes_of(draft)}
     imported = cluster.nodes or _selected(known, cluster)

@@ -1,4 +1,4 @@
-"""`Edit`: one change to a cluster or a job that would be tried on copies, with a text that says what to do."""
+"""`Edit`: one change to a cluster or a job, which can be tried on copies of them, with a text that describes it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ class LowerMinimum(Edit):
     def apply(self, gang: Gang, snapshot: ClusterSnapshot) -> tuple[Gang, ClusterSnapshot]:
         """The job with the lower minimum, and the cluster unchanged.
 
-        minResources, which the controller computes from the minimum, shrinks with it where all pods are alike.
+        minResources, which the controller computes from the minimum, becomes smaller too if all pods have equal
+        requests.
         """
         memory, resources = gang.volcano, gang.volcano.min_resources
         if resources and len(gang.roles) == 1:
@@ -134,7 +135,7 @@ class FreeResources(Edit):
     Attributes
     ----------
     amounts : mapping of str to mapping of str to int
-        By node, what must become free of each resource, in base units.
+        For each node the amount of each resource to free, in base units.
     """
 
     amounts: Mapping[str, Mapping[str, int]]

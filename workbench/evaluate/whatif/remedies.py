@@ -58,12 +58,12 @@ class Advice:
     Attributes
     ----------
     missing : str
-        One phrase.
+        What is missing, in one phrase.
     nearest : NearestMiss, optional
-        The domain that holds most of the pods; of equals the one of the smallest tier. None: the policy names none.
+        The HyperNode that can hold most of the pods (ties: the smallest tier); None if the policy names none.
     remedies : tuple of Edit
-        Each was tried by itself: with it, the policy places the job. The one to try first comes first; empty where
-        none of those tried helps.
+        Changes with each of which alone the policy places the job, the one to try first at the beginning; empty if no
+        change that was tried helps.
     """
 
     missing: str
@@ -93,9 +93,9 @@ class Advice:
 def advise(policy: Policy, refusal: Refusal, snapshot: ClusterSnapshot) -> Advice:
     """Say what a pending job lacks, and find changes to the job or the cluster with which the policy places it.
 
-    Four kinds of change are tried, each by itself: resources freed in the nearest domain where that can be done, the
-    smallest higher tier, cordoned nodes of the nearest domain, and the minimum that the nearest domain holds. Where
-    none of them helps, a higher tier is tried together with resources freed there.
+    Four kinds of change are tried, each by itself: freeing resources in the nearest HyperNode if possible, allowing the
+    smallest higher tier, uncordoning nodes of the nearest HyperNode, and lowering the minimum to what the nearest
+    HyperNode can hold. If none helps, a higher tier is tried together with freeing resources there.
 
     Parameters
     ----------

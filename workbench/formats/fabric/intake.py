@@ -123,8 +123,8 @@ class FabricIntake:
     def join(self, cluster: ClusterObjects, *, derive: bool = True) -> Joined:
         """Add the contents of the network topology files to the objects that were read from manifests.
 
-        Nodes of manifests win: where there are any, the files only add labels and HyperNodes; otherwise the nodes that
-        the files name become the cluster's. If two files name one node, their labels are merged, the later one winning.
+        If there are Node manifests, the files only add labels and HyperNodes; otherwise the nodes that the files name
+        become the cluster's. If two files name one node, their labels are merged, and a later file takes precedence.
         With `derive`, a cluster without HyperNodes gets HyperNodes derived from other objects, such as labels of nodes.
 
         Raises

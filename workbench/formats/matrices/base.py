@@ -48,9 +48,9 @@ class MatrixReading:
     format : str
         Name of the format.
     kind : str
-        Meaning of the numbers: ``unidirectional`` or ``bidirectional`` (both directions together) measurements,
-        ``bandwidth`` (measured or nominal, the file does not say), ``link types`` or ``link counts`` (through the
-        table of link speeds), ``nominal`` (computed from the machine's parts).
+        Origin of the numbers: ``unidirectional`` or ``bidirectional`` (both directions together) measurements,
+        ``bandwidth`` (the file does not say whether measured or nominal), ``link types`` or ``link counts`` (converted
+        by the table of link speeds), ``nominal`` (computed from the machine's parts).
     block : str
         Name of the table in the file; empty if the file has one kind of table only.
     blocks : tuple of str
@@ -303,9 +303,9 @@ def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) 
     blocks : sequence of str
         Blocks of the file.
     wanted : str or None
-        Block asked for.
+        Name of the block to choose; None: choose by `order`.
     order : sequence of str
-        With `wanted` None the first of these that exists, else the first block, is chosen.
+        Preferred blocks: if `wanted` is None, the first of these that exists is chosen, or else the first block.
     """
     if wanted is None:
         return next((name for name in order if name in blocks), blocks[0])

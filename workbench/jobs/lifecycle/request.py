@@ -83,9 +83,9 @@ def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
     request : JobRequest
 
     Notes
-    -----
-    A command wins. Requests about another Job or an older version of the Job, and events that need nothing else,
-    synchronise. Otherwise the first matching policy decides: those of the task in their order, then those of the Job.
+    ----- A user's command takes precedence. Requests about another Job or an older version of the Job, and events that
+    need nothing else, lead to a synchronisation. Otherwise the first matching policy decides: those of the task in
+    their order, then those of the Job.
     """
     if request.action:
         return Answer(request.action)

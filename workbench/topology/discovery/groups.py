@@ -13,7 +13,7 @@ def linked_groups(members: Mapping[str, Collection[str]]) -> list[list[str]]:
     Parameters
     ----------
     members : mapping of str to collection of str
-        Names of whatever is attached to each switch.
+        Names of the nodes or switches attached to each switch.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class Place:
     where : str
         Place inside the file, such as ``document 3 (line 12)``.
     line : int, optional
-        From 1; None where the form of the input tells no lines.
+        Line number, from 1; None if the input's format has no lines.
     """
 
     file: str

@@ -15,7 +15,7 @@ __all__ = ["apply_edits", "edits_by_hypernode"]
 def edits_by_hypernode(report: LintReport) -> dict[str, tuple[FieldEdit, ...]]:
     """The edits of all fixable findings for each HyperNode, highest list index first so that no edit shifts another.
 
-    If two edits concern one place, the removal wins: a removed entry needs no correction.
+    If two edits concern one place and one of them removes it, only the removal is kept.
     """
     found: dict[str, dict[Path, FieldEdit]] = {}
     for finding in report.fixable:

@@ -101,7 +101,7 @@ def lint(
     Returns
     -------
     LintReport
-        The same for the same input, whatever the order of the objects.
+        Equal for equal input, in whatever order the objects are given.
 
     Raises
     ------
