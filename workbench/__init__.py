@@ -162,7 +162,7 @@ def place(
     snapshot : ClusterSnapshot
         Not changed; ``snapshot.with_placement(p)`` is the snapshot with the placed pods running.
     policy : str or Policy
-        ``NODE[+GPU]`` or a whole policy.
+        Name of a node policy, with ``+GPU`` for a GPU policy (``volcano+gpu-bottleneck``), or a policy object.
     **params
         Parameters of the policy by name; those of the GPU part as ``gpu={"name": value}``.
 

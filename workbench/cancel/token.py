@@ -82,7 +82,7 @@ def check() -> None:
     Raises
     ------
     Cancelled
-        Somebody has cancelled the token.
+        The token was cancelled.
     """
     token = _current.get()
     if token is None:

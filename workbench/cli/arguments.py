@@ -142,7 +142,7 @@ def given_paths(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     Raises
     ------
     InputError
-        There is none.
+        There is no input path.
     """
     both = [*paths, *files]
     if not both:

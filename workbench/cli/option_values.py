@@ -54,7 +54,7 @@ def seconds(*names: str, least: float, most: float, help: str) -> Any:
     Parameters
     ----------
     *names, help : str
-        As of `whole`.
+        As for `whole`.
     least, most : float
         Shortest and longest time allowed.
     """

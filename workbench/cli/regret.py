@@ -32,7 +32,7 @@ def show_regret(
     ----------
     matrix : BandwidthMatrix
     k : int or None
-        GPUs asked for; None: all sizes.
+        Number of GPUs to choose; None: all numbers.
     symmetric : {"min", "max", "mean"}
     policies : str or None
         Names separated by commas; None: the usual policies.

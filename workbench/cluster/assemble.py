@@ -52,7 +52,7 @@ def assemble(
         Nodes in the topology's order. GPUs of a node: the healthy ones of its Device, else as many as its GPU
         resources count.
     Workload
-        Gangs, refused objects.
+        Gangs, pods that hold resources, and refused objects.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
     ----------
     cluster : ClusterObjects
     nodes : mapping of str to Node
-        By name.
+        Nodes of the cluster by name.
     gangs : sequence of Gang
         Gangs whose queues and tiers are checked.
     """

@@ -48,7 +48,7 @@ class ObjectChange:
     key : str
         ``namespace/name``, or the name of a cluster-scoped object.
     value : ClusterObject, optional
-        None: deleted.
+        The object as it is now; None if it was deleted.
     refused : str
         Why admission refuses the object; empty: it accepts it.
     notes : tuple of Notice
@@ -104,7 +104,7 @@ def deleted(kind: str, key: str) -> ObjectChange:
     Raises
     ------
     UnknownNameError
-        No snapshot is made of objects of this kind.
+        The kind is not one of those that snapshots are made of.
     """
     if kind not in _FIELDS:
         raise UnknownNameError("kind", kind, list(_FIELDS))
@@ -124,7 +124,7 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
     Returns
     -------
     ObjectChange or None
-        None for a kind of which no snapshot is made.
+        None if the object's kind plays no part in a snapshot.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class NodeTable(Value):
     selecting_labels : frozenset of str
         Label keys by which HyperNodes select nodes.
     columns : tuple of str
-        `ClusterSnapshot.resources`.
+        Names of the resources, the columns of `allocatable` (`ClusterSnapshot.resources`).
     allocatable : ndarray of shape (n, r), int64
     labels : NodeLabels
     taints : NodeTaints
@@ -56,7 +56,7 @@ class NodeTable(Value):
     total : list of int
         Mask of the healthy GPUs of each node.
     gpu_total : ndarray of shape (n, w), uint64
-        `total` as words.
+        The masks in `total` as 64-bit words.
     matrices : tuple of BandwidthMatrix
     node_matrix : ndarray of shape (n,), int32
     addresses : tuple of str
@@ -171,7 +171,7 @@ def with_nodes(
     changed : collection of str
         Names of Nodes that were there before and are there now.
     matrices, gpus_per_node
-        As for `read_nodes`, as before.
+        As for `read_nodes`; the same as when `table` was made.
     """
     if not changed:
         return table

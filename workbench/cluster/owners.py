@@ -22,7 +22,7 @@ class Unit:
     Attributes
     ----------
     pods : dict of str to None
-        Keys of the pods.
+        Keys (``namespace/name``) of the unit's pods.
     groups : dict of str to None
         Keys of the PodGroups: those that were made for the Job, and the one with the unit's key if no Job has it.
     """

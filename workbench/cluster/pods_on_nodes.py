@@ -50,7 +50,7 @@ class PodsOnNodes:
     holding : tuple of (Pod, str)
         As in `Workload`; a change replaces the tuple.
     doubts : Doubts
-        The sum over all nodes.
+        Number of assumptions about running pods, summed over all nodes.
     """
 
     def __init__(self) -> None:

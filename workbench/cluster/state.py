@@ -33,9 +33,9 @@ class ClusterState(Working):
     Parameters
     ----------
     cluster : ClusterObjects
-        Copied.
+        The initial objects, which are copied.
     matrices, source, any_scheduler, gpus_per_node
-        As for `assemble`.
+        As for `workbench.cluster.assemble.assemble`.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class ClusterState(Working):
     Notes
     ----- What is recomputed after a change, apart from copies of arrays and lists:
 
-    - a pod, PodGroup, Job or Deployment: to read the pods of its gang, and to deal the GPUs of the nodes of the pods
+    - a pod, PodGroup, Job or Deployment: the pods of its gang, and the GPU assignment on the nodes of the pods
       that changed;
-    - a cordon, a taint, a label, an amount: the node's row;
+    - a node's cordon, taint, label or amount of a resource: the node's row;
     - a Node that comes or goes, a HyperNode, a Device, a node's number of GPUs, a resource that no node had, a label by
       which HyperNodes select: all nodes are read, but no job and no pod. The GPUs of a node are assigned again if the
       node is new, gone, or has other GPUs; running pods on a node with another index are copied with that index;

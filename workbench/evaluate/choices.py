@@ -47,7 +47,7 @@ def with_config(name: str, parameters: Mapping[str, Any], config: SchedulerConfi
     Parameters
     ----------
     name : str
-        ``NODE[+GPU]`` or a whole policy.
+        Name of a policy, ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``.
     parameters : mapping
         Parameters given for the policy; they take precedence.
     config : SchedulerConfig

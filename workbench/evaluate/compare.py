@@ -57,7 +57,7 @@ class ComparisonRow(Value):
     Attributes
     ----------
     policy : str
-        The name as given, node and GPU part.
+        The policy's name as given, node part and GPU part.
     parameters : mapping of str to Any
     decisions : tuple of Decision
         Decisions in the order of `Comparison.gangs`; empty if the policy raised. `in_turn` has them in the policy's
@@ -68,7 +68,8 @@ class ComparisonRow(Value):
         Wall-clock seconds of `schedule()`; the only field that differs between two equal runs.
     error : RowError, optional
     advice : mapping of str to Advice
-        What is missing for pending jobs and what would help, by ``namespace/name``; not all need be there (`compare`).
+        What is missing for pending jobs and what would help, by ``namespace/name``; only for the first jobs
+        (`most_advised` of `compare`).
     """
 
     policy: str
@@ -106,7 +107,7 @@ class Comparison(Value, Displayed):
     gangs : tuple of Gang
     snapshot : ClusterSnapshot
     rows : tuple of ComparisonRow
-        One per policy, in input order.
+        One result per policy, in input order.
     provenance : Provenance
     """
 
@@ -196,7 +197,7 @@ def compare(
     snapshot : ClusterSnapshot
         Every policy starts from it; nothing changes it.
     policies : sequence of str or Policy
-        ``NODE[+GPU]`` or a policy object; by default `USUAL_POLICIES`.
+        Names ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``, or policy objects; by default `USUAL_POLICIES`.
     progress : callable, optional
         Called with (done, total, name) before each policy and once at the end.
     inputs : mapping of str to str, optional
@@ -214,7 +215,7 @@ def compare(
     UnknownNameError
         A policy is not registered; raised before any policy runs.
     InputError
-        One text instead of a sequence.
+        `policies` is a single string instead of a sequence.
     """
     if isinstance(policies, str):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')

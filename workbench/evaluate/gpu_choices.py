@@ -27,7 +27,7 @@ class PolicyChoice:
     Attributes
     ----------
     policy : str
-        Name in the registry.
+        Name of the GPU policy.
     gpus : tuple of int
         Chosen GPUs, ascending; empty if the policy refuses.
     bottleneck_gb_s : float
@@ -120,7 +120,7 @@ def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric:
     ----------
     matrix : BandwidthMatrix
     gpus : iterable of int
-        The set.
+        GPUs of the set.
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
     """

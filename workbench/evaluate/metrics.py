@@ -35,7 +35,7 @@ class PlacementMetrics(Value):
     metrics : tuple of Metric
         The measured metrics, in the order of every output.
     values : mapping of str to MetricValue
-        By key of the metric.
+        Values of the metrics, by the metric's key.
     nodes : tuple of str
         Nodes that hold at least one pod, in the snapshot's order.
     gpus : tuple of tuple of int

@@ -33,7 +33,7 @@ class Provenance:
     policies : tuple of (str, mapping)
         Name and parameters of each policy.
     inputs : mapping of str to str
-        File name to SHA-256 of its content.
+        SHA-256 of each input file's content, by file name.
     matrices : tuple of (str, str)
         Source and SHA-256 of each bandwidth matrix.
     source, taken_at : str

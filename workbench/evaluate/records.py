@@ -39,7 +39,7 @@ def session_record(
     metrics : RunMetrics or None
         None if the policy raised.
     advice : mapping of str to Advice
-        Of pending jobs, by ``namespace/name``.
+        Advice on pending jobs, by ``namespace/name``.
     """
     return {
         "policy": policy,

@@ -129,14 +129,14 @@ class Regret(Value, Displayed):
     symmetric : {"min", "max", "mean"}
         Direction rule of the optimum and of every bottleneck in the table.
     states : ndarray of shape (m, w), uint64
-        Masks of the free GPUs, ascending.
+        Bit mask of the free GPUs in each state, ascending.
     every_state : bool
-        All states of the machine; else a sample.
+        Whether `states` are all states of the machine, not a sample.
     sizes : tuple of int
     optimum_gb_s : ndarray of shape (m, s), float64
         Best bottleneck of each state and size; NaN where fewer GPUs are free.
     rows : tuple of PolicyRegret
-        In input order.
+        The choices of each policy, in input order.
     """
 
     matrix: BandwidthMatrix

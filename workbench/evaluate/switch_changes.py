@@ -19,7 +19,7 @@ class SwitchChange:
     Attributes
     ----------
     switch : str
-        Name in the switch table.
+        Name of the switch.
     address : str
         Its tor_ip; empty where unknown.
     before, after : str

@@ -20,9 +20,9 @@ class JobSwitches:
     Attributes
     ----------
     switches : int
-        Switches with a pod of the job.
+        Number of switches with a pod of the job.
     shared : int
-        Switches of the job that another cross-switch job uses too; 0 for a job under one switch.
+        Number of the job's switches that another cross-switch job uses too; 0 for a job under one switch.
     pairs_across : int
         Unordered pairs of the job's pods that share no switch. A pod without a switch shares one only with pods on its
         own node.

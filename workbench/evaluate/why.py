@@ -19,14 +19,14 @@ def why(comparison: Comparison, policy: Policy, job: int) -> tuple[Explanation, 
     ----------
     comparison : Comparison
     policy : Policy
-        One that was compared.
+        One of the policies that were compared.
     job : int
-        Position of the job.
+        Index of the job in the comparison's gangs.
 
     Returns
     -------
     (Explanation, Advice or None)
-        No advice for a placed job, or where the policy fails in a cluster with a change.
+        The advice is None for a placed job, or if the policy fails in a changed cluster.
     """
     recorder, snapshot = Recorder(), comparison.snapshot
     decisions = policy.schedule(comparison.gangs, snapshot, {job: recorder})

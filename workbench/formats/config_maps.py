@@ -22,7 +22,7 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
     content : bytes
         YAML: the configuration, or manifests with one ConfigMap that has it under `key`.
     source : str
-        Names the text in errors.
+        Name of the file in errors.
     key, what, expected : str
         Key of the ConfigMap; name of the configuration in errors; description of its expected content in errors.
     read : function
@@ -60,7 +60,7 @@ def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
     ----------
     text : str
     source : str
-        Name of the text in errors.
+        Name of the file in errors.
     read : callable
         As for `parse_conf`.
     """

@@ -60,9 +60,9 @@ def discovery_config_of(data: Mapping[str, Any] | None, source: str = "ConfigMap
     Parameters
     ----------
     data : mapping of str to str, optional
-        None: there is no such ConfigMap.
+        The ConfigMap's data; None if there is no such ConfigMap.
     source : str
-        Names the ConfigMap in errors.
+        Name of the ConfigMap in errors.
 
     Raises
     ------

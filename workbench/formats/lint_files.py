@@ -35,7 +35,7 @@ class LintedFiles:
     ----------
     report : LintReport
     ignored : mapping of str to int
-        Objects by kind that no room reads.
+        Number of objects of each kind that is not read.
     notes : tuple of Notice
         Notes of the readers of other formats about ignored or doubtful input, such as a printout that is cut off.
     """

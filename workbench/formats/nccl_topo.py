@@ -57,7 +57,7 @@ class PciDevice:
     names : tuple of str
         Network devices of a NIC, where the file names them.
     numa : int
-        NUMA node.
+        NUMA node of the device.
     switches : tuple of str
         Bus ids of the PCI switches above it, the closest first.
     bandwidth_gb_s : float
@@ -82,7 +82,7 @@ class Machine:
         In the order of the matrix: by the attribute ``dev`` if every GPU has it, else by bus id, as CUDA numbers them
         with ``CUDA_DEVICE_ORDER=PCI_BUS_ID``.
     nics, switches : tuple of PciDevice
-        By bus id.
+        NICs and PCI switches, sorted by bus id.
     numa : tuple of int
     matrix : BandwidthMatrix
         Nominal GB/s between GPUs; see `read_nccl_topo`. Its parts are the NICs and the NUMA nodes of the GPUs.

@@ -18,7 +18,7 @@ def parse_xml(text: str, source: str, root: str, what: str) -> Any:
     ----------
     text, source : str
     root, what : str
-        Tag that the root must have, and the name of the format.
+        Tag that the root element must have; name of the format in errors.
 
     Raises
     ------

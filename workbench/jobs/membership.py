@@ -38,7 +38,7 @@ class Mentions:
     group : str
         The pod's PodGroup; empty: none.
     deployment : str
-        Empty: none.
+        The Deployment whose ReplicaSet controls the pod; empty: none.
     """
 
     jobs: tuple[str, ...] = ()

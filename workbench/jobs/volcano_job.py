@@ -36,18 +36,18 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     Parameters
     ----------
     job : Job
-        Accepted by admission.
+        The Job, which admission must have accepted.
     pods : sequence of Pod
         The Job's existing pods. Those with a node and those that succeeded count towards the minimum; failed and
         terminating ones neither count nor are placed again; pending ones are placed, except gated ones.
     group : PodGroup, optional
-        Carries the record of where the Job was allocated before.
+        The Job's PodGroup, which records the HyperNode where the Job was allocated before; None if it does not exist.
     priorities : Priorities
 
     Returns
     -------
     Gang or None
-        None where nothing is pending.
+        None if no pod is pending.
     """
     notes = notes_about((task.name, task.template.spec) for task in job.tasks) + nominations(pods) + gates(pods)
     started = [pod for pod in pods if pod.spec.node_name or pod.finished]

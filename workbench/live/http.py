@@ -43,7 +43,7 @@ class Access:
     max_bytes : int
         Largest body of an answer in bytes.
     transport : httpx.BaseTransport, optional
-        Stands in for the network in tests.
+        Replaces the network in tests; None otherwise.
     """
 
     credentials: Credentials | None = None

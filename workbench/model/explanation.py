@@ -25,20 +25,21 @@ class Candidate:
     Attributes
     ----------
     kind : {"domain", "inner", "node"}
-        ``domain``: considered for the job; ``inner``: a domain inside the job's, considered for a sub-group.
+        ``domain``: a HyperNode considered for the job; ``inner``: a HyperNode inside the job's, considered for a
+        sub-group; ``node``: a node.
     name : str
     tier : int, optional
-        Tier of the domain; None for a node.
+        Tier of the HyperNode; None for a node.
     kept : bool
-        Whether the candidate stayed in the choice.
+        Whether the policy kept the candidate, that is did not rule it out.
     why : str
         Short reason: ``holds 4 of 6 pods``, ``tier 3 above the highest allowed 2``.
     score : float, optional
-        None where it was never scored.
+        The candidate's score; None if it was not scored.
     parts : mapping of str to float
         Parts of the score by the scheduler's own names.
     owner : str
-        Sub-group that an inner domain was considered for; empty for other kinds.
+        Name of the sub-group for which an ``inner`` HyperNode was considered; empty for other kinds.
     """
 
     kind: str
@@ -81,11 +82,11 @@ class Recorder:
         name : str
         tier : int
         kept : bool
-            Whether the domain stayed in the choice.
+            Whether the policy kept the HyperNode, that is did not rule it out.
         why : str
             The reason, for the user.
         score : float, optional
-            The domain's score, if it was scored.
+            Score of the HyperNode; None if it was not scored.
         **parts : float
             Parts of the score by name.
         """
@@ -98,11 +99,11 @@ class Recorder:
         ----------
         name : str
         kept : bool
-            Whether the node stayed in the choice.
+            Whether the policy kept the node, that is did not rule it out.
         why : str
             The reason, for the user.
         score : float, optional
-            The node's score, if it was scored.
+            Score of the node; None if it was not scored.
         **parts : float
             Parts of the score by name.
         """

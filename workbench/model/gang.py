@@ -59,7 +59,7 @@ class TopologyConstraint:
     Attributes
     ----------
     mode : {"hard", "soft", ""}
-        Empty: the field was there without a mode.
+        Mode of the constraint; empty if networkTopology has no mode.
     highest_tier : int, optional
         highestTierAllowed; None: absent.
     highest_tier_name : str, optional
@@ -79,7 +79,7 @@ class Role(Value):
     ----------
     name : str
     count : int
-        Pending pods.
+        Number of pending pods.
     requests : mapping of str to int
         Per pod, base units (`workbench.model.resources`).
     container_gpus : tuple of int
@@ -169,12 +169,12 @@ class SubGroup:
     ----------
     name : str
     pods : tuple of int
-        Positions of its pods in the gang.
+        Positions in the gang of the sub-group's pending pods.
     constraint : TopologyConstraint, optional
     min_available : int
         Pods that the sub-group needs; its running and succeeded pods count.
     exclusive_domain : bool
-        No other sub-group may use the domain it is placed in.
+        Whether no other sub-group may use the HyperNode in which the sub-group is placed.
     policy : str
         Entry of subGroupPolicy from which the sub-group was made; the sub-groups of one policy count together
         (`Gang.min_subgroups`).
@@ -231,10 +231,10 @@ class Gang(Value, Displayed):
     min_available : int
         minAvailable of the Job or minMember of the PodGroup, counting running pods.
     constraint : TopologyConstraint, optional
-        None: no topology wanted.
+        Topology constraint of the gang as a whole; None if it has none.
     queue : str
     priority : int
-        Higher first.
+        Priority of the job; jobs of higher priority come first.
     sub_groups : tuple of SubGroup
         A pod that is in none of them belongs to the gang directly.
     min_subgroups : mapping of str to int
@@ -242,7 +242,7 @@ class Gang(Value, Displayed):
     sub_grouped : bool
         The object has sub-group policies, even if no pod belongs to one.
     kind : str
-        Kind of the object it came from.
+        Kind of the object from which the gang was made.
     ready : int
         Pods of the gang that are placed already and count towards `min_available`.
     succeeded : tuple of mapping of str to int

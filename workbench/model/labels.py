@@ -96,9 +96,9 @@ class NodeFilter:
     Parameters
     ----------
     required : tuple of Requirement
-        All must hold (nodeSelector).
+        Conditions that must all hold (nodeSelector).
     any_of : tuple of tuple of Requirement
-        At least one inner tuple must hold as a whole (required node affinity terms); empty: no condition.
+        Required node affinity terms: all conditions of at least one inner tuple must hold; empty: no condition.
     tolerations : tuple of Toleration
     """
 

@@ -52,7 +52,7 @@ class Ledger(Working):
     Parameters
     ----------
     snapshot : ClusterSnapshot
-        Not changed.
+        The cluster at the start of the session; it is not changed.
 
     Attributes
     ----------
@@ -437,8 +437,8 @@ class Ledger(Working):
         Raises
         ------
         InternalError
-            Idle and used disagree, a domain total is off, a GPU is free that the node does not have, pods hold more
-            than 1000 thousandths of a GPU, or a shared GPU counts as wholly free.
+            Idle and used amounts disagree, a HyperNode's total is wrong, a GPU is free that the node does not have,
+            pods hold more than 1000 thousandths of a GPU, or a shared GPU counts as wholly free.
         """
         if not np.array_equal(self.idle, self.snapshot.allocatable - self.used):
             raise InternalError("ledger: idle is not allocatable minus used")

@@ -50,7 +50,7 @@ class LinkClass:
     low_gb_s, high_gb_s : float
         Slowest and fastest measurement.
     n_links : int
-        Directed links.
+        Number of directed links.
     noise : float
         Standard deviation over mean of its measurements; 0 for a class of zeros.
     median_gb_s : float
@@ -79,7 +79,7 @@ class SuspiciousLinks:
     code : str
         ``one-slow-direction``, ``p2p-slower-than-staging``, ``p2p-disabled`` or ``no-direct-link``.
     pairs : tuple of (int, int)
-        (from, to), ascending.
+        The links as (from GPU, to GPU), ascending.
     message : str
         What is suspicious about the links.
     """

@@ -153,7 +153,7 @@ class Placement(Value, Displayed):
     ----------
     gang : Gang
     topology : Topology
-        Gives the node and domain indices their names.
+        The topology to whose nodes and HyperNodes the indices refer.
     node : ndarray of shape (n_pods,), int32
         Node of each pod, `UNPLACED` (-1) for the pods in `unplaced`.
     gpu_words : ndarray of shape (n_pods, w), uint64, optional
@@ -366,7 +366,7 @@ class Refusal(Value, Displayed):
     Attributes
     ----------
     reasons : tuple of Notice
-        The most telling first.
+        Why the gang is not placed, the most important reason first.
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
     """

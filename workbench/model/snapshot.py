@@ -66,7 +66,7 @@ class Queue:
     guarantee : mapping of str to int, optional
         Resources reserved for the queue.
     priority : int
-        Higher first.
+        Queues of higher priority come first.
     created : str
         When the queue was created, as the API writes it (UTC); empty: unknown.
     """
@@ -98,7 +98,7 @@ class RunningPod:
     ending : bool
         The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue.
     job_class : str
-        Label tor-affinity of its gang; empty: none.
+        Value of the gang's label tor-affinity; empty: none.
     group_phase : str
         Phase of the pod's PodGroup; empty: the pod has none, or the input does not say.
     gpu_group : GpuGroup, optional

@@ -50,7 +50,7 @@ class JobPods(Value):
     label : str
         The job's label tor-affinity.
     node : ndarray of shape (p,), int32
-        -1: a node that is not in the snapshot.
+        Index of each pod's node; -1 for a node that is not in the snapshot.
     says : ndarray of shape (p,), int8
         Annotation isSharedTor of each pod, 0 where missing or garbled; plus `SAYS_UNHEALTHY` for isHealthy "1"; plus
         `HOLDS` if the pod requests resources and its job uses switch affinity, so that no other such pod may use its
@@ -83,11 +83,11 @@ class RunningPods(Value):
     keys : tuple of str
         ``namespace/name`` of each job, in the order of their first pods.
     labels, phases : tuple of str
-        Per job.
+        Label tor-affinity and PodGroup phase of each job.
     start : ndarray of shape (jobs + 1,), int64
         Job i has the pods ``start[i]`` to ``start[i + 1]``, in the order of `snapshot.running`.
     counts : ndarray of shape (jobs, 4), bool
-        Sums that each job takes part in, with the columns of `add_jobs`.
+        In which counters of `workbench.kernels.switches.add_jobs` each job is counted.
     node, says
         As in `JobPods`.
     """
@@ -166,7 +166,7 @@ class SwitchBook(Working):
     holders : ndarray of shape (n,), int32
         Pods of jobs with switch affinity on each node; they have the node to themselves.
     sums : ndarray of shape (7, s), int64
-        As in `add_jobs`; read only.
+        The counters of `workbench.kernels.switches.add_jobs` for each switch; do not change them.
     """
 
     def __init__(self, table: SwitchTable, running: RunningPods) -> None:

@@ -22,13 +22,13 @@ class Moment:
     step : str
         ``submit A``, ``end A``, ``fault node3`` ...
     states : SwitchStates, optional
-        None where the snapshot has no switches.
+        States of the leaf switches; None if the snapshot has no switches.
     jobs : mapping of str to mapping of int to int
         Number of pods under each switch (-1: under no switch) of each running job, by ``namespace/name``.
     pending : tuple of str
         Jobs that wait for nodes, in byte order.
     decisions : tuple of Decision
-        Answers of the policy in this step.
+        The policy's decisions in this step.
     """
 
     step: str

@@ -99,7 +99,7 @@ class SwitchStates(Value):
         Raises
         ------
         InputError
-            A text that is no state.
+            A text is not the name of a state.
         """
         for text in names:
             if text not in _CODES:
@@ -169,7 +169,7 @@ class SwitchTable(Value):
     ----------
     names : tuple of str
     addresses : tuple of str
-        tor_ip of each; empty where unknown.
+        Address (tor_ip) of each switch; empty if unknown.
     start : ndarray of shape (s + 1,), int64
         Index in `nodes` where the nodes of each switch begin.
     nodes : ndarray of shape (m,), int32
@@ -177,13 +177,13 @@ class SwitchTable(Value):
     position : ndarray of shape (m,), int32
         Place of each of these nodes under its switch (slice_id), 0-based.
     nodes_per_switch : int
-        M (tor_count).
+        Number of nodes under a full switch (tor_count).
     preset : SwitchStates
         States of the switch file; a preset state counts as one permanent vote.
     level : str
         tor_level: ``single_layer``, ``double_layer`` or empty (two layers).
     n_nodes : int
-        Nodes of the cluster.
+        Number of nodes in the cluster.
     """
 
     names: tuple[str, ...]
@@ -228,7 +228,7 @@ class SwitchTable(Value):
         Parameters
         ----------
         rows : sequence of (name, address, sequence of (node, position))
-            In configuration order.
+            One row per switch, in configuration order; nodes are given by index, with their position under the switch.
         n_nodes : int
         nodes_per_switch : int, optional
             None: as many as the largest switch has.

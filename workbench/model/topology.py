@@ -70,7 +70,7 @@ class DomainSpec:
         Positions in the list of node names handed to `Topology.build`; every node under the domain, not only direct
         ones.
     parent : str
-        Name of the parent; empty: a root.
+        Name of the parent HyperNode; empty for a root.
     tier_name : str
         Empty: none.
     """
@@ -108,21 +108,21 @@ class Topology(Value, Displayed):
     Attributes
     ----------
     node_names : tuple of str
-        Node i's name. Where `laminar`, nodes are numbered depth-first, so that every domain is an interval; nodes of
-        no domain come last. Otherwise in byte order.
+        Name of each node. If `laminar`, nodes are in depth-first order, so that every HyperNode is an interval, with
+        nodes in no HyperNode at the end; otherwise in byte order of names.
     domain_names : tuple of str
-        In byte order.
+        Names of the HyperNodes in byte order; the order defines their indices.
     parent : ndarray of shape (d,), int32
-        Parent domain, `TOP` (-1) for the virtual top.
+        Index of each HyperNode's parent, `TOP` (-1) for the virtual top.
     tier : ndarray of shape (d,), int32
-        Smaller is closer. The virtual top has `top_tier`.
+        Tier of each HyperNode, smaller is closer. The virtual top has the tier `top_tier`.
     member_start : ndarray of shape (d + 1,), int64
     member_nodes : ndarray of int32
-        Nodes of domain j, ascending: ``member_nodes[member_start[j]:member_start[j + 1]]``.
+        Nodes under HyperNode j, ascending: ``member_nodes[member_start[j]:member_start[j + 1]]``.
     node_rank, domain_rank : ndarray of int32
         Rank of each name in byte order.
     laminar : bool
-        Any two domains are nested or disjoint.
+        Whether any two HyperNodes are nested or disjoint.
     problems : tuple of Problem
     ready : bool
         False: Volcano would not schedule with this topology (docs/decisions.md, decision 14).
@@ -154,7 +154,7 @@ class Topology(Value, Displayed):
         Parameters
         ----------
         node_names : sequence of str
-            Distinct; any order.
+            Names of the nodes, distinct, in any order.
         domains : iterable of DomainSpec
             Distinct names; parents must exist and form no cycle (the caller removes such links beforehand and reports
             them in `problems`).
@@ -352,9 +352,9 @@ class Topology(Value, Displayed):
         Returns
         -------
         place : ndarray of shape (d,), int32
-            Domain j is visited as the ``place[j]``-th.
+            Position of HyperNode j in preorder.
         end : ndarray of shape (d,), int32
-            Domain i is j or one of its descendants where ``place[j] <= place[i] < end[j]``.
+            HyperNode i is j or one of its descendants if ``place[j] <= place[i] < end[j]``.
         """
         depth = self.forest.depth
         levels = [np.flatnonzero(depth == level) for level in range(int(depth.max(initial=-1)) + 1)]

@@ -134,7 +134,7 @@ class NameIndex:
     Parameters
     ----------
     names : sequence of str
-        Distinct.
+        Names of the nodes, distinct.
     labels : sequence of mapping, optional
         Labels of each node, in the order of `names`; none by default.
     """
@@ -265,7 +265,7 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
     Returns
     -------
     list of str
-        In the order of the index.
+        Names in the order of the index.
 
     Notes
     ----- Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (which admission

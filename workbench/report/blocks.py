@@ -49,9 +49,10 @@ class Cell(NamedTuple):
     ----------
     nodes : tuple of int
     label : str
-        The node's name; of a folded square the domain's, or first and last name, with the number of nodes.
+        The node's name; for a folded square the HyperNode's name, or the first and last node name, with the number of
+        nodes.
     x, y, size : float
-        Pixels.
+        Upper left corner and side of the square, in pixels.
     """
 
     nodes: tuple[int, ...]
@@ -76,7 +77,7 @@ class Block:
     nodes : tuple of tuple of int
         The nodes of each square.
     blocks : tuple of Block
-        Boxes inside.
+        The boxes of child HyperNodes inside this one.
     left, top, cell : float
         Upper left corner of the first square, and the side of each, in pixels.
     header : float

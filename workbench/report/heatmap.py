@@ -51,7 +51,7 @@ def draw_heatmap(
     ----------
     matrix : BandwidthMatrix
     chosen : sequence of int
-        A set to mark: the others are faded.
+        GPUs to mark; the others are faded.
     pair : tuple of int, optional
         The slowest pair of the set; by default the slowest direction inside it.
     title, note : str

@@ -46,7 +46,7 @@ def fitted(table: Table, console: Console) -> Table:
     Returns
     -------
     rich.table.Table
-        A copy.
+        A copy of the table that fits.
     """
     whole = _with_cells(table, lambda cell: cell)
     if _width(whole, console) <= console.width:

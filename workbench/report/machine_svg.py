@@ -50,7 +50,7 @@ def draw_machine(
     ----------
     matrix : BandwidthMatrix
     chosen : sequence of int
-        A set to fill.
+        GPUs whose symbols are filled.
     pair : tuple of int, optional
         Slowest pair of the chosen set.
     others : mapping of str to collection of int, optional

@@ -79,7 +79,7 @@ def looks_of(
     colours : sequence of JobColour
         Colour of each job.
     key : str
-        Beginning of the ids of patterns.
+        Prefix of the SVG ids of the hatching patterns.
     """
     nodes = range(n_nodes)
     held = {node: tuple(entries) for node, entries in who.held.items()}

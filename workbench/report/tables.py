@@ -114,7 +114,7 @@ def session_tables(
     Parameters
     ----------
     policy : str
-        Title.
+        Name of the policy, used as the title.
     decisions : sequence of Decision
     metrics : RunMetrics
     switches : sequence of SwitchChange

@@ -39,7 +39,7 @@ class Timeline(Working):
     snapshot : ClusterSnapshot
         The cluster after the last step.
     moments : list of Moment
-        The beginning, then one per step.
+        The initial state, then the state after each step.
     pending : dict of str to Gang
         Jobs that wait for nodes, or their pods lost to a fault, by ``namespace/name``.
     """
@@ -113,7 +113,7 @@ class Timeline(Working):
         ----------
         node : str
         gpus : sequence of int
-            Host numbers; empty: the whole node.
+            Numbers of the broken GPUs on the node; empty: the whole node is broken.
 
         Notes
         -----

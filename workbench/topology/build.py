@@ -82,9 +82,9 @@ def resolve_tree(
     Parameters
     ----------
     hypernodes : iterable of HyperNode
-        Distinct names; any order.
+        HyperNodes with distinct names, in any order.
     node_names : sequence of str
-        Distinct.
+        Names of the cluster's nodes, distinct.
     node_labels : sequence of mapping, optional
         Labels of each node; needed for label selectors only.
     index : NameIndex, optional
@@ -218,9 +218,9 @@ def cut_cycles(tier: Mapping[str, int], parent: dict[str, str]) -> tuple[list[st
     Parameters
     ----------
     tier : mapping of str to int
-        Every HyperNode, in byte order of names.
+        Tier of every HyperNode, in byte order of names.
     parent : dict of str to str
-        Changed in place.
+        Parent of each HyperNode that has one; changed in place.
 
     Returns
     -------

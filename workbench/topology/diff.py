@@ -44,7 +44,7 @@ class DomainChange:
     name : str
         The HyperNode's name after the change.
     before, after : str or None
-        None: no parent.
+        The property's value; None for a HyperNode without a parent.
     """
 
     name: str

@@ -43,9 +43,9 @@ class Item:
         Number of GPUs of a node.
     labels : mapping of str to str
     cordoned : bool
-        A node that takes no new pods.
+        Whether the node is cordoned.
     failed, link_failed : bool
-        The item, or its link to the parent, is broken: every node beneath is unreachable.
+        Whether the item, or its link to the parent, is broken; then every node under it is unreachable.
     hypernode : HyperNode, optional
         The object that the switch was read from; kept for the fields that a draft does not show.
     node : Node, optional

@@ -44,7 +44,7 @@ class NodeShape:
     Attributes
     ----------
     cpu : int
-        Cores.
+        CPU cores.
     memory_gib : int
     pods : int
     devices : mapping of str to int
@@ -281,17 +281,17 @@ class JobShape:
     ----------
     name : str
     pods : int
-        All of them are needed (minAvailable).
+        Number of pods, all of which are needed (minAvailable).
     cpu : int
-        Cores per pod.
+        CPU cores per pod.
     memory_gib : int
-        Per pod.
+        Memory per pod in GiB.
     devices : mapping of str to int
         Extended resources per pod.
     mode : str
         ``hard``, ``soft`` or empty for a job without a topology.
     highest_tier : int, optional
-        highestTierAllowed.
+        highestTierAllowed of the job; None: absent.
     group_size : int
         Pods per partition (partitionPolicy, Volcano 1.14 and later), each wanted inside one HyperNode of tier 1;
         0: no partitions.

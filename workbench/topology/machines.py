@@ -213,7 +213,7 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
         Relative standard deviation, 0 <= noise <= 0.5; each direction of a pair is drawn on its own, so the result is
         asymmetric. Values are cut at three deviations and rounded to 0.01 GB/s like the tools' printouts.
     rng : numpy.random.Generator
-        Where the randomness comes from; seed it.
+        Random generator; seed it for reproducible results.
 
     Raises
     ------
@@ -240,9 +240,9 @@ def with_degraded_links(
     factor : float
         Remaining part of the speed, 0 <= factor <= 1; the result is rounded to 0.01 GB/s.
     rng : numpy.random.Generator
-        Draws the pairs and the direction; seed it.
+        Random generator for the pairs and the direction; seed it for reproducible results.
     directions : {1, 2}
-        Slow in one direction or in both.
+        Number of directions in which a link becomes slow.
 
     Raises
     ------

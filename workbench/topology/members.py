@@ -18,7 +18,7 @@ def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], 
     unknown : list of str
         Exact names of nodes that the index lacks.
     children : list of str
-        As `child_names`.
+        Names of the child HyperNodes, as `child_names` returns them.
     """
     nodes: dict[int, None] = {}
     unknown: dict[str, None] = {}

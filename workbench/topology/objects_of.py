@@ -21,12 +21,12 @@ def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> lis
     ----------
     topology : Topology
     names : sequence of str, optional
-        Other names for the domains, by index.
+        Other names for the HyperNodes, by index.
 
     Returns
     -------
     list of HyperNode
-        By domain index, which is the byte order of the domains' own names; members in byte order.
+        By index of the HyperNode in the topology; members in byte order.
     """
     called = topology.domain_names if names is None else names
     return [

@@ -158,7 +158,7 @@ def balanced(
     matrix : str
         Name of a machine (`workbench.topology.machines.MACHINES`); empty: no matrix.
     noise : float
-        Relative spread of the matrix.
+        Relative standard deviation of the noise added to the matrix.
     seed : int
         Seed of the noise.
     """
@@ -209,7 +209,7 @@ def use_case_1(pods: int = 3000, sizes: Sequence[int] = (25, 12, 10, 2)) -> Plan
     Parameters
     ----------
     pods : int
-        The document has about 3,000, or 5,000.
+        Number of pods; the use case's document has about 3,000, or 5,000.
     sizes : sequence of int
         25 nodes in a zone of tier 1, 300 in tier 2, 3,000 in tier 3, 6,000 in tier 4: a job of 3,000 pods fills a
         zone of tier 3, one of 5,000 must cross to tier 4. `(10, 10, 10, 5)` gives the 5,000 nodes of the benchmark.

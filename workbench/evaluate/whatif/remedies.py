@@ -144,7 +144,7 @@ def advise_session(
     Returns
     -------
     dict of str to Advice
-        By ``namespace/name``.
+        Advice by the job's ``namespace/name``.
     """
     refused = [d.result for d in decisions if isinstance(d.result, Refusal)][:most]
     if not refused:

@@ -20,20 +20,20 @@ def stays_inside(inner: Level, outer: Level) -> bool:
 
 
 def insert_level(levels: Sequence[Level], level: Level) -> int | str:
-    """Position at which a level of domains fits among nested levels.
+    """Position at which a level of domains (such as NVLink domains) fits among nested levels of switches.
 
     Parameters
     ----------
     levels : sequence of mapping of str to str
-        Domain by node, closest first; each stays inside the next.
+        The existing levels, closest first, each a mapping from node to domain; each level is nested in the next.
     level : mapping of str to str
-        The level to insert, domain by node.
+        The level to insert, as a mapping from node to domain.
 
     Returns
     -------
     int or str
-        The lowest position that keeps the levels nested; or why there is none, as the end of a sentence: ``draw the
-        lines of another tier`` (the level is equal to an existing one), ``cross the tiers``.
+        The lowest index at which the levels stay nested. If there is none, the reason as the end of a sentence: ``draw
+        the lines of another tier`` if the level equals an existing one, or ``cross the tiers``.
     """
     for other in levels:
         if set(other) == set(level) and stays_inside(level, other) and stays_inside(other, level):

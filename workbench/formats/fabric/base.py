@@ -134,7 +134,7 @@ class FabricFormat:
         ClusterObjects -> FabricRecords, or None if the objects have nothing of this format; for fabrics that are
         described by Kubernetes objects other than HyperNodes. Called if the input has no HyperNode, or by ``--from``.
     write : callable, optional
-        ClusterSnapshot -> Written.
+        Function from a ClusterSnapshot to a `Written`; None: the format cannot be written.
     """
 
     name: str
@@ -169,7 +169,7 @@ def switch_tree(
         Switches, and nodes, directly below a switch; a switch is in one of them at least. A child that is in neither
         stays a member without a HyperNode, as in manifests.
     tier_names : mapping of str to str, optional
-        By switch.
+        Name of the tier of each switch.
 
     Returns
     -------

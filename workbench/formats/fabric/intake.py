@@ -26,9 +26,9 @@ class Joined:
     Attributes
     ----------
     notes : list of Notice
-        For ``snapshot.gaps``.
+        Notices for ``snapshot.gaps``.
     matrices : dict of str to BandwidthMatrix
-        By node name.
+        Bandwidth matrices by node name.
     tors : TorNodeTable, optional
         The switch table: of a file, or else of the ConfigMap.
     snapshot : ClusterSnapshot, optional
@@ -49,7 +49,7 @@ class Joined:
         Parameters
         ----------
         cluster : ClusterObjects
-            Changed in place.
+            Objects of the cluster, changed in place.
         records : FabricRecords
         given : bool
             Whether the cluster's nodes come from manifests, so that the file adds no further nodes.

@@ -24,7 +24,7 @@ def exact_patterns(known: Collection[str], groups: Sequence[Collection[str]]) ->
     ----------
     known : collection of str
     groups : sequence of collection of str
-        Distinct known names each, at least one.
+        Groups of distinct known names, none of them empty.
 
     Returns
     -------

@@ -27,9 +27,9 @@ class TopologyShape:
     ----------
     topology : Topology
     own : list of list of str
-        Per domain the nodes that are in none of its children, in byte order.
+        For each HyperNode the nodes that are in none of its children, in byte order.
     children : list of list of int
-        Per domain, in byte order of names.
+        For each HyperNode the indices of its children, in byte order of their names.
     """
 
     topology: Topology

@@ -46,7 +46,7 @@ class MatrixReading:
     ----------
     matrix : BandwidthMatrix
     format : str
-        Name of the format.
+        Name of the file's format.
     kind : str
         Origin of the numbers: ``unidirectional`` or ``bidirectional`` (both directions together) measurements,
         ``bandwidth`` (the file does not say whether measured or nominal), ``link types`` or ``link counts`` (converted
@@ -122,7 +122,7 @@ class Grid:
     labels : tuple of str
         Devices, in the order of the columns.
     cells : tuple of tuple of str
-        By row and column; square.
+        Cells by row and column, as many rows as columns.
     lines : tuple of int
         Index of each row's line.
     """
@@ -244,10 +244,10 @@ def types_matrix(
         Name of the file in errors.
     speeds : LinkSpeeds
     absent : callable
-        Type -> why the type is no direct link (such a pair gets the staging speed and is flagged); empty for a direct
-        link.
+        Function from a link type to the reason why it is no direct link, empty if it is one; a pair without a direct
+        link gets the staging speed and is flagged.
     code : str
-        The code of such flags.
+        Code of the notice on pairs without a direct link.
 
     Raises
     ------

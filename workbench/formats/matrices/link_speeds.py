@@ -31,9 +31,10 @@ class LinkSpeeds:
     Attributes
     ----------
     pair_gb_s : mapping of str to float
-        Types that stand for a whole pair.
+        Link types whose speed is that of a whole pair of GPUs.
     link_gb_s : mapping of str to float
-        Types of one link; the number in a name (``NV12``, ``XGMI2@906``) is the number of links.
+        Link types whose speed is that of one link; the number in a type (``NV12``, ``XGMI2@906``) is the number of
+        links.
     """
 
     pair_gb_s: Mapping[str, float]

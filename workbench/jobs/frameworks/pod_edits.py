@@ -77,7 +77,7 @@ def with_port(container: Object, name: str, number: int) -> Object:
     Parameters
     ----------
     container : mapping
-        Stays as it is; the answer is a copy.
+        The manifest to copy; it is not changed.
     name : str
         Name of the port.
     number : int
@@ -116,7 +116,7 @@ def with_annotation(pod: Object, key: str, value: str) -> dict[str, Any]:
     Parameters
     ----------
     pod : mapping
-        Stays as it is; the answer is a copy.
+        The manifest to copy; it is not changed.
     key, value : str
     """
     metadata = pod.get("metadata") or {}

@@ -19,7 +19,7 @@ def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
     ----------
     job : Job
     task : Task
-        The task whose pods wait.
+        The task whose pods would be created.
     pods : iterable of PodState
         Existing pods of the Job.
     """

@@ -110,11 +110,11 @@ class Observed:
     pods : tuple of PodState
         All pods of the Job.
     pod_group : GroupState, optional
-        None: there is none yet.
+        State of the Job's PodGroup; None if it does not exist yet.
     claims : frozenset of str
         Names of the volume claims in the Job's namespace.
     delayed : tuple of Delayed
-        Actions that wait for their time.
+        Delayed actions that are not due yet.
     now : str
         Time to write into conditions; empty: no time is written.
     """

@@ -79,7 +79,7 @@ def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
     ----------
     job : Job
     version : int
-        status.version.
+        status.version of the Job.
     request : JobRequest
 
     Notes

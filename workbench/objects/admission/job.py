@@ -53,11 +53,11 @@ def job_findings(
     queues : mapping of str to KnownQueue, optional
         All existing queues; None: queues are unknown, and the Job's queue is not checked.
     templates : bool
-        Also judge the templates of the pods.
+        Whether to check the pod templates too.
     pod_level_resources : bool
         The feature gate PodLevelResources of the API server.
     own_plugins : bool
-        Accept the plugins that only this project has.
+        Whether to accept plugins that only this project has.
 
     Notes
     -----

@@ -34,10 +34,10 @@ def refuse_job_update(
     Parameters
     ----------
     data : mapping
-        The new state.
+        The Job's manifest after the update.
     release : Release
     before : mapping, optional
-        The old state; None: the old state is unknown, and only the new one is checked.
+        The Job's manifest before the update; None if unknown, and then only the new one is checked.
     """
     found = _state_findings(data, release)
     return refusal_text([*found, *(_change_findings(before, data) if before is not None else ())])

@@ -90,9 +90,9 @@ def unknown_in(data: Mapping[str, Any], release: Release = Release.NEWEST) -> li
 
 
 def strict_text(found: Iterable[Unknown]) -> str:
-    """The API server's strict-decoding error text for unknown fields, and a like text for unknown keys.
+    """The API server's strict-decoding error text for unknown fields; unknown keys are reported in the same form.
 
-    Empty for none.
+    Empty if there are none.
     """
     found = list(found)
     fields = [f'unknown field "{one.path}"{one.hint}' for one in found if not one.is_key]

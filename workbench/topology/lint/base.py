@@ -40,7 +40,7 @@ class Place:
     Attributes
     ----------
     file : str
-        As the user named it.
+        Name of the file as the user gave it.
     where : str
         Place inside the file, such as ``document 3 (line 12)``.
     line : int, optional
@@ -107,7 +107,7 @@ class Rule:
     Attributes
     ----------
     id : str
-        Short and stable: what users type.
+        Short, stable name that users type.
     code : str
         Stable code; rules are shown in the order of their codes: T1 structure, T2 members, T3 sizes, T4 names, T5
         nodes.

@@ -35,11 +35,11 @@ class Subject(Value):
     Attributes
     ----------
     hypernodes : mapping of str to HyperNode
-        In byte order of names.
+        HyperNodes by name, in byte order.
     nodes : mapping of str to Node
         Nodes of the cluster. If the input has none: the nodes that exact members name, without labels or resources.
     nodes_known : bool
-        The input names the cluster's nodes.
+        Whether the input contains the cluster's nodes.
     with_matrix : frozenset of str
         Nodes with a bandwidth matrix.
     places : mapping of str to Place
