@@ -77,8 +77,6 @@ def check() -> None:
 
     Call it between steps, while all data are consistent: before a policy, a gang, a node or a picture.
 
-    Call it between steps, where the state is consistent: before a policy, a gang, a node, a picture.
-
     Raises
     ------
     Cancelled

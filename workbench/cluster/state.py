@@ -43,7 +43,8 @@ class ClusterState(Working):
         The present objects; do not change them. A modified object keeps its position among those of its kind.
 
     Notes
-    ----- What is recomputed after a change, apart from copies of arrays and lists:
+    -----
+    What is recomputed after a change, apart from copies of arrays and lists:
 
     - a pod, PodGroup, Job or Deployment: the pods of its gang, and the GPU assignment on the nodes of the pods
       that changed;

@@ -61,7 +61,8 @@ def create_pod(
         Parts of the template are shared with it, not copied.
 
     Notes
-    ----- Source: docs/reference/volcano-jobs.md, section 4.2. The PodGroup is named after the Job's uid; names of
+    -----
+    Source: docs/reference/volcano-jobs.md, section 4.2. The PodGroup is named after the Job's uid; names of
     volumes, which Volcano draws at random, are derived from the claim's name.
     """
     metadata = template.get("metadata") or {}

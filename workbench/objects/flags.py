@@ -34,8 +34,6 @@ class Flag:
     """One command-line flag of a Volcano job plugin; its type is that of its default.
 
     `within` holds the numbers that make sense; Volcano accepts others too, but `check_arguments` refuses them.
-
-    `within` holds the numbers that make sense. Volcano takes others as well; `check_arguments` refuses them.
     """
 
     name: str

@@ -45,11 +45,6 @@ class ClusterObjects:
     apiVersion. `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; these
     objects are kept. `notes` holds, by the same names, notices on objects that do not mean what they seem to
     (`workbench.objects.admission.notes_of`). With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
-
-    `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
-    `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; the objects are kept.
-    `notes` holds, by the same names, notes on objects that have another effect than they seem to have
-    (`workbench.objects.admission.notes_of`). With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)

@@ -268,7 +268,8 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
         Names in the order of the index.
 
     Notes
-    ----- Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (which admission
+    -----
+    Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (which admission
     refuses), the exact name is used, else the pattern.
     """
     if selector.exact is not None:

@@ -44,8 +44,6 @@ def tor_table_of(cluster: ClusterObjects) -> TorNodeTable | None:
     """The switch table in the input's ConfigMaps basic-tor-node-cm; None if there is none.
 
     If there are several, the one in the namespace kube-system is taken, else the one in the first namespace.
-
-    None if there is none.
     """
     configs = sorted(cluster.tor_nodes.values(), key=lambda c: (c.metadata.namespace != "kube-system", c.metadata.key))
     return configs[0].table if configs else None

@@ -83,7 +83,8 @@ def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
     request : JobRequest
 
     Notes
-    ----- A user's command takes precedence. Requests about another Job or an older version of the Job, and events that
+    -----
+    A user's command takes precedence. Requests about another Job or an older version of the Job, and events that
     need nothing else, lead to a synchronisation. Otherwise the first matching policy decides: those of the task in
     their order, then those of the Job.
     """

@@ -15,8 +15,6 @@ def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
     """Copy a manifest and set the value at each path of `defaults`, such as ``spec.tasks[0].name``.
 
     An existing value is replaced. Mappings on the path are created if missing; items of lists must exist.
-
-    A value that is there is replaced. Mappings that a path needs are made; items of lists must exist.
     """
     whole = _copied(data)
     for path, value in defaults.items():
