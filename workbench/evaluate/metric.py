@@ -80,11 +80,12 @@ class Metric(Value):
     meaning : str
         Legend: a phrase that completes "heading: …".
     unit : str
-        Such as ``GB/s``; empty for a count.
+        Unit of the values, such as ``GB/s``; empty for a count.
     brief : str, optional
         Heading in a terminal, where columns are narrow; by default heading and unit.
     better : {"", "lower", "higher"}
-        Direction. The best of several policies is emphasised; empty where neither direction is better.
+        Which values are better, so that the best of several policies is emphasised; empty if neither direction is
+        better.
     by : str
         Meaning of the keys if the value is a mapping, such as ``tier``; empty if it is a single number.
     column : str
@@ -95,13 +96,13 @@ class Metric(Value):
     total : {"", "sum", "min", "max", "mean"}
         How the values of jobs combine to the value of a run, unknown values left out; empty: they do not.
     whole : tuple of str
-        Keys of the metrics whose sum is the whole of which this metric is a part: shown as "3 of 4".
+        Keys of other metrics whose sum is the whole of which this metric is a part, shown as "3 of 4".
     in_jobs, in_runs : View
         Where the values of a job and of a run are shown.
     job : callable, optional
-        From `JobFacts` to the value of one placed job.
+        Function from `JobFacts` to the value for one placed job.
     run : callable, optional
-        From `RunFacts` to the value of a run; takes precedence over `total`.
+        Function from `RunFacts` to the value for a session; takes precedence over `total`.
     """
 
     key: str

@@ -34,7 +34,8 @@ class Workload:
         Objects that admission refuses, each the subject of its notice (``kind namespace/name``), in byte order. No pod
         of a Job or a PodGroup among them is pending.
     holding : tuple of (Pod, str)
-        Pods that hold resources with the key of their gang (empty: none), sorted by namespace and name.
+        Pods that hold resources, each with the key (``namespace/name``) of its gang or an empty text, sorted by
+        namespace and name.
     queues : mapping of str to str
         Queue of each gang, pending or running, by the gang's key.
     labels : mapping of str to JobLabels

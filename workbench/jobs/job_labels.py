@@ -27,10 +27,11 @@ class JobLabels:
     Attributes
     ----------
     job_class : str
-        Label tor-affinity of the first that has it of the job, its PodGroup, a pod template and a pod; empty: none has
-        it.
+        Value of the label tor-affinity, taken from the job, its PodGroup, a pod template or a pod, whichever has it
+        first; empty if none has it.
     framework : str
-        Label framework, looked up in the same places, in lower case; without it the name of the job's framework plugin.
+        Value of the label framework from the same objects, in lower case; without it, the name of the job's framework
+        plugin.
     phase : str
         Phase of its PodGroup; empty: unknown.
     """

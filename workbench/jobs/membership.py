@@ -34,7 +34,7 @@ class Mentions:
     Attributes
     ----------
     jobs : tuple of str
-        Jobs in order of precedence; the first that exists owns the pod.
+        Keys of Jobs in order of precedence; the first Job that exists owns the pod.
     group : str
         The pod's PodGroup; empty: none.
     deployment : str

@@ -48,7 +48,7 @@ class BandwidthMatrix(Value, Displayed):
     labels : sequence of str, optional
         Names of the GPUs; ``gpu_0`` ... by default.
     source : str
-        Where the numbers came from.
+        Origin of the bandwidths, such as a file name; shown in results.
     link_types : sequence of n sequences of n str, optional
         Type of the link from GPU i to GPU j as the source names it (``NV2``, ``PIX``); the diagonal is ignored.
     suspicious : sequence of SuspiciousLinks, optional

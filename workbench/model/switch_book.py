@@ -164,7 +164,7 @@ class SwitchBook(Working):
     Attributes
     ----------
     holders : ndarray of shape (n,), int32
-        Pods of jobs with switch affinity on each node; they have the node to themselves.
+        Number of pods of switch-affinity jobs on each node; such a pod has its node to itself.
     sums : ndarray of shape (7, s), int64
         The counters of `workbench.kernels.switches.add_jobs` for each switch; do not change them.
     """

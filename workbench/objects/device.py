@@ -24,9 +24,11 @@ class Device:
     Attributes
     ----------
     healthy_gpus, all_gpus : tuple of int
-        Minor numbers, ascending; a device without ``health`` is not healthy, as in the API.
+        Minor numbers of the healthy GPUs and of all GPUs, ascending; a device without ``health`` is not healthy, as in
+        the API.
     bandwidth : BandwidthMatrix, optional
-        Row = minor number; None: not reported. Devices with the same text share one matrix.
+        Bandwidth between the GPUs, whose minor numbers are the rows; None if not reported. Devices with equal text
+        share one matrix object.
     """
 
     metadata: Metadata

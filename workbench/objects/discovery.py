@@ -58,12 +58,12 @@ class DiscoverySource:
     source : str
         ``ufm``, ``label``, ``roce`` or an unknown name.
     enabled : bool
-        False by default.
+        Whether the source is enabled; False by default.
     interval_s : float
         Seconds from one round to the next; an hour if the entry gives none, or one of zero or less.
     secret : SecretRef, optional
     config : mapping
-        The source's own settings, as written.
+        Settings of the source, as written.
     """
 
     source: str

@@ -34,8 +34,8 @@ class HyperNode:
         tierName, which only the newest releases have; empty: none.
     members : tuple of Member
     node_count : int, optional
-        status.nodeCount, as the controller last wrote it; None: absent. It counts the members' own names
-        (`workbench.topology.members.node_count`), and is not used for scheduling.
+        status.nodeCount, as the controller last wrote it; None: absent. It counts the HyperNode's direct members
+        (`workbench.topology.members.node_count`) and is not used for scheduling.
     """
 
     metadata: Metadata

@@ -27,7 +27,7 @@ class Task:
     Attributes
     ----------
     min_available : int, optional
-        None: absent.
+        minAvailable of the task as written; None: absent.
     policies : tuple of LifecyclePolicy
         Policies of the task; they take precedence over the Job's.
     depends_on : DependsOn, optional
@@ -62,20 +62,20 @@ class Job:
     Attributes
     ----------
     min_available : int
-        Absent or 0: the sum of the tasks' minimums (`Task.minimum`).
+        minAvailable; if absent or 0, the sum of the tasks' minimums (`Task.minimum`).
     queue : str
-        ``default`` where absent.
+        Name of the queue; ``default`` if absent.
     plugins : tuple of str
         Names of its job plugins, in byte order.
     scheduler : str
-        Scheduler of tasks whose template names none; ``volcano`` where absent.
+        Scheduler of tasks whose template names none; ``volcano`` if absent.
     policies : tuple of LifecyclePolicy
     max_retry : int
-        Restarts after which the Job has failed.
+        Number of restarts after which the Job has failed.
     min_success : int, optional
-        Pods that must succeed for the Job to be complete; None: absent.
+        Number of pods that must succeed for the Job to be complete; None: absent.
     claims : tuple of str
-        Names of the volume claims that must exist before pods are created: those without a claim of their own.
+        Names of existing volume claims that the Job uses; they must exist before pods are created.
     """
 
     metadata: Metadata

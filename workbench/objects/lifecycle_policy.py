@@ -55,11 +55,11 @@ class LifecyclePolicy:
     Attributes
     ----------
     action : str
-        Empty where absent.
+        Action of the policy, such as ``RestartJob``; empty if absent.
     events : tuple of str
-        `events`, then `event`, each once.
+        Events that trigger the action: the field ``events``, then ``event``, each event once.
     exit_code : int, optional
-        None: absent.
+        Exit code that triggers the action; None: absent.
     timeout : float, optional
         Seconds by which the action is delayed; None: absent.
     """

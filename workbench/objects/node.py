@@ -26,10 +26,11 @@ class Node(Value):
     ----------
     metadata : Metadata
     allocatable : mapping of str to int
-        Base units; the capacity where the node reports no allocatable; empty where it reports neither.
+        Allocatable resources in base units; the capacity if the node reports no allocatable, empty if it reports
+        neither.
     taints : tuple of Taint
     unschedulable : bool
-        Cordoned.
+        Whether the node is cordoned.
     internal_ip : str
         The first address of type InternalIP; empty: none.
     """

@@ -27,7 +27,7 @@ class PartitionPolicy:
     Attributes
     ----------
     total_partitions, partition_size : int
-        0 where absent.
+        Number of partitions, and number of pods in each; 0 if absent.
     min_partitions : int
         Partitions without which the job does not start; 0: no such minimum.
     constraint : TopologyConstraint, optional
@@ -57,9 +57,9 @@ class SubGroupPolicy:
     size : int
         subGroupSize: pods without which a sub-group does not start; 1 where absent.
     min_sub_groups : int
-        0: no minimum.
+        Number of sub-groups that must be ready; 0: no minimum.
     labels : tuple of Requirement, optional
-        labelSelector; None or empty: every pod.
+        The policy's labelSelector; None or empty: every pod.
     match_label_keys : tuple of str
         Pods that agree on the values of these labels are one sub-group; none: the policy captures no pod.
     """

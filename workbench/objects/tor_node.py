@@ -50,7 +50,7 @@ class Tor:
     ----------
     tor_id : int
     address : str
-        tor_ip; may be empty.
+        Address of the switch (tor_ip); may be empty.
     servers : tuple of TorServer
         In the order of the file.
     shared : int

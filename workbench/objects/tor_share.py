@@ -47,9 +47,9 @@ class TorShare:
     Attributes
     ----------
     shared : int
-        0 idle, 1 shared, 2 exclusive.
+        State of the switch: 0 idle, 1 shared, 2 exclusive.
     unhealthy : int
-        0 healthy, 1 unhealthy.
+        Health of the switch: 0 healthy, 1 unhealthy.
     nodes : tuple of TorShareNode
     """
 

@@ -54,7 +54,8 @@ class JobColour:
     colour : str
         ``#rrggbb``.
     hatched : bool
-        The second dozen repeats the colours with stripes; later jobs share one grey and are told apart by tool tips.
+        Whether the colour has stripes: the second twelve jobs have the colours of the first twelve with stripes; all
+        later jobs are grey.
     """
 
     colour: str

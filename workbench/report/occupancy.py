@@ -47,9 +47,9 @@ class Occupancy:
     held : mapping of int to list of Held
         Pods and GPUs of the jobs on each node, in the order of `jobs`.
     n_gpus, n_busy : mapping of int to int
-        GPUs of a node, and those that pods hold which ran before; empty where no snapshot is known.
+        Number of GPUs of each node, and of those in use by pods that ran before; empty if no snapshot is known.
     gpus, busy : mapping of int to tuple of int
-        Numbers of these GPUs, for clusters small enough.
+        Numbers of these GPUs; empty if the cluster is too large to show them.
     """
 
     jobs: tuple[str, ...] = ()

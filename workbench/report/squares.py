@@ -45,13 +45,13 @@ class Look:
     facts : str
         Text after the node's name, escaped.
     jobs : str
-        Numbers of the jobs on the nodes.
+        Numbers of the jobs on the square's nodes, as text.
     parts : tuple of (float, str)
         Rectangles of the square: distance from its left edge in pixels, and markup without a position.
     slots : tuple of str
         Paint of each GPU, where they are drawn one by one.
     ground : str, optional
-        The colour behind its name; None where that is the page's own.
+        Background colour of the square's name; None: the page's background.
     folded : bool
         Whether the square stands for several nodes.
     """

@@ -44,10 +44,10 @@ class Drawing:
     Attributes
     ----------
     frame : tuple of str
-        Markup before, between and after the groups: one text more than there are groups.
+        SVG markup before, between and after the groups, so that there is one text more than groups.
     groups : tuple of tuple of (str, str)
-        Elements of each group, in order: what it is of, and its markup. Names are those of HyperNodes, or of the nodes
-        of a square; two elements of a group may share one.
+        The elements of each group in order, each with a name and its markup. The name is that of a HyperNode, or of the
+        nodes of a square; two elements of a group may have one name.
     width, height : float
         In pixels at full size.
     """

@@ -54,11 +54,12 @@ class HyperNodeTree:
     Parameters
     ----------
     release : Release
-        1.13 starts not ready, remembers the single last HyperNode that failed on a child with another parent, and
-        rebuilds on every update. The newest starts ready, leaves the tree alone when the members of a HyperNode with
-        exact members only stay the same, and rebuilds the other HyperNodes that list a child which a HyperNode gave up.
+        Volcano 1.13 starts not ready, remembers only the last HyperNode that failed because a child has another parent,
+        and rebuilds the tree on every update. The newest release starts ready, and does not rebuild if a HyperNode with
+        only exact members keeps its members; if a HyperNode gives up a child, it rebuilds the other HyperNodes that
+        list the child.
     nodes : mapping of str to mapping
-        Labels by name of the nodes at the start.
+        Labels of the initial nodes, by name.
 
     Attributes
     ----------

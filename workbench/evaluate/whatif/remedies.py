@@ -109,7 +109,7 @@ def advise(policy: Policy, refusal: Refusal, snapshot: ClusterSnapshot) -> Advic
     Returns
     -------
     Advice
-        Without remedies where the reason is a queue, the configuration or the input.
+        Has no remedies if the reason for the refusal is a queue, the configuration or the input.
     """
     codes = {reason.code for reason in refusal.reasons}
     if codes & _BEYOND_EDITS:

@@ -43,7 +43,7 @@ def level_hypernodes(
     Parameters
     ----------
     levels : sequence of Level
-        Widest first; the narrowest becomes tier 1.
+        The levels, widest first; the narrowest becomes tier 1.
     nodes : mapping of str to Node
     by_path : bool
         Whether one value under two parents is two domains (Kueue, KAI) or one with two parents (Koordinator, where a
@@ -52,10 +52,10 @@ def level_hypernodes(
     Returns
     -------
     hypernodes : tuple of HyperNode
-        Named by the value; where one value names several domains, by the values from the widest level down, joined by
-        dots.
+        HyperNodes named after the label's value; if one value names several of them, after the values from the widest
+        level down, joined by dots.
     outside : list of str
-        Nodes that lack a level's label: they are in no domain, as upstream.
+        Names of the nodes that lack some level's label; as in these schedulers, they are in no HyperNode.
     """
     paths: dict[str, tuple[str, ...]] = {}
     outside = []

@@ -24,9 +24,9 @@ def read_lingjun(text: str, source: str) -> FabricRecords:
     Returns
     -------
     FabricRecords
-        Tier 3 a DSW, tier 2 a PSW, tier 1 a leaf. Access switches are numbered anew under each pod switch, so a leaf
-        is the pair of both, and its HyperNode is called ``PSW-ASW``, such as ``P10-S14``. A pod switch that is listed
-        under two DSWs keeps both parents, which `workbench topology lint` reports.
+        HyperNodes of tier 3 are the DSWs, of tier 2 the PSWs (pod switches), of tier 1 the leaves. Since ASWs (access
+        switches) are numbered separately under each PSW, a leaf is named ``PSW-ASW``, such as ``P10-S14``. A pod switch
+        that is listed under two DSWs keeps both parents, which `workbench topology lint` reports.
 
     Raises
     ------

@@ -25,7 +25,8 @@ class LabelFamily:
     Attributes
     ----------
     switches : tuple of str
-        Keys from the leaf outwards; or, ending in ``-``, the beginning of keys that end in a number, 0 the leaf.
+        Keys of the switch labels from the leaf outwards. A key that ends in ``-`` is the prefix of numbered keys, 0 for
+        the leaf.
     accelerators : tuple of str
         Keys of NVLink domains, from the smallest.
     """
@@ -58,11 +59,11 @@ def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
     Returns
     -------
     FabricRecords or None
-        Made of the first of `FAMILIES` of which a node has a leaf label, else of which a node has an NVLink label. A
-        node counts up to the first label that it lacks. A HyperNode is called by the label's value; where another key
-        has that value, too, by the key's last part and the value, ``leaf-s1``. Its tier name is the key. NVLink domains
-        become a tier if they nest with the switches and differ from every tier (`insert_level`); alone they are the
-        only tier.
+        The labels are those of the first entry of `FAMILIES` whose leaf label some node has, or else whose NVLink label
+        some node has. A node's labels are used up to the first one that it lacks. A HyperNode is named after the
+        label's value, or ``leaf-s1`` (last part of the key, value) if another key has that value too; its tier name is
+        the key. NVLink domains become a tier if they nest with the switches and differ from every tier
+        (`insert_level`); without switch labels they are the only tier.
 
     Notes
     -----

@@ -1,10 +1,9 @@
 """Reader of the workbench's own matrix tables: plain cells below ``#`` lines that state their meaning.
 
-Words of the ``#`` lines that count: ``link count`` or ``number of … links`` (numbers of links, through the table of
-link speeds; ``XGMI`` or ``NVLink`` names them, ``gcn=906`` the GPU), ``MB/s`` (else GB/s), ``order: OSDev:1 …
-Package:3`` (hwloc's objects, of which the GPUs are kept). A table of words is one of link types, several of a pair
-joined by ``+``.
-A zero off the diagonal means no direct link.
+Recognised in the ``#`` lines are: ``link count`` or ``number of … links`` (cells are numbers of links, converted by the
+table of link speeds; ``XGMI`` or ``NVLink`` names the link type, ``gcn=906`` the GPU), ``MB/s`` (otherwise GB/s), and
+``order: OSDev:1 … Package:3`` (hwloc's objects, of which the GPUs are kept). If the cells are words, they are link
+types, joined by ``+`` if a pair has several. A zero off the diagonal means no direct link.
 """
 
 from __future__ import annotations

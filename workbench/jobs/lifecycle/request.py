@@ -33,7 +33,7 @@ class JobRequest:
     event : str
         Name of the event, such as ``PodFailed``; empty if `action` is given.
     action : str
-        Action that a user commands; it takes precedence over every policy.
+        Action commanded by a user, which takes precedence over every policy; empty if `event` is given.
     task, pod, pod_uid, partition : str
         Task, pod or partition that the request concerns; empty: the Job as a whole.
     exit_code : int

@@ -44,7 +44,7 @@ def unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Co
     data : mapping
     release : Release
     tier_names : collection of str, optional
-        None: HyperNodes are unknown, and nothing is found.
+        Tier names of all HyperNodes; None if HyperNodes are unknown, and then there are no notices.
     """
     if tier_names is None or release is Release.V1_13 or data.get("kind") == "HyperNode":
         return []

@@ -28,7 +28,7 @@ class Field:
     of : str or Field
         Name of a type or scalar; for a list or mapping the type of its items.
     newest : bool
-        The field does not exist in 1.13.
+        Whether the field exists only in releases after 1.13.
     """
 
     form: Literal["one", "list", "map"]

@@ -91,10 +91,10 @@ def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
     Returns
     -------
     DiscoveryResult
-        Tier 1 (`tier_name` ``leaf``): leaves that share a node, directly or through others, are one HyperNode over
-        their nodes, ``roce-leaf-`` and the smallest of the leaves. Tier 2 (``spine``): spines that reach one tier-1
-        HyperNode together, directly or through others, are one HyperNode over those tier-1 HyperNodes, ``roce-spine-``
-        and the smallest of the spines. Within a tier sorted by the smallest switch.
+        Tier 1 (`tier_name` ``leaf``): leaves that share a node, directly or through others, form one HyperNode over
+        their nodes, named ``roce-leaf-`` and the smallest of the leaves. Tier 2 (``spine``): spines linked to a common
+        tier-1 HyperNode, directly or through others, form one HyperNode over those tier-1 HyperNodes, named
+        ``roce-spine-`` and the smallest of the spines. Each tier is sorted by the smallest switch.
 
     Notes
     -----

@@ -121,13 +121,14 @@ class Rule:
     check : callable
         Function from a `Subject` to the findings, in a documented order.
     needs_nodes : bool
-        The rule needs the nodes of the cluster, and is not run if the input has none.
+        Whether the rule needs the cluster's nodes; such a rule is not run if the input has none.
     judges_none : bool
-        With `needs_nodes`: the rule is run nevertheless if there is no node at all, not even as the name of a member.
+        Exception from `needs_nodes`: the rule is run if the input has no node at all, not even the name of one as a
+        member.
     needs_manifests : bool
-        The rule needs the manifests as written, and is not run on a topology without manifests.
+        Whether the rule needs the HyperNode manifests; such a rule is not run on a topology without manifests.
     fixable : bool
-        Some of its findings have exactly one remedy, which `--fix` applies.
+        Whether some of the rule's findings have exactly one correction, which `--fix` applies.
     """
 
     id: str
