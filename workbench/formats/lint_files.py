@@ -208,7 +208,7 @@ def _changed(
 ) -> tuple[str, str, str, bytes]:
     """File name, old text, new text and new content of a file with the edits applied; the file is not written.
 
-    `edits` holds the edits of each HyperNode by name; `names` are the HyperNodes that the new content must have.
+    `edits` holds the edits of each HyperNode by name; `names` are those of the HyperNodes in this file.
     """
     content = read_bytes(file)
     text, codec, mark = decoded(content)

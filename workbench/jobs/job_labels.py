@@ -64,7 +64,10 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
 
 
 def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
-    """The gang with job-wide labels filled in where its pods have none; `said` holds them by ``namespace/name``."""
+    """A copy of the gang with the switch-affinity class and framework taken from `said` if the gang's pods have none.
+
+    `said` holds the job-wide labels by ``namespace/name``.
+    """
     labels = said.get(gang.key)
     known = gang.ascend
     if labels is None or ((known.job_class or not labels.job_class) and not labels.framework):

@@ -48,10 +48,10 @@ class Nesting:
         return a <= b < self.end[one] or b <= a < self.end[other]
 
     def strangers(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """For each of the given HyperNodes, those that are neither inside nor around it.
+        """For each of the given HyperNodes, those among them that are neither inside nor around it.
 
-        HyperNodes without any are left out. The cost grows with the size of the answer, not with the number of nested
-        pairs.
+        HyperNodes for which there are none are left out. The time grows with the size of the result, not with the
+        number of nested pairs.
         """
         ordered = sorted(set(names), key=self.first.__getitem__)
         found: dict[str, set[str]] = {}

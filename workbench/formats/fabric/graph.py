@@ -71,13 +71,14 @@ def _said(node: Node) -> dict[str, Any]:
 def graph_records(graph: Graph, source: str) -> FabricRecords:
     """Convert a graph to HyperNodes and nodes; `source` names the graph in errors.
 
-    Which vertices are nodes: those whose ``kind``, ``type`` or ``role`` says so (node, host, server, …); without such
-    attributes those without an edge out (directed), or with at most one link (undirected).
+    A vertex is a node if its attribute ``kind``, ``type`` or ``role`` says so (node, host, server, …). Without such
+    attributes, the nodes are the vertices without an outgoing edge (directed graph) or with at most one link
+    (undirected graph).
 
-    In a directed graph a HyperNode's tier is its attribute ``tier``, or else its height. In an undirected graph a
-    switch's rank is its distance to the nearest node, and the domains of tier t are what the switches of rank up to t
-    connect: a HyperNode is named by its switch of rank t, by the smallest name if several switches connect the domain
-    (as the spines of a Clos network do).
+    In a directed graph a HyperNode's tier is its attribute ``tier``, or else its height. In an undirected graph the
+    rank of a switch is its distance to the nearest node, and a HyperNode of tier t holds all nodes that switches of
+    rank up to t connect. It is named after its switch of rank t; if there are several, as with the spines of a Clos
+    network, after the one with the smallest name.
 
     Raises
     ------

@@ -206,7 +206,8 @@ def _matching_label(
 ) -> str:
     """Key of a node label whose values already name the HyperNodes of a tier; empty if there is none.
 
-    `preferred` is taken if it fits, otherwise the smallest key. `held` are the nodes that must have the label.
+    `preferred` is taken if it fits, otherwise the smallest key that fits. `held` are label keys that must not be used.
+    With `by_path` a value need name a HyperNode only within its parent.
     """
     topology = snapshot.topology
     domains = [int(j) for j in topology.domains_at(tier) if len(topology.nodes_of(int(j)))]
@@ -230,9 +231,10 @@ def _matching_label(
 def _label_key(
     name: str, tier: int, owner: str, held: Sequence[str], taken: Sequence[str], known: str
 ) -> tuple[str, str]:
-    """The label key and level name to write for a tier.
+    """The label key and level name to write for a tier with the tier name `name`.
 
-    `known` is a label that already names its HyperNodes, or empty.
+    `owner` is ``kueue``, ``kai`` or ``koordinator``. `held` are label keys and `taken` level names that must not be
+    used; `known` is a label that already names the tier's HyperNodes, or empty.
     """
     fallback = known or TIER_LABEL.format(tier)
     own = name if _LABEL_KEY.match(name) and name not in (*held, HOSTNAME) else ""
