@@ -64,9 +64,9 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
 
 
 def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
-    """A copy of the gang with the switch-affinity class and framework taken from `said` if the gang's pods have none.
+    """A copy of the gang with the job's switch-affinity class, if its pods have none, and the job's framework.
 
-    `said` holds the job-wide labels by ``namespace/name``.
+    `said` holds both by ``namespace/name`` of the job.
     """
     labels = said.get(gang.key)
     known = gang.ascend
