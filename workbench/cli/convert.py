@@ -26,7 +26,7 @@ def convert(
 ) -> None:
     """Write a topology in another format; without options the formats are listed.
 
-    What the format cannot hold is listed on stderr.
+    Parts of the topology that the format cannot hold are listed on stderr.
 
     Examples:
 

@@ -32,9 +32,9 @@ def diff(
     output: Annotated[ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
-    """Say what moved, appeared, vanished, changed tier or was renamed between two topologies.
+    """Show which nodes and HyperNodes moved, appeared, vanished, changed tier or were renamed between two topologies.
 
-    The two may be in different formats. Exit status 0 where nothing differs, 1 where something does.
+    The two topologies may be in different formats. Exit status 0 if nothing differs, 1 if something does.
 
     Examples:
 

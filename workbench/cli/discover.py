@@ -97,9 +97,9 @@ def label(
     out: Out = None,
     yes: Yes = False,
 ) -> None:
-    """HyperNodes of the labels of nodes.
+    """Make HyperNodes from the labels of nodes.
 
-    The last key of a type never becomes a HyperNode. Names of HyperNodes that exist are used again.
+    The last label key of a type never becomes a HyperNode. Existing HyperNodes keep their names.
 
     Examples:
 
@@ -171,7 +171,7 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
 
 @_asking("ufm", "[ENDPOINT]", "https://HOST[:PORT]; else from --config.")
 def _ufm(place: str, access: Any) -> tuple[str, Discover]:
-    """HyperNodes of an InfiniBand fabric, from the ports that a UFM lists.
+    """Make HyperNodes of an InfiniBand fabric from the ports that NVIDIA's UFM lists.
 
     User name and password come from WORKBENCH_UFM_USERNAME and WORKBENCH_UFM_PASSWORD, or from a file. Exit status 3
     when the server does not answer or refuses; nothing is written then.
@@ -190,7 +190,7 @@ def _ufm(place: str, access: Any) -> tuple[str, Discover]:
 
 @_asking("roce", "[URL|FILE]", "Links of the fabric; else from --config.")
 def _roce(place: str, access: Any) -> tuple[str, Discover]:
-    """HyperNodes of an Ethernet fabric, from its links between nodes, leaves and spines.
+    """Make HyperNodes of an Ethernet fabric from its links between nodes, leaves and spines.
 
     The format of the links is described in docs/discovery.md. A URL may need WORKBENCH_ROCE_USERNAME and
     WORKBENCH_ROCE_PASSWORD, or a file with both.

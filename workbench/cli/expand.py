@@ -22,10 +22,10 @@ def expand(
         ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
     ] = ObjectOutput.yaml,
 ) -> None:
-    """Write out the pods that Volcano Jobs become, and what their plugins make.
+    """Write the pods that Volcano Jobs become, and the objects that their plugins make.
 
-    Pods with environment, ports, commands and volumes; ConfigMaps, Services, NetworkPolicies, Secrets and
-    PersistentVolumeClaims. PodGroups are not among them. Nothing is written where one Job is wrong.
+    The output has Pods with environment, ports, commands and volumes; ConfigMaps, Services, NetworkPolicies, Secrets
+    and PersistentVolumeClaims; but no PodGroups. Nothing is written if one of the Jobs is wrong.
 
     Examples:
 

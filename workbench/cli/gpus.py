@@ -82,15 +82,17 @@ def gpus(
         ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result; html with --regret.")
     ] = ShowOutput.table,
 ) -> None:
-    """Choose the K GPUs with the fastest slowest pair, exactly.
+    """Choose the K GPUs whose slowest link is fastest, by exact search.
 
-    Or deal GPUs to several pods.
+    With --pods, choose GPUs for several pods and divide them among the pods.
 
-    The matrix may be what p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi, TransferBench,
-    hwloc or NCCL print, a plain table, CSV, JSON, .npy, or a Koordinator Device; told apart by content.
-    Links that something is wrong with are named, and lines that could not be read are told on stderr.
-    Exit status 1 when fewer than K GPUs are free. With --regret, instead: for every state of the machine (above 10
-    GPUs, for 200 random ones) and every size, or K, each policy's bottleneck against the best one.
+    The matrix may be a printout of p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi,
+    TransferBench, hwloc or NCCL, a plain table, CSV, JSON, .npy, or a Koordinator Device; its content decides.
+    Suspicious links are listed with the result, and lines that could not be read on stderr. Exit status 1 when fewer
+    than K GPUs are free.
+
+    With --regret, instead, each policy's bottleneck is compared with the best one, for every set of free GPUs (above
+    10 GPUs, for 200 random ones) and every number of GPUs, or K.
 
     Examples:
 

@@ -28,7 +28,7 @@ def validate(
         ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
     ] = ReviewOutput.table,
 ) -> None:
-    """Say what a cluster would make of new HyperNodes, PodGroups, Queues and Volcano Jobs: accept, fill in or refuse.
+    """Say whether a cluster would accept, complete or refuse new HyperNodes, PodGroups, Queues and Volcano Jobs.
 
     Covers schema, admission policy and webhooks, pod templates too; of Pods, Deployments and HyperJobs the names of
     fields. Unknown fields, and unknown labels and annotations in Volcano's domain, are refused. A fabric in another
