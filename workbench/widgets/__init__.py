@@ -1,5 +1,5 @@
-"""Front ends for Jupyter: they check messages, serialize and draw; every decision is a function elsewhere.
+"""Widgets for Jupyter: they check the page's messages, serialise and draw; all decisions are made in other packages.
 
-Sources of the page side are in ``js/``; ``static/`` holds what `make widgets` bundles from them, committed so that
-installing needs no Node.
+The page's JavaScript is in ``js/``; ``static/`` holds what `make widgets` bundles from it, committed so that installing
+the package needs no Node.
 """

@@ -1,4 +1,6 @@
-"""`PlacementComparer`: the same jobs by several policies, side by side, with the reasons of each decision."""
+"""`PlacementComparer`: a Jupyter widget that places the same jobs by several policies and shows the results side by
+side.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ _Chosen = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 class PlacementComparer(Panel):
-    """Compare policies on a cluster and its jobs.
+    """Jupyter widget that compares policies on a cluster and its jobs.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ class PlacementComparer(Panel):
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
-        """The cluster that jobs are placed on."""
+        """The cluster on which jobs are placed; None if none was given yet."""
         return self._cluster() if self._cluster is not None else None
 
     @property
@@ -139,32 +141,38 @@ class PlacementComparer(Panel):
 
     @property
     def given(self) -> tuple[Gang, ...]:
-        """Jobs handed in as values, which the job text does not contain."""
+        """Jobs that were passed as values, so that the job text does not contain them."""
         return self._given
 
     @property
     def policies(self) -> list[tuple[str, dict[str, Any]]]:
-        """Names and parameters of the compared policies."""
+        """Name and parameters of each compared policy."""
         return list(self._chosen)
 
     @property
     def config(self) -> SchedulerConfig | None:
-        """The configuration of every compared policy that reads one; None: each has its own default."""
+        """The scheduler configuration for every compared policy that reads one.
+
+        None means each policy's own default.
+        """
         return self._config
 
     @property
     def text(self) -> str:
-        """The job text as it was last given, also where it has an error."""
+        """The job text as it was last entered, even if it has an error."""
         return self._text
 
     def choose(self, chosen: _Chosen) -> None:
-        """Compare these policies; UnknownNameError or InputError, with nothing changed, if one cannot be made."""
+        """Replace the compared policies by `chosen` (names and parameters).
+
+        Raises UnknownNameError or InputError, with nothing changed, if one of them cannot be made.
+        """
         _check(_configured(chosen, self._config))
         self._chosen = [(name, dict(parameters)) for name, parameters in chosen]
         self.run()
 
     def configure(self, config: SchedulerConfig | None) -> None:
-        """Compare every policy that reads a scheduler configuration with this one; None: with its own default.
+        """Use a scheduler configuration for every compared policy that reads one; None means each policy's own default.
 
         Raises
         ------
@@ -182,7 +190,7 @@ class PlacementComparer(Panel):
         self.run()
 
     def take_jobs(self, text: str) -> tuple[int, str]:
-        """Place the jobs of a text beside the given ones.
+        """Replace the job text; its jobs are placed together with those that were passed as values.
 
         Returns
         -------
@@ -206,9 +214,9 @@ class PlacementComparer(Panel):
     def use(
         self, snapshot: ClusterSnapshot | Callable[[], ClusterSnapshot], gangs: Sequence[Gang] | None = None
     ) -> None:
-        """Compare on another cluster, and on other jobs if given.
+        """Compare on another cluster and, if `gangs` is given, with other jobs.
 
-        A function is called in the background, when the cluster is first needed.
+        A function given as `snapshot` is called in the background when the cluster is first needed.
         """
         self._files = ()
         self._cluster = cache(snapshot) if callable(snapshot) else lambda: snapshot
@@ -226,7 +234,7 @@ class PlacementComparer(Panel):
             told(line)
 
     def run(self) -> None:
-        """Start a new comparison in the background; a running one is cancelled."""
+        """Start a new comparison in the background; a comparison that is running is cancelled."""
         cluster, gangs, notes = self._cluster, self.gangs, self._typed_notes
         if cluster is None or not gangs or not self._chosen:
             missing = "cluster" if cluster is None else "job" if not gangs else "policy"
@@ -247,7 +255,7 @@ class PlacementComparer(Panel):
         self._worker.start(lambda: self._compare(gangs, noted, chosen, config, progress), progress.look)
 
     def cancel(self) -> bool:
-        """Cancel the running comparison; False if none runs."""
+        """Cancel the running comparison; returns False if none is running."""
         self._idle = ("cancelled", {})
         stopped = self._worker.cancel()
         if stopped:
@@ -266,7 +274,7 @@ class PlacementComparer(Panel):
         self._worker.wait(seconds)
 
     def _registered(self, name: str) -> None:
-        """Offer a policy that a notebook cell registered; compare again if the policy is among the chosen ones."""
+        """Offer a policy that a notebook cell has registered; compare again if it is among the chosen policies."""
         self.tell("choices", {"choices": policy_choices()})
         if any(name == chosen.partition("+")[0] for chosen, _ in self._chosen):
             self.run()
@@ -302,7 +310,10 @@ class PlacementComparer(Panel):
         self._tell_ended(result_line(comparison))
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
-        """Pictures as deltas against result number `since`; 0 means complete."""
+        """The new pictures `drawn` as a JSON-ready message, each relative to the picture that the page already shows.
+
+        In the message ``since`` is the number of the earlier result; 0 means that the picture is complete.
+        """
         before, shown = self._number, [*self._shown, *([None] * len(drawn))]
         self._number, self._shown = before + 1, drawn
         return {
@@ -424,27 +435,27 @@ class PlacementComparer(Panel):
 
 
 def _inputs_of(files: Sequence[str], with_jobs: bool) -> tuple[list[str], list[str]]:
-    """Files for a command, and those of them that the user has to save first: what is drawn, what was typed."""
+    """Files for a shell command, and those of them that the user must save first: the drawing and the typed jobs."""
     known = [name for name in files if name != "-"]
     to_save = [*(() if known else [_CLUSTER_FILE]), *([_JOBS_FILE] if with_jobs else [])]
     return [*known, *to_save], to_save
 
 
 def _check(chosen: _Chosen) -> None:
-    """Raise the error of the first policy that cannot be made."""
+    """Raise the error of the first policy in `chosen` that cannot be made."""
     for name, parameters in chosen:
         make_policy(name, parameters)
 
 
 def _configured(chosen: _Chosen, config: SchedulerConfig | None) -> list[tuple[str, dict[str, Any]]]:
-    """Names and parameters with which the policies run: with the configuration where they read one."""
+    """Names and parameters with which the policies run; policies that read a scheduler configuration get `config`."""
     if config is None:
         return [(name, dict(parameters)) for name, parameters in chosen]
     return [(name, with_config(name, parameters, config)) for name, parameters in chosen]
 
 
 def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
-    """The jobs of a text, and notes on its other objects."""
+    """The jobs in a text of manifests, and notices on its other objects."""
     scenario = load("-", stdin=text)
     if scenario.refused:
         refused = scenario.refused[0]

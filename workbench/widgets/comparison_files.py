@@ -1,4 +1,4 @@
-"""Files of a comparison that the comparer offers to save."""
+"""Files that the comparer widget offers to save: a comparison as HTML, CSV, SVG or PNG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["exported"]
 
 
 def exported(comparison: Comparison, kind: object) -> dict[str, Any]:
-    """A file of a comparison: name, type, and its text, or its bytes in base64.
+    """A comparison as a file for the page: name, type, and its text, or its bytes in base64.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""The comparer's view of a comparison: pictures, one table, the differences. Pure functions, no widget."""
+"""What the comparer widget shows of a comparison, as JSON-ready data: pictures, a table, the differences.
+
+The functions here are pure and need no widget.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ def _legend(comparison: Comparison, plan: DrawingPlan) -> str:
 
 
 def result_line(comparison: Comparison) -> str:
-    """Return how many jobs each policy placed, in one line; policies are named where their numbers differ.
+    """How many jobs each policy placed, in one line; policies are named only if their numbers differ.
 
     Examples: ``3 placed, 1 pending``; ``3 placed, 1 pending (volcano-1.13, spread); 4 placed (gang)``.
     """
@@ -110,7 +113,10 @@ def _outcome(row: ComparisonRow) -> str:
 
 
 def differences_view(comparison: Comparison) -> dict[str, Any]:
-    """The jobs that not every policy puts on the same nodes, with the pods that move against the first policy."""
+    """The jobs that not all policies place on the same nodes, and the pods that move, as a JSON-ready dict.
+
+    Moves are relative to the first policy.
+    """
     position = {gang.key: i for i, gang in enumerate(comparison.gangs)}
     return {
         "jobs": [
@@ -131,7 +137,9 @@ def differences_view(comparison: Comparison) -> dict[str, Any]:
 
 
 def _metrics_view(comparison: Comparison) -> list[dict[str, Any]]:
-    """Metrics of the runs, one line per metric: heading, meaning, and a value per policy, None where it raised."""
+    """Metrics of the sessions, one dict per metric with heading, meaning, and a value per policy (None if
+    it raised).
+    """
     groups_shown = ("", *groups(comparison, View.COMPARER))
     columns = [column for group in groups_shown for column in run_columns(comparison, View.COMPARER, group)]
     by_policy = run_cells(comparison, columns)
@@ -159,7 +167,7 @@ def pictures(comparison: Comparison, plan: DrawingPlan | None = None) -> list[Dr
 
 
 def picture_after(comparison: Comparison, policy: int, steps: int, plan: DrawingPlan | None = None) -> Drawing:
-    """Draw the topology after the first decisions of a policy; jobs have the colours of the whole run.
+    """A picture of the cluster after the first decisions of a policy; each job has the colour it has after all of them.
 
     Parameters
     ----------
@@ -203,7 +211,7 @@ def _row_view(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequence[MetricCell]) -> dict[str, Any]:
-    """The outcome of a job, a text, and the known metrics of a placed job."""
+    """The outcome of a job under one policy as a JSON-ready dict: a text, and the metrics of a placed job."""
     decision = row.decision(job)
     if decision is None or row.metrics is None:
         return {"outcome": "error", "text": row.error.message if row.error else "not asked", "metrics": []}
@@ -224,7 +232,7 @@ def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequen
 
 
 def _brief(refusal: Refusal) -> str:
-    """The nearest domain of a pending job, else the beginning of its first reason; a click tells the rest."""
+    """Short text on a pending job: the HyperNode that came nearest, or the beginning of the first reason."""
     misses = nearest_first(refusal)
     if misses:
         return f"{misses[0].domain} holds {misses[0].holds} of {misses[0].needs}"
@@ -233,7 +241,7 @@ def _brief(refusal: Refusal) -> str:
 
 
 def _signature(row: ComparisonRow, job: str) -> tuple[Any, ...]:
-    """Signature of the outcome of a job: equal for policies with equal results, on whichever nodes the pods are."""
+    """A key that is equal for policies under which a job has equal results, on whichever nodes its pods are."""
     decision = row.decision(job)
     if decision is None or row.metrics is None:
         return ("error",)

@@ -1,4 +1,7 @@
-"""`TopologyEditor`: draw HyperNodes and nodes; Python owns the drawing and its history, the page sends operations."""
+"""`TopologyEditor`: a Jupyter widget for drawing HyperNodes and nodes.
+
+The drawing and its history are kept in Python; the page sends operations.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class TopologyEditor(Panel):
-    """Draw a topology, or change one.
+    """Jupyter widget for drawing a topology or changing an existing one.
 
     Parameters
     ----------
@@ -114,21 +117,21 @@ class TopologyEditor(Panel):
 
     @property
     def selected(self) -> list[Item]:
-        """The switches and nodes that are selected on the page and still drawn, as they are now."""
+        """The switches and nodes that are selected on the page and still exist, in their present state."""
         names = set(self.selection)
         return [item for item in self.draft if item.name in names] if names else []
 
     def objects(self) -> ClusterObjects:
-        """The drawing as HyperNodes and Nodes; nodes that a failure cuts off are cordoned."""
+        """The drawing as HyperNodes and Nodes; nodes that a failed switch or link cuts off are cordoned."""
         return _objects_of(self.draft)
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """The drawing as a cluster that jobs can be placed on."""
+        """The drawing as a cluster on which jobs can be placed."""
         return self.snapshot_later()()
 
     def snapshot_later(self) -> Callable[[], ClusterSnapshot]:
-        """Return a function that makes the `snapshot` of the current drawing, later and in any thread."""
+        """A function that makes the snapshot of the current drawing when it is called, in any thread."""
         draft, before, assigned = self.draft.copy(), self._before, self._assigned()
 
         def make() -> ClusterSnapshot:
@@ -145,11 +148,11 @@ class TopologyEditor(Panel):
 
     @property
     def topology(self) -> Topology:
-        """The drawing as a topology, with its problems."""
+        """The drawing as a `Topology`, with its problems."""
         return self.snapshot.topology
 
     def assign(self, matrix: BandwidthMatrix, names: Collection[str] | None = None) -> list[str]:
-        """Give nodes a bandwidth matrix.
+        """Assign a GPU bandwidth matrix to nodes of the drawing.
 
         Parameters
         ----------
@@ -191,19 +194,24 @@ class TopologyEditor(Panel):
         return [node.name for node in fitting]
 
     def edit(self, **op: Any) -> None:
-        """Do an operation of the page from Python: ``editor.edit(op="add_switches", count=32, nodes_each=16)``."""
+        """Carry out an operation of the page from Python, such as ``editor.edit(op="add_switches", count=32,
+        nodes_each=16)``.
+        """
         self._edit(op)
 
     def ask_for_gpus(self) -> None:
-        """Make the page ask about nodes without GPUs if jobs request GPUs, else remove the question."""
+        """Have the page ask what to do about nodes without GPUs if jobs request GPUs.
+
+        Otherwise remove that question.
+        """
         self.tell("without_gpus", self._without_gpus({}))
 
     def undo(self) -> bool:
-        """Undo the last step; False if there is none."""
+        """Undo the last operation on the drawing; returns False if there is none."""
         return self._spread(self.history.undo())
 
     def redo(self) -> bool:
-        """Redo the last undone step; False if there is none."""
+        """Repeat the operation undone last; returns False if there is none."""
         return self._spread(self.history.redo())
 
     # ---- requests of the page ----
@@ -321,7 +329,9 @@ class TopologyEditor(Panel):
         return [i for i in ids if type(i) is int and i in self.draft] if isinstance(ids, list) else []
 
     def _to_show_as_text(self, ids: Sequence[int]) -> tuple[set[str] | None, str]:
-        """Names of the HyperNodes whose text is shown, None for all; or the reason why no text is shown."""
+        """Names of the HyperNodes whose YAML text is shown for the items `ids` (None: all), and why none is shown, or
+        "".
+        """
         if len(self.draft) <= MOST_TEXT:
             return None, ""
         # A node is a line in the text of the HyperNode that holds it.
@@ -348,7 +358,7 @@ class TopologyEditor(Panel):
         return list(by_matrix.items())
 
     def _keep(self, changes: Sequence[Change]) -> None:
-        """Queue changes of the YAML text; it is rewritten lazily because ruamel.yaml is slow."""
+        """Queue changes for the YAML text, which is rewritten only when needed because ruamel.yaml is slow."""
         for change in changes:
             earlier = self._unwritten.get(change.id)
             self._unwritten[change.id] = Change(earlier.before, change.after) if earlier is not None else change
@@ -368,7 +378,10 @@ class TopologyEditor(Panel):
             told()
 
     def _spread(self, changes: Sequence[Change], but_text: bool = False, told: Mapping[str, Any] = _NOTHING) -> bool:
-        """Send changes and the message `told` to every view, and queue them for the text; False without changes."""
+        """Send changes and the message `told` to every view, and queue them for the YAML text; False without changes.
+
+        With `but_text` the YAML text is left alone, because the changes come from it.
+        """
         if not changes:
             return False
         if not but_text:
@@ -391,7 +404,7 @@ def _objects_of(draft: Draft) -> ClusterObjects:
 
 
 def _findings(draft: Draft) -> dict[str, Any]:
-    """Findings of the linter for a drawing, each with the id of its item; 0: none."""
+    """The linter's findings for a drawing, each with the id of the item concerned (0: none), as a JSON-ready dict."""
     found = []
     for finding in lint(ClusterObjects.of(hypernodes_of(draft), nodes_of(draft))).findings:
         item = draft.find("switch", finding.hypernode) or draft.find("node", finding.node)
@@ -412,7 +425,7 @@ def _too_many(count: int) -> str:
 
 
 def _names_in_text(body: dict[str, Any]) -> list[str] | None:
-    """Names of the HyperNodes that a text stands for; None: all."""
+    """Names of the HyperNodes that the text in a request describes; None for all."""
     names = body.get("names")
     if names is None:
         return None
@@ -422,14 +435,14 @@ def _names_in_text(body: dict[str, Any]) -> list[str] | None:
 
 
 def _renames(change: Change) -> bool:
-    """Whether the change adds, removes or renames a switch."""
+    """Whether a change of the drawing adds, removes or renames a switch."""
     before, after = change.before, change.after
     kind = after.kind if after is not None else before.kind if before is not None else ""
     return kind == "switch" and (before is None or after is None or before.name != after.name)
 
 
 def _named(draft: Draft, names: Collection[str]) -> set[str]:
-    """Names of the items that equal one of `names`, or are matched as a whole by one of them as a pattern."""
+    """Names of the items that equal one of `names`, or that one of them matches completely as a regular expression."""
     every = {item.name for item in draft}
     found = set()
     for name in names:
@@ -447,7 +460,7 @@ def _named(draft: Draft, names: Collection[str]) -> set[str]:
 
 
 def _suffix(text: str) -> str:
-    """Usual file name extension for this text."""
+    """The usual file name extension for a text, judged by its content."""
     if text.startswith("<"):
         return ".xml"
     if text.startswith(("{", "[")):

@@ -1,4 +1,4 @@
-"""Translate operations of the editor's page to changes of the drawing: one function per operation."""
+"""Translate operations of the topology editor's page into changes of the drawing: one function per operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NOTHING", "Copied", "changes_of"]
 
 
 class Copied(NamedTuple):
-    """The items that were copied last, for pasting.
+    """The items of a drawing that were copied last, for pasting.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ NOTHING = Copied()
 
 
 def changes_of(draft: Draft, op: dict[str, Any], copied: Copied = NOTHING) -> tuple[str, list[Change]]:
-    """Return the changes of a drawing that an operation means, and its name in the history.
+    """The changes of a drawing that an operation of the page means, and the operation's name in the history.
 
     Parameters
     ----------

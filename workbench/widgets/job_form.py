@@ -1,4 +1,4 @@
-"""Make the manifest of a Volcano Job from the few fields of a form."""
+"""`job_yaml`: the manifest of a Volcano Job from the few fields of a form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["job_yaml"]
 
 
 def job_yaml(fields: dict[str, Any]) -> str:
-    """The manifest of one Job of equal pods.
+    """The YAML manifest of one Volcano Job of equal pods.
 
     Parameters
     ----------

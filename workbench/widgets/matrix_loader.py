@@ -1,4 +1,4 @@
-"""`MatrixLoader`: paste a printout, see the machine, choose k GPUs."""
+"""`MatrixLoader`: a Jupyter widget that reads a pasted printout, shows the machine and chooses k GPUs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PROMPT_S = 0.5
 
 @dataclass(frozen=True)
 class _Answered:
-    """A matrix with a question and its answers; `printout` and `notes` belong to the text of the matrix."""
+    """A bandwidth matrix with a question and its answers; `printout` and `notes` belong to the text of the matrix."""
 
     matrix: BandwidthMatrix
     question: Question
@@ -56,12 +56,15 @@ class _Answered:
 
     @classmethod
     def of(cls, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> _Answered:
-        """Compute the answers to a question about a matrix."""
+        """Compute the answers to a question about a matrix.
+
+        `reading` holds information on the text it was read from.
+        """
         return cls(matrix, question, *answer_question(matrix, question), *reading)
 
 
 class MatrixLoader(Panel):
-    """Load a bandwidth matrix and ask which k GPUs are best.
+    """Jupyter widget that loads a bandwidth matrix and finds the best k GPUs.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ class MatrixLoader(Panel):
         return self._answered.choices if self._answered is not None else ()
 
     def load(self, text: str, name: str = "pasted text") -> BandwidthMatrix:
-        """Load a printout, as if it was pasted into the page.
+        """Load a printout as if it had been pasted into the page.
 
         Raises
         ------
@@ -141,7 +144,7 @@ class MatrixLoader(Panel):
         super().close()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the running search; False if it does not finish in time."""
+        """Wait for the running search; returns False if it does not finish within the given number of seconds."""
         return self._worker.wait(seconds)
 
     # ---- requests of the page ----
@@ -158,7 +161,7 @@ class MatrixLoader(Panel):
         return self._ask(reading.matrix, self._question_of(reading.matrix), body, _notes(reading))
 
     def _block(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Choose another table of the same printout; its GPUs are the same, so the question stays."""
+        """Choose another table of the printout; the question is kept, because the GPUs are the same."""
         known = self._known()
         printout = {**known.printout, "block": body.get("block")}
         reading = read_printout(printout)
@@ -175,7 +178,7 @@ class MatrixLoader(Panel):
         return self._ask(matrix, toggled(question, body.get("gpus"), body.get("how", "free")), *reading)
 
     def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Cancel the running search; the previous answer stays."""
+        """Cancel the running search; the previous answer remains."""
         self._worker.cancel()
         self._asked = None
         return self._view()
@@ -193,7 +196,7 @@ class MatrixLoader(Panel):
     # ---- the answer ----
 
     def _question_of(self, matrix: BandwidthMatrix) -> Question:
-        """Question for a new matrix: as much of the previous question as fits."""
+        """The first question for a new matrix, with as much of the previous question as fits its size."""
         before = self.question
         k = min(before.k if before is not None else _FIRST_K, len(matrix))
         question = Question(k, ("free",) * len(matrix))
@@ -202,14 +205,17 @@ class MatrixLoader(Panel):
         return question
 
     def _asking(self) -> tuple[BandwidthMatrix, Question, tuple[dict[str, Any], ...]]:
-        """Matrix, question and reading notes that a click changes: those being searched, else those answered last."""
+        """Matrix, question and reading notes to which a click on the page applies.
+
+        They are those of the running search, or else of the last answer.
+        """
         known = self._known()
         if self._asked is not None and self._worker.busy:
             return self._asked
         return known.matrix, known.question, (known.printout, known.notes)
 
     def _ask(self, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> dict[str, Any]:
-        """Search for an answer and store it; a question that fails or is cancelled changes nothing.
+        """Search for the answer to a question and store it; if that fails or is cancelled, nothing changes.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Questions of `MatrixLoader`, and the view that its page draws: plain functions, tested without a page."""
+"""The questions that `MatrixLoader` answers, and the data that its page draws, as plain functions without a widget."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _RULES = {
 
 @dataclass(frozen=True)
 class Question:
-    """A question: choose k GPUs of those allowed.
+    """The question which k of a machine's GPUs to choose, as set on the page of `MatrixLoader`.
 
     Attributes
     ----------
@@ -80,11 +80,11 @@ class Question:
     shown: str = BEST
 
     def of(self, *states: str) -> list[int]:
-        """GPUs that are in one of these states."""
+        """Numbers of the GPUs that are in one of the given states."""
         return [i for i, state in enumerate(self.states) if state in states]
 
     def changed(self, body: dict[str, Any]) -> Question:
-        """The question with fields changed: ``k``, ``symmetric``, ``link_classes``, ``asymmetry``, ``shown``.
+        """A copy of the question with fields changed: ``k``, ``symmetric``, ``link_classes``, ``asymmetry``, ``shown``.
 
         A change that affects the answer shows the best set again.
 
@@ -110,7 +110,7 @@ class Question:
 
 
 def toggled(question: Question, gpus: Any, how: Any) -> Question:
-    """The question after a click on a GPU, or on several at once.
+    """The question after a click on one GPU, or on several at once.
 
     Parameters
     ----------
@@ -144,7 +144,9 @@ def toggled(question: Question, gpus: Any, how: Any) -> Question:
 
 
 def read_printout(body: dict[str, Any]) -> MatrixReading:
-    """The matrix in what the page sent: ``text``, or ``data`` in base64; ``name``, and ``block`` for one of several.
+    """Read the bandwidth matrix in a request of the page.
+
+    The request has ``text``, or ``data`` in base64; ``name``, and ``block`` to choose one of several tables.
 
     Raises
     ------
@@ -167,13 +169,13 @@ def read_printout(body: dict[str, Any]) -> MatrixReading:
 
 
 def error_line(error: Exception) -> int:
-    """Line of the text that an error is about, from 1; 0 where it names none."""
+    """Line of the pasted text that an error is about, from 1; 0 if the error names none."""
     found = _LINE.search(error.where or "") if isinstance(error, InputError) else None
     return int(found[1]) if found else 0
 
 
 def reading_notes(reading: MatrixReading) -> list[str]:
-    """Notes on reading the matrix: parts ignored, replaced or not understood."""
+    """Texts about reading the matrix: what was ignored, replaced or not understood."""
     lines = [f"line {number} could not be read: {text[:60]}" for number, text in reading.unread[:_UNREAD]]
     more = len(reading.unread) - _UNREAD
     return [
@@ -184,7 +186,7 @@ def reading_notes(reading: MatrixReading) -> list[str]:
 
 
 def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGpus, tuple[PolicyChoice, ...]]:
-    """Return the exact answer, and the choice of each GPU policy among the GPUs that are neither taken nor avoided.
+    """The exact answer to a question, and the GPUs that each GPU policy chooses among those neither taken nor avoided.
 
     Policies know no required GPUs.
     """
@@ -202,7 +204,7 @@ def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGp
 
 
 def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> tuple[str, tuple[int, ...]]:
-    """Return the set to show and its name; the best set if the named one no longer exists.
+    """The GPU set to draw and its name; the best set if the named one no longer exists.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> t
 def matrix_view(
     matrix: BandwidthMatrix, question: Question, best: BestGpus, choices: tuple[PolicyChoice, ...]
 ) -> dict[str, Any]:
-    """Make everything that the page draws, JSON-ready.
+    """Everything that the page of `MatrixLoader` draws, as a JSON-ready dict.
 
     Parameters
     ----------
@@ -261,7 +263,7 @@ def matrix_view(
 
 
 def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
-    """Describe one entry of the matrix and the opposite direction in words.
+    """Text on one entry of the bandwidth matrix and on the opposite direction.
 
     Parameters
     ----------
@@ -286,7 +288,9 @@ def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
 
 
 def _choice(choice: PolicyChoice, best: BestGpus, at: int) -> dict[str, Any]:
-    """A policy's row: its answer, its bottleneck as a part of the best one, and the colour of its marks."""
+    """The row of a GPU policy as a JSON-ready dict: its choice, its share of the best bottleneck, and its colour
+    number.
+    """
     known = bool(choice.gpus) and bool(best.gpus) and np.isfinite(best.bottleneck_gb_s) and best.bottleneck_gb_s > 0
     return {
         **choice.to_dict(),
@@ -297,7 +301,7 @@ def _choice(choice: PolicyChoice, best: BestGpus, at: int) -> dict[str, Any]:
 
 
 def _count(best: BestGpus) -> str:
-    """The number of optimal sets as text; a very large number is rounded."""
+    """The number of optimal sets as text; very large numbers are rounded."""
     number = f"{best.optimal_sets:,}" if best.optimal_sets < 10_000_000 else f"about {best.optimal_sets:.1e}"
     return number if best.optimal_sets_complete else f"more than {number.removeprefix('about ')}"
 

@@ -1,4 +1,4 @@
-"""Messages between the page and the Python kernel: requests with an id, each answered exactly once."""
+"""Messages between a widget's page and Python: requests with an id, each of which gets exactly one answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 1_000
 
 @dataclass(frozen=True)
 class PageRequest:
-    """A request of the page.
+    """A request from a widget's page.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class PageRequest:
 
 
 def read_request(content: Any) -> PageRequest:
-    """A request from what the page sent.
+    """Check the content of a message and return it as a request.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def read_request(content: Any) -> PageRequest:
 
 
 def check_texts(value: Any) -> None:
-    """Refuse texts that UTF-8 cannot encode: unpaired UTF-16 surrogates.
+    """Raise an error if a message contains text that UTF-8 cannot encode (unpaired UTF-16 surrogates).
 
     Raises
     ------
@@ -108,19 +108,19 @@ def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
 
 
 def one_line(message: str) -> str:
-    """A message as a page shows it: no line breaks or other control characters, and not too long."""
+    """A message for display on the page: without line breaks and control characters, and shortened if long."""
     if len(message) > _LONGEST:
         message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
 
 
 def answer(request: PageRequest, body: dict[str, Any]) -> dict[str, Any]:
-    """Make the answer to a request."""
+    """The message that answers `request` with `body`."""
     return {"id": request.id, "type": "answer", "body": body}
 
 
 def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any]:
-    """Make the answer to a request that failed.
+    """The message that answers a request that failed.
 
     Parameters
     ----------
@@ -135,10 +135,10 @@ def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any
 
 
 def news(event: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Make a message that the page did not request: an event, such as progress."""
+    """A message that the page has not requested: an event, such as progress, with its data."""
     return {"id": 0, "type": event, "body": body}
 
 
 def together(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Pack several messages into one, because each message costs server and page some milliseconds."""
+    """Pack several messages into one, because each message takes some milliseconds in server and page."""
     return messages[0] if len(messages) == 1 else {"id": 0, "type": "several", "body": messages}

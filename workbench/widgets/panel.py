@@ -1,4 +1,4 @@
-"""The base of the three widgets: one page module each, and requests that go to methods by name."""
+"""`Panel`, the base class of the widgets: a page module each, and handler methods for the page's requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Panel(anywidget.AnyWidget):  # type: ignore[misc]
-    """A widget whose page sends requests and draws answers.
+    """Base class of a Jupyter widget whose page sends requests and draws the answers.
 
     A subclass names its page module (``_esm``) and fills `handlers`; a handler that raises a `WorkbenchError` answers
     with its one line, any other exception with its traceback too, and neither changes another panel.
@@ -40,7 +40,7 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
         self.on_msg(lambda _, content, buffers: self._hear(content))
 
     def receive(self, content: Any) -> dict[str, Any]:
-        """Answer one message of the page; never raises, so that every request is answered."""
+        """Handle one message of the page and return the answer; never raises, so that every request is answered."""
         request = PageRequest(0, "")
         try:
             request = read_request(content)
@@ -68,12 +68,12 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
         self.send(together([*held, answered]))
 
     def close(self) -> None:
-        """Take the widget away from the page, and its layout, which is a widget of its own."""
+        """Close the widget and its layout, which is a widget of its own."""
         self.layout.close()
         super().close()
 
     def tell(self, event: str, body: dict[str, Any]) -> None:
-        """Send the page a message without a request: progress, or a change made from Python."""
+        """Send the page a message without a request, such as progress or a change made from Python."""
         if self._answering == threading.get_ident():
             self._held.append(news(event, body))
         else:

@@ -1,4 +1,4 @@
-"""Progress of work, reported only for work that takes noticeably long."""
+"""`WorkProgress`: report the progress of work that takes noticeably long."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class WorkProgress:
         self._due = time.monotonic() + _UNTOLD_S
 
     def now(self, known: dict[str, Any]) -> None:
-        """Update the progress."""
+        """Update the progress with new values."""
         self._known = known
         self.look()
 
     def look(self) -> None:
-        """Report the progress if enough time has passed and it changed since the last report."""
+        """Report the progress if it has changed and enough time has passed since the last report."""
         if self._told is not self._known and time.monotonic() >= self._due:
             self._told = self._known
             self._tell(self._known)

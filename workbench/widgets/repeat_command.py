@@ -1,4 +1,4 @@
-"""The line for a shell that repeats the comparison of the page."""
+"""`repeat_command`: the shell command that repeats the comparison shown on the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["repeat_command"]
 
 
 def repeat_command(files: Sequence[str], chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """``workbench compare FILES --policies … --set …``.
+    """The shell command ``workbench compare FILES --policies … --set …`` for a comparison.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def _unsaid(got: str, expected: str) -> InputError:
 
 
 def _written(value: object) -> str:
-    """A value as `--set` takes it: the file of a configuration, a table as name=number,…"""
+    """A parameter value as ``--set`` takes it: a configuration's file name, a table as name=number,…"""
     if isinstance(value, SchedulerConfig):
         return value.source or "volcano-scheduler.conf"
     if isinstance(value, Mapping):

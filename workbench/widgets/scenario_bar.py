@@ -1,4 +1,4 @@
-"""`ScenarioBar`: what stays visible of a `Workbench`: its tabs, the result in one line, saving and opening."""
+"""`ScenarioBar`: the bar at the top of the `Workbench` widget, with tabs, the result, and saving and opening."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["ScenarioBar"]
 
 
 class ScenarioBar(Panel):
-    """The tabs of the parts, the result in one line, a button that saves a scenario file and one that opens one.
+    """Jupyter widget with tabs for the other widgets, the result in one line, and buttons to save and open a scenario
+    file.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class ScenarioBar(Panel):
         self._result = ""
 
     def show_result(self, line: str) -> None:
-        """Show the outcome of a comparison in the page.
+        """Show the outcome of a comparison in the bar.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""`Workbench`: the drawing or the matrix beside the placements, with one scenario behind them."""
+"""`Workbench`: the Jupyter widget that joins topology editor, matrix loader and placement comparer on one scenario."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Workbench"]
 
 
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]
-    """Draw a topology, load a matrix, and compare placements on the drawn cluster.
+    """Jupyter widget to draw a topology, load a bandwidth matrix, and compare placements on the drawn cluster.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """The cluster as it is drawn."""
+        """The drawn cluster as a `ClusterSnapshot`."""
         return self.editor.snapshot
 
     def save(self, path: str | Path) -> None:
@@ -70,7 +70,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         write_whole(path, self._text())
 
     def open_text(self, text: str, name: str = "text") -> None:
-        """Show another scenario instead: the text of a file that `save` wrote, or of manifests.
+        """Replace the scenario by the text of a file that `save` wrote, or of manifests.
 
         The three widgets are replaced; the old drawing and its history are lost.
 
@@ -92,7 +92,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         _close(before)
 
     def end(self) -> None:
-        """Cancel running work, and remove the three panels from the page."""
+        """Cancel running work, and close the three widgets."""
         self.comparer.cancel()
         self._bar.close()
         _close(self._panels)
@@ -110,7 +110,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         return scenario_text(ScenarioFile(self.snapshot, comparer.text, tuple(comparer.policies), comparer.config))
 
     def _show(self, begun: ScenarioFile, given: Scenario | None, policies: Sequence[str] | None = None) -> None:
-        """Make the three widgets and put them on the page."""
+        """Make the three widgets for a scenario and put them on the page.
+
+        `begun` is the content of a scenario file, `given` a scenario passed as a value, or None.
+        """
         names = [(name, {}) for name in policies] if policies is not None else list(begun.policies)
         config = begun.config
         for name, parameters in names:
@@ -138,7 +141,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
 
 
 def _close(panels: Mapping[str, Panel]) -> None:
-    """Take panels away; ipywidgets keeps each widget, layouts too, until it is closed itself."""
+    """Close the given widgets; ipywidgets keeps every widget in memory, layouts too, until it is closed."""
     for panel in panels.values():
         panel.close()
 

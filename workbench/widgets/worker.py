@@ -1,4 +1,4 @@
-"""Background work in a thread, so that the page can ask, see progress and cancel meanwhile."""
+"""`Worker`: background work in a thread, during which the page can send requests, see progress and cancel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATIENCE_S = 2.0
 
 
 class Worker:
-    """Runs one piece of work at a time; starting another cancels the one that runs.
+    """Runs one piece of work at a time in a background thread; starting another cancels the running one.
 
     A piece is a function without arguments, which must call `workbench.cancel.check` between its steps and `finish`
     before it publishes its result: a cancelled piece never publishes one.
@@ -36,7 +36,7 @@ class Worker:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, work: Callable[[], None], tick: Callable[[], None] | None = None) -> None:
-        """Start a piece of work in the background; `tick` is called at each of its checks."""
+        """Start the function `work` in the background; `tick` is called whenever it checks for cancellation."""
         self.cancel()
         before, token = self._thread, Token(tick)
 
@@ -56,11 +56,14 @@ class Worker:
         self._thread.start()
 
     def cancel(self) -> bool:
-        """Ask the running work to stop at its next step; False if nothing runs or the result exists already."""
+        """Ask the running work to stop at its next check.
+
+        False if nothing is running or the result is already there.
+        """
         return self._token is not None and self.busy and self._token.cancel()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the work is done; False if it is not done in time."""
+        """Wait until the work is done; returns False if it is not done within the given number of seconds."""
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.busy
