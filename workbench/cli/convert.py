@@ -24,9 +24,9 @@ def convert(
     matrix: Matrices = [],  # noqa: B006
     out: Out = None,
 ) -> None:
-    """Write a topology in another format; without options the formats are listed.
+    """Write a topology in another format, or list the formats.
 
-    Parts of the topology that the format cannot hold are listed on stderr.
+    Without options the formats are listed. Parts of the topology that the format cannot hold are listed on stderr.
 
     Examples:
 

@@ -32,8 +32,9 @@ def diff(
     output: Annotated[ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
-    """Show which nodes and HyperNodes moved, appeared, vanished, changed tier or were renamed between two topologies.
+    """Show the changes between two topologies.
 
+    Changes are nodes and HyperNodes that moved, appeared or vanished, and HyperNodes that changed tier or were renamed.
     The two topologies may be in different formats. Exit status 0 if nothing differs, 1 if something does.
 
     Examples:

@@ -22,10 +22,11 @@ def expand(
         ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
     ] = ObjectOutput.yaml,
 ) -> None:
-    """Write the pods that Volcano Jobs become, and the objects that their plugins make.
+    """Write the pods and other objects that Volcano Jobs become.
 
-    The output has Pods with environment, ports, commands and volumes; ConfigMaps, Services, NetworkPolicies, Secrets
-    and PersistentVolumeClaims; but no PodGroups. Nothing is written if one of the Jobs is wrong.
+    The output has Pods with environment, ports, commands and volumes; the plugins' ConfigMaps, Services,
+    NetworkPolicies, Secrets and PersistentVolumeClaims; but no PodGroups. Nothing is written if one of the Jobs is
+    wrong.
 
     Examples:
 

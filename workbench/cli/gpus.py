@@ -82,9 +82,9 @@ def gpus(
         ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result; html with --regret.")
     ] = ShowOutput.table,
 ) -> None:
-    """Choose the K GPUs whose slowest link is fastest, by exact search.
+    """Choose the K GPUs whose slowest link is fastest.
 
-    With --pods, choose GPUs for several pods and divide them among the pods.
+    The search is exact. With --pods, choose GPUs for several pods and divide them among the pods.
 
     The matrix may be a printout of p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi,
     TransferBench, hwloc or NCCL, a plain table, CSV, JSON, .npy, or a Koordinator Device; its content decides.

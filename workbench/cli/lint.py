@@ -41,11 +41,11 @@ def lint(
     ignore: Annotated[str, typer.Option("--ignore", metavar="ID,…", help="Not these rules, by id or code.")] = "",
     list_rules: Annotated[bool, typer.Option("--list-rules", help="List the rules instead.")] = False,
 ) -> None:
-    """Report mistakes and likely mistakes in a topology: where each is, why it matters and what to do.
+    """Report certain and likely mistakes in a topology.
 
-    Exit status 1 when there is an error; warnings and notes alone give 0. With --fix the status is that of the
-    remaining findings, and the difference goes to stdout (to stderr if stdout has the report as -o json, html or
-    sarif).
+    For each the report says where it is, why it matters and what to do. Exit status 1 when there is an error; warnings
+    and notes alone give 0. With --fix the status is that of the remaining findings, and the difference goes to stdout
+    (to stderr if stdout has the report as -o json, html or sarif).
 
     Examples:
 

@@ -46,7 +46,7 @@ def show(
     ] = DrawOutput.table,
     out: Out = None,
 ) -> None:
-    """Show the HyperNodes as a tree, folded where it is large, or as a picture.
+    """Show the HyperNodes as a tree or a picture; large trees are folded.
 
     Examples:
 
