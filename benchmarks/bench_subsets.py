@@ -18,7 +18,7 @@ SIZES = ((8, 4), (16, 8), (24, 6))
 def measure(call: Callable[[], object], *, repeats: int) -> list[float]:
     """Microseconds per call, `repeats` values after a warm-up call.
 
-    Each is a mean of 100 calls if one takes under 10.
+    Each value is a mean of 100 calls if a call takes less than 10 microseconds.
     """
     call()
     batch = 100 if min(timed(call, 1) for _ in range(5)) < 10.0 else 1

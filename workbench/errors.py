@@ -55,7 +55,7 @@ class InputError(WorkbenchError, ValueError):
     got, expected : str, optional
         The value found and the values allowed.
     remark : str, optional
-        How the input was understood, where the mistake may lie in that: ``read as slurm``.
+        How the input was interpreted, if the mistake may lie in that: ``read as slurm``.
     """
 
     def __init__(

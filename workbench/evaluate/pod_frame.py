@@ -22,9 +22,9 @@ def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        GPUs are numbers with spaces between them. The columns of the two environment variables hold one value per
-        container that has GPUs, with a semicolon and a space between them. A pod without a node and a pending job have
-        a reason.
+        GPUs are listed by number, separated by spaces. The columns of the two environment variables hold one value per
+        container that has GPUs, separated by a semicolon and a space. Rows of pods without a node and of pending jobs
+        have a reason.
     """
     import pandas
 

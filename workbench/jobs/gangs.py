@@ -43,8 +43,8 @@ class Workload:
     gated : int
         Number of pods held back by a scheduling gate; they are in no gang.
     notes : tuple of Notice
-        Notices that belong to no gang: about jobs left to other schedulers, and about objects with fields that do not
-        mean what they seem to.
+        Notices that belong to no gang: about jobs left to other schedulers, and about objects with fields that have
+        another effect than they seem to have.
     """
 
     gangs: tuple[Gang, ...]

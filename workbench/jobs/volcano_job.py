@@ -134,14 +134,14 @@ def _role(
     job : Job
     task : Task
     not_tried : sequence of Pod
-        Existing pods of the Job that are not placed again; each stands for one index of its task.
+        Existing pods of the Job that are not placed again; the role has one pending pod less for each of the task's.
     waiting : mapping of str to Metadata
         Metadata of the pending pods that exist already, by name.
     own_minimums : bool
         Whether the minimums of single tasks apply in addition to the Job's.
     priorities : Priorities
     notes : list of Notice
-        Receives notices.
+        Notices about the pods are appended to this list.
     """
     prefix = f"{job.metadata.name}-{task.name}-"
     taken = {pod.metadata.name for pod in not_tried if (role_of(pod) or task.name) == task.name}

@@ -149,7 +149,7 @@ def add_nodes(
     count : int
         Number of nodes.
     prefix : str
-        Beginning of the names, numbered as in `add_switches`.
+        Prefix of the names, which are numbered as in `add_switches`.
     gpus : int
         GPUs of each node.
     link_gbit_s : float

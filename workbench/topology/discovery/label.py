@@ -59,13 +59,12 @@ def discover_label(
         No free name: all twenty names that a label pair may take are in use.
 
     Notes
-    -----
-    Source: docs/reference/volcano-topology.md, section 9.1. A node climbs from tier 1 and stops at the first label that
-    it lacks. A HyperNode is a (key, value), across types: types that share a key share its HyperNodes, each named and
-    tiered by the type that comes first. Upstream takes types and nodes in the order of a map and draws the last five
-    characters of a name at random; here types and nodes come in byte order and the characters are a digest of type,
-    tier and label pair. Hence the names do not depend on the order of the nodes; nor, where no two digests are equal,
-    on which other nodes there are.
+    ----- Source: docs/reference/volcano-topology.md, section 9.1. A node's labels are used from tier 1 up to the first
+    one that it lacks. Every pair (key, value) is one HyperNode, across types: types that share a key share its
+    HyperNodes, whose names and tiers come from the first of these types. Upstream takes types and nodes in the order of
+    a map and draws the last five characters of a name at random; here types and nodes come in byte order and the
+    characters are a digest of type, tier and label pair. Hence the names do not depend on the order of the nodes; nor,
+    where no two digests are equal, on which other nodes there are.
     """
     notes: list[Notice] = []
     by_pair: dict[tuple[str, str], _Domain] = {}
