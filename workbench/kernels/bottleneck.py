@@ -1,4 +1,6 @@
-"""Checked interface of the ``bottleneck`` kernel: the best GPU subsets of one machine.
+"""Checked interface of the ``bottleneck`` kernel: the best GPU subsets of one machine by bottleneck bandwidth.
+
+The bottleneck of a set of GPUs is its lowest pair bandwidth.
 
 Owns the checks of arguments, the conversion of masks to Python ints, and the error messages. The objective, the ties
 and their order are the kernel's (``_core/bottleneck.pyx``; docs/decisions.md, decision 1). Symmetrising a measured
@@ -41,7 +43,7 @@ _MOST_TIES = 1_000_000
 
 
 def mask_of(indices: Iterable[int]) -> int:
-    """Bit mask of device indices: bit i set means device i."""
+    """Bit mask of some device indices (bit i set means device i), as a Python int; InputError for a negative index."""
     mask = 0
     for index in indices:
         if index < 0:
@@ -51,7 +53,7 @@ def mask_of(indices: Iterable[int]) -> int:
 
 
 def indices_of(mask: int) -> tuple[int, ...]:
-    """Ascending device indices of a bit mask."""
+    """Device indices, ascending, of a bit mask (bit i set means device i)."""
     if mask < 0:
         raise InputError("negative mask", source="mask", got=str(mask), expected="0 or more")
     indices = []
@@ -64,7 +66,7 @@ def indices_of(mask: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BestSubset:
-    """The best set of k devices, with its certificate.
+    """The best set of k devices (GPUs) of one machine, with the equally good sets and the proof of how good it can be.
 
     Attributes
     ----------
@@ -105,7 +107,7 @@ class BestSubset:
 
 @dataclass(frozen=True, slots=True)
 class GroupSplit:
-    """The best union of several pods' devices and the best way to divide it among them.
+    """The best set of devices for several pods on one machine, and the best way to divide it among the pods.
 
     Attributes
     ----------
@@ -133,7 +135,7 @@ class GroupSplit:
 
 
 class BottleneckSolver:
-    """Best GPU subsets by bottleneck bandwidth on one machine; validated once, immutable.
+    """Finds the GPU subsets of one machine whose slowest pair is fastest; the matrix is checked once and never changes.
 
     Parameters
     ----------
@@ -219,7 +221,7 @@ class BottleneckSolver:
         return _mask_of_words(self._c_solver.choose_words(self._words("free", free), k))
 
     def choose_many(self, free: NDArray[np.uint64], k: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """`choose` for many free masks at once.
+        """Choose k devices out of a mask of free ones, as `choose` does, for each of m pairs of mask and k.
 
         Parameters
         ----------
@@ -335,7 +337,7 @@ class BottleneckSolver:
         return _in_given_order(row.tolist(), order)
 
     def group(self, free: int, sizes: Sequence[int], require: int = 0, max_splits: int = 100) -> GroupSplit:
-        """Choose and deal devices for several pods at once.
+        """Choose devices for several pods on one machine and divide them among the pods.
 
         First the union of sum(sizes) devices with the best objective; then, over all such unions and all ways to deal
         them, the ascending list of the pods' own bottlenecks that is lexicographically largest. Ties: the union by the
@@ -381,7 +383,11 @@ class BottleneckSolver:
         )
 
     def _check_sizes(self, mask: int, sizes: Sequence[int], *, exactly: bool) -> list[int]:
-        """Positions of the pods by size, largest first, equal sizes in the order given; InputError for wrong sizes."""
+        """Indices into ``sizes`` (devices per pod) by falling size, equal sizes in the order given.
+
+        Raises InputError if a size is below 1 or the sizes sum to more than the devices of ``mask`` (with ``exactly``:
+        to another number than that), and CapacityError for a machine of more than 16 devices.
+        """
         if self.n > MAX_SPLIT_DEVICES:
             raise CapacityError(
                 f"split: exact up to {MAX_SPLIT_DEVICES} devices, this machine has {self.n}; "

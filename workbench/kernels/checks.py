@@ -1,4 +1,4 @@
-"""Checks that every checked interface of a kernel needs: dtype, number of dimensions, length, range.
+"""Checks of array arguments (dtype, number of dimensions, length, range) that the interfaces of all kernels share.
 
 A wrong dtype is refused, not converted: a silent copy hides a mistake and costs time. A function that is called for
 every placement asks `are_arrays` about all its arguments at once, and checks each argument only if the answer is no.

@@ -1,4 +1,4 @@
-"""The nodes of each domain and the ranks of their names, as fills of nodes take them: checked once per topology."""
+"""The nodes of each domain (HyperNode), checked once per topology and shared by all kernels that place pods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ __all__ = ["DomainNodes"]
 
 
 class DomainNodes:
-    """Which nodes each domain holds, the leaf of each node and the rank of its name.
+    """The nodes of each domain (HyperNode), the lowest domain of each node, and the rank of each node's name.
+
+    The name ranks break ties between equally good nodes.
 
     Any number of `workbench.kernels.dry_runs.DryRuns` share one. An array that may still be changed is copied.
 
@@ -74,7 +76,7 @@ class DomainNodes:
 
 
 def _kept(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if nobody can change it, else a copy."""
+    """The array itself if it is read-only, else a read-only copy."""
     if array.flags.writeable:
         array = array.copy()
         array.flags.writeable = False

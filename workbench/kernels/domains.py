@@ -1,4 +1,4 @@
-"""Count the pods that fit on nodes and domains (checked interface of ``_core.domains``); weights of node scores.
+"""Count how many pods fit on each node and in each domain (HyperNode), and hold the weights of node scores.
 
 Filling nodes by these scores is in ``workbench.kernels.dry_runs``.
 """
@@ -54,7 +54,7 @@ def pods_per_node(
     feasible: NDArray[np.uint8] | None = None,
     cap: int | None = None,
 ) -> NDArray[np.int64]:
-    """Number of further pods of one shape that each node holds.
+    """Number of pods with one given request that fit on each node in addition to the pods already there.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def pods_per_node(
 def domain_counts(
     per_node: NDArray[np.int64], start: NDArray[np.int64], members: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Sum of a per-node number over each domain, for any domains (nested, disjoint or overlapping).
+    """Sum a number per node over the nodes of each domain (HyperNode); domains may be nested, disjoint or overlapping.
 
     Parameters
     ----------
@@ -126,7 +126,9 @@ Checked = tuple[float, NDArray[Any], float, float, NDArray[Any], float, NDArray[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreWeights:
-    """Weights of the node score, one set for all shapes; a part with weight 0 is not computed.
+    """Weights of the parts of the node score (binpack, least or most requested, balanced).
+
+    A part of weight 0 is skipped.
 
     Parameters
     ----------
@@ -171,7 +173,9 @@ class ScoreWeights:
 
 
 class TopologyScores:
-    """Scores of leaf domains by closeness to a job's record, the domain in which the job is allocated so far.
+    """Scores of leaf domains (lowest HyperNodes) by closeness to the domain in which the job is allocated so far.
+
+    That domain is called the job's record: Volcano's allocated HyperNode.
 
     Parameters
     ----------
@@ -214,7 +218,7 @@ class TopologyScores:
     def arguments(
         self,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, float, float, bool]:
-        """The scores as the leading arguments of ``set_topology``, a method that several compiled kernels have."""
+        """Return the scores as the leading arguments of ``set_topology``, a method of several compiled kernels."""
         forest = self.forest
         return forest.parent, forest.depth, self.value, self.top, self.own, self.weight, self.roots_meet
 
@@ -222,7 +226,7 @@ class TopologyScores:
 def checked_leaves(
     leaves: tuple[NDArray[np.int64], NDArray[np.int32]], n: int, d: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Check, and return, the leaf domains that hold each node, in CSR form.
+    """Check the table of the leaf domains (lowest HyperNodes) that hold each node, in CSR form, and return it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fill the nodes of a domain pod by pod, as a trial or for good (checked interface of ``_core.dry_runs``).
+"""Fill the nodes of a domain (HyperNode) pod by pod, as a trial or for good (checked interface of ``_core.dry_runs``).
 
 A job's record is the domain in which it is allocated so far; nodes are scored by closeness to it. Owns the checks and
 the documented order of choice. ``policies`` decide which domains are tried, and with which record.
@@ -37,7 +37,9 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """The pods that one pass (filling nodes pod by pod) has to place, and when the pass ends.
+    """The pods of one gang that a fill of a domain has to place, and the rule by which the fill ends.
+
+    A pass is one fill: pods are put on the nodes of a domain one by one, in a given order of their roles.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class Counts:
 
 
 class Trials(NamedTuple):
-    """Results of trial placements (`DryRuns.try_each`), one row per domain."""
+    """Results of trial placements of a gang (`DryRuns.try_each`): one entry per domain (HyperNode) tried."""
 
     placed: NDArray[np.int64]
     """Pods placed until the gang was ready or the pass ended."""
@@ -95,7 +97,7 @@ class Trials(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The pods that `DryRuns.settle` placed, in the order of placement."""
+    """The pods that `DryRuns.settle` placed for good, in the order of placement, and the number of pods left."""
 
     entries: NDArray[np.int32]
     """Role of each pod as its place in ``Counts.shapes``."""
@@ -114,7 +116,7 @@ class Settled(NamedTuple):
 
 
 class DomainTotals(NamedTuple):
-    """Sums over the nodes of each domain, and which domains hold a node."""
+    """Used and allocatable amounts summed over each domain (HyperNode), and the domains that hold each node."""
 
     used: NDArray[np.int64]
     """Shape (d + 1, r), the virtual top last."""
@@ -125,7 +127,9 @@ class DomainTotals(NamedTuple):
 
 
 class DryRuns:
-    """Places pods on the nodes of domains, as a trial or for good, given the nodes' amounts.
+    """Places a gang's pods on the nodes of a domain (HyperNode) by node score, as a trial or for good.
+
+    "Record" stands for the domain in which the gang's job is allocated so far; a "pass" is one fill of a domain.
 
     Parameters
     ----------
@@ -270,7 +274,7 @@ class DryRuns:
         feasible: NDArray[np.uint8] | None = None,
         extra: NDArray[np.float64] | None = None,
     ) -> int:
-        """Register a pod shape and return its number.
+        """Register a pod shape (pods with equal request, allowed nodes and extra scores) and return its number.
 
         Parameters
         ----------
@@ -302,7 +306,7 @@ class DryRuns:
         tasks_on_leaf: NDArray[np.int64] | None = None,
         total_tasks: int = 1,
     ) -> None:
-        """Set the pods and the record for the trials that follow.
+        """Set the pods that the trials after this call place, and the domain near which pods score higher (the record).
 
         Parameters
         ----------
@@ -349,7 +353,7 @@ class DryRuns:
         self._asked = True
 
     def try_each(self, domains: NDArray[np.int32], sums: NDArray[np.float64] | None = None) -> Trials:
-        """Fill each of some domains as a trial; every trial sees the nodes as they are.
+        """Place the pods set by `ask` in each of some domains (HyperNodes) as a trial; no trial changes a node.
 
         Parameters
         ----------
@@ -374,12 +378,17 @@ class DryRuns:
         return Trials(placed, ready, missing, totals, first)
 
     def settle(self, domain: int) -> Settled:
-        """Place the pods in one domain for good, and return them; later trials see the nodes with these pods."""
+        """Place the pods set by `ask` in one domain (-1: on any node) for good, and return them.
+
+        Later trials see the nodes with these pods on them.
+        """
         self._must_be_asked()
         return Settled(*self._c_runs.settle(check_number("domain", domain, VIRTUAL_TOP, self._d - 1)))
 
     def node_scores(self, domain: int, shape: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Node part and total that each node has for the first pod of a shape; places nothing.
+        """Scores that the nodes of a domain have for the first pod of a shape: without and with the topology's part.
+
+        Nothing is placed.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Weights of the score by which pods without a topology constraint prefer full domains, as arrays for the kernels."""
+"""Weights of the score by which pods without a topology constraint prefer HyperNodes that are already full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_WEIGHT = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rings:
-    """Nodes grouped into rings; the nodes of one ring lie in the same domain of every tier.
+    """Nodes grouped into rings: the nodes of a ring lie in the same domain (HyperNode) of every tier.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Rings:
     def of(
         cls, node_start: NDArray[np.int64], node_domains: NDArray[np.int32], tier_of: NDArray[np.int32], n_tiers: int
     ) -> Rings:
-        """Build the rings from the domains of each node.
+        """Group nodes into rings, given the domains (HyperNodes) that hold each node and the tier of each domain.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class Rings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fading:
-    """Weights of the score that a node gains from the fullness of its domains, for pods without a topology constraint.
+    """Weights of the score by which pods without a topology constraint prefer nodes in full HyperNodes.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Fading:
     ) -> tuple[
         NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float
     ]:
-        """The rings and weights as a kernel takes them, after checking them against the cluster's size.
+        """Check rings and weights against the cluster's size; return them as arguments of a kernel's ``set_fading``.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Checked interface of the ``ledger`` kernel: resources and GPUs that pods take from their nodes."""
+"""Add the resources and GPUs that pods take to the sums of their nodes (checked interface of the ``ledger`` kernel)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def add_pods(
 
 
 def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint64]) -> NDArray[np.uint64] | None:
-    """GPUs of pods that each take all free GPUs of a node that no other pod shares.
+    """GPU masks of pods if each pod takes all free GPUs of its node and has the node to itself; else None.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint
 def lowest_gpus(
     node: NDArray[np.int32], role: NDArray[np.int32], n_gpus: NDArray[np.int64], gpu_free: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], int]:
-    """Give each pod in turn the lowest free GPUs of its node.
+    """Choose for each pod, in the order given, the free GPUs with the lowest numbers on its node.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["NodeStates"]
 
 
 class NodeStates:
-    """Groups of nodes that agree in their idle, used and allocatable amounts.
+    """Groups of nodes that agree in their idle, used and allocatable amounts; such a group is called a state.
 
     A caller that passes these very arrays together with their states need not have them checked again.
 
@@ -50,7 +50,7 @@ class NodeStates:
     def kinds_of_spans(
         self, spans: NDArray[np.int32], marks: NDArray[np.uint64]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-        """Group node intervals whose nodes, compared position by position, are in equal states.
+        """Group intervals of nodes whose i-th nodes, for every i, agree in idle, used and allocatable amounts.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class NodeStates:
         return first, kind
 
     def are_of(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> bool:
-        """Whether the groups were computed from these very arrays (same objects).
+        """Whether the groups were computed from these very arrays (the same objects, not equal ones).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The two-level search of one job, repeated while nodes change in between (checked interface of ``_core.repeated``).
+"""Place one job again and again while the nodes change in between (checked interface of ``_core.repeated``).
 
 The costly preparation of a search (checking and copying the nodes, counting the pods that fit) is done once; afterwards
 only the nodes that changed are looked at.
@@ -21,7 +21,7 @@ __all__ = ["Repeated"]
 
 
 class Repeated:
-    """A search that places one job on the present nodes any number of times; the pods are removed after each run.
+    """Places one job on the present nodes any number of times; each run is undone before the call returns.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Repeated:
             raise InputError("not one for each pod", source="positions", got=f"{lengths}", expected=f"lengths {pods}")
 
     def change(self, nodes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
-        """Change the idle and used amounts of nodes.
+        """Take amounts from the idle resources of nodes, or give them back, before the next `run`.
 
         Parameters
         ----------
@@ -90,7 +90,13 @@ class Repeated:
             raise InputError("out of range", source="nodes, rows", where=f"row {wrong}", got=got)
 
     def run(self) -> NDArray[np.int32] | None:
-        """Place the job: node of each pod, int32 (n_pods,), -1 for none; None if the job may not start."""
+        """Find a node for each of the job's pods on the present nodes, without keeping the pods there.
+
+        Returns
+        -------
+        ndarray of shape (n_pods,), int32, or None
+            Node of each pod, -1 for a pod without a node; None if too few pods fit for the job to start.
+        """
         node = np.empty(self._n_pods, dtype=np.int32)
         return node if self._c.run(node) else None
 

@@ -1,4 +1,4 @@
-"""Bottleneck bandwidths of many sets of GPUs, and groups of nodes in equal states (interface of kernel ``states``)."""
+"""Bottleneck bandwidths of many sets of GPUs, and groups of nodes with equal GPUs and pods (kernel ``states``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_TABLE_DEVICES = 16
 
 
 def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest bottleneck of k GPUs for every set of free GPUs and every k.
+    """The best bottleneck (lowest pair bandwidth) that k GPUs can have, for every set of free GPUs and every k.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def bottlenecks(pair_weight_gb_s: NDArray[np.float64], sets: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Lowest pair weight of many sets of GPUs.
+    """Lowest pair weight (GB/s) within each of many sets of GPUs.
 
     Parameters
     ----------
@@ -83,7 +83,9 @@ def alike(
     first: NDArray[np.int64],
     count: NDArray[np.int64],
 ) -> list[NDArray[np.intp]]:
-    """Groups of nodes in the same state that hold pods with the same requests in the same order.
+    """Group nodes with equal bandwidth matrix and free GPUs whose pods want the same numbers of GPUs in the same order.
+
+    The answer to a question about GPUs is then the same for all nodes of a group.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Checked interface of the ``sub_jobs`` kernel: distribute a gang's pods to its sub-jobs, count and order them."""
+"""Assign a gang's pods to its sub-jobs (Volcano's subGroupPolicy), and count and order them.
+
+Checked interface of the ``sub_jobs`` kernel.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ Runs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
 class SubJobPods(NamedTuple):
-    """The pods of a gang grouped by sub-job; an entry is one sub-job and one role of which it has pods to place."""
+    """The pods of a gang by sub-job; an "entry" of the arrays is one role of one sub-job with pods to place."""
 
     size: NDArray[np.int64]
     """Pods of each sub-job."""
@@ -53,7 +56,7 @@ def deal_pods(
     *,
     default: bool,
 ) -> SubJobPods:
-    """Distribute the pods of a gang to its sub-groups; pods of no sub-group form one more sub-job at the end.
+    """Assign the pods of a gang to its sub-groups; pods of no sub-group form one more sub-job at the end.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def runs_of_queues(
     role_of_pod: NDArray[np.int32],
     n_roles: int,
 ) -> Runs:
-    """Group the pods of several queues into runs of consecutive pods of one role.
+    """Order the pods of several queues (one per sub-job) by rank, and join neighbours of one role into runs.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Checked interface of the ``subsets`` kernel: k-subsets of a device mask, in lexicographic order of index lists."""
+"""Count, list and rank the subsets of k devices of a device mask (checked interface of the ``subsets`` kernel).
+
+Subsets are in the lexicographic order of their ascending index lists.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ def words_of_mask(mask: int, n_words: int | None = None) -> NDArray[np.uint64]:
 
 
 def words_of_masks(masks: Sequence[int], least: int = 1) -> NDArray[np.uint64]:
-    """Pack masks into rows of little-endian uint64 words, at least `least` and as many as the widest needs."""
+    """Pack masks into rows of little-endian uint64 words.
+
+    A row has the words of the widest mask, at least ``least``.
+    """
     width = max(least, (max(masks, default=0).bit_length() + 63) // 64)
     if width == 1:
         return np.array(masks, dtype=np.uint64).reshape(len(masks), 1)
@@ -77,7 +83,7 @@ def masks_of_words(rows: NDArray[np.uint64]) -> list[int]:
 
 
 def device_lists(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Ascending device numbers of masks that hold equally many devices.
+    """Devices, ascending, of each of m masks that all hold the same number k of devices.
 
     Parameters
     ----------
@@ -143,7 +149,7 @@ def enumerate_masks(
 
 
 def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Position of each subset among the subsets of its size, lexicographic.
+    """Position of each given subset of a device mask in the lexicographic list of the subsets of its size.
 
     Parameters
     ----------
@@ -181,7 +187,7 @@ def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.i
 
 
 def unrank(mask: int, k: int, ranks: object, *, n_words: int | None = None) -> NDArray[np.uint64]:
-    """Return the subsets at the given positions in lexicographic order; inverse of `rank`.
+    """Subsets of k devices of a mask, given their positions in lexicographic order; the inverse of `rank`.
 
     Parameters
     ----------

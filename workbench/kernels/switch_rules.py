@@ -1,4 +1,7 @@
-"""Rules by which a job gets its switches, and how many of its pods go under each (interface of ``switch_rules``)."""
+"""Rules that choose the leaf switches of a job and the number of its pods under each.
+
+Checked interface of the ``switch_rules`` kernel.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def place_new(
     per_switch: int,
     max_shared: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], int]:
-    """Choose the switches of a new job, and how many of its pods go under each.
+    """Choose the leaf switches of a new job (MindCluster's switch affinity) and the number of its pods under each.
 
     Every order below is by number of free nodes, ties in the order of the switches; a switch without a free node takes
     no part.
@@ -98,7 +101,7 @@ def place_new(
 def place_closest(
     allowed: NDArray[np.bool_], free: NDArray[np.int64], n_pods: int, max_shared: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The shared-switch rule: choose the one or two switches that hold the pods with the fewest free nodes left over.
+    """Choose the one or two leaf switches on which the fewest nodes stay free (the shared-switch rule).
 
     Each pod takes a node for itself, and a switch is as large as its number of free nodes. Ties: two switches before
     one; of several pairs the one whose smaller switch is smallest; then the order of the switches. Of two switches the

@@ -1,4 +1,7 @@
-"""Checked interface of the ``switches`` kernel: free nodes under switches, nodes of a job, sums over pods."""
+"""Leaf switches and their nodes: free nodes, nodes for a job's pods, and sums over running pods.
+
+Checked interface of the ``switches`` kernel.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def free_under_switches(
     node_switch: NDArray[np.int32],
     n_switches: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Find the nodes that are unused and have room for one pod, and count them under each switch.
+    """Find the nodes that no pod has to itself and that hold one more pod, and count them under each leaf switch.
 
     Parameters
     ----------
@@ -93,7 +96,9 @@ def free_under_switches(
 
 
 def join_votes(votes: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Combine the votes of pods into one state per switch: shared over exclusive over idle, unhealthy sticky.
+    """Combine pods' votes into a state per switch: shared if any pod votes so, else exclusive if any does, else idle.
+
+    A switch is unhealthy if any pod votes so.
 
     Parameters
     ----------
@@ -128,7 +133,7 @@ def first_free(
     nodes: NDArray[np.int32],
     by_position: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Take the first free nodes of some switches; nodes of one switch by position.
+    """Choose nodes for a job's pods under given leaf switches: of each switch the free nodes with the lowest positions.
 
     Parameters
     ----------
@@ -186,7 +191,7 @@ def add_jobs(
     holders: NDArray[np.int32],
     sums: NDArray[np.int64],
 ) -> None:
-    """Add running jobs to, or subtract them from, the per-switch sums from which switch states follow.
+    """Add running jobs to the sums per leaf switch from which switch states are computed, or subtract them.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Lowest common ancestors and tier scores over the HyperNode forest, in bulk (checked interface of ``_core.tiers``).
+"""Lowest common ancestors (LCA) of HyperNodes, and scores by the tier of the LCA, for many pairs at once.
+
+Checked interface of ``_core.tiers``. Domain -1 is the virtual top above all HyperNodes. How a release scores a tier is
+decided in ``policies``, which hand in one value per domain.
 
 Owns the checks and the meaning of -1. How a release scores a tier is decided in ``policies``, which hand in one value
 per domain.
@@ -77,11 +80,11 @@ class Forest:
 
     @property
     def packed(self) -> bool:
-        """Whether the fast path codes are in use."""
+        """Whether LCAs are found by path codes of at most 63 bits, the faster of two methods with equal answers."""
         return self._c_forest.packed
 
     def path(self, domain: int) -> NDArray[np.int32]:
-        """Ancestors of ``domain``, itself first, root last; empty for -1.
+        """Ancestors of a domain (HyperNode), itself first and its root last, int32; empty for -1, the virtual top.
 
         Raises
         ------
@@ -93,7 +96,7 @@ class Forest:
     def lca(
         self, a: NDArray[np.int32], b: NDArray[np.int32], *, out: NDArray[np.int32] | None = None
     ) -> NDArray[np.int32]:
-        """Lowest common ancestor of each pair.
+        """Lowest common ancestor of each of m pairs of domains (HyperNodes).
 
         Parameters
         ----------
@@ -122,7 +125,7 @@ class Forest:
         own: float | None = None,
         out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Score of each pair: the value of its LCA.
+        """Score of each of m pairs of domains (HyperNodes): the given value of the pair's lowest common ancestor.
 
         Parameters
         ----------
@@ -152,7 +155,7 @@ class Forest:
         return out
 
     def lca_against(self, b: int) -> NDArray[np.int32]:
-        """LCA of every domain and ``b``; int32 (d,), all -1 when ``b`` is -1."""
+        """Lowest common ancestor of every domain (HyperNode) and ``b``; int32 (d,), all -1 when ``b`` is -1."""
         out = np.empty(len(self), dtype=np.int32)
         self._c_forest.lca_against(np.arange(len(self), dtype=np.int32), self._domain("b", b), out)
         return out
@@ -160,7 +163,9 @@ class Forest:
     def scores_against(
         self, b: int, value: NDArray[np.float64], *, top: float = 0.0, own: float | None = None
     ) -> NDArray[np.float64]:
-        """Score of every domain against ``b``; float64 (d,).
+        """Score of every domain (HyperNode) against domain ``b``, the value of their lowest common ancestor.
+
+        Float64 (d,).
 
         Parameters
         ----------
@@ -202,7 +207,7 @@ class Forest:
 
 
 def tier_scores(tier: NDArray[np.int32], lowest: int, highest: int, *, flat: float) -> NDArray[np.float64]:
-    """Closeness of each tier: 1 at ``lowest``, 0 at ``highest``, linear between, 0 outside.
+    """Closeness of each domain's tier: 1 at tier ``lowest``, 0 at ``highest``, linear between, 0 outside.
 
     Parameters
     ----------

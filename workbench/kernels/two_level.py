@@ -1,7 +1,7 @@
-"""The newest Volcano's two-level search over arrays (checked interface of ``_core.two_level``).
+"""Volcano's newest topology search: HyperNodes for a job, and inside them HyperNodes for its sub-jobs.
 
-A record is the domain in which a job or sub-job is allocated so far. Owns the checks of arguments. ``policies`` decide
-what a sub-job is, which limits hold and how records are recovered.
+Checked interface of ``_core.two_level``. The record of a job or sub-job is the HyperNode in which it is allocated so
+far. ``policies`` decide what a sub-job is, which tiers are allowed and how records are recovered from running pods.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 
 class DomainTree:
-    """The HyperNodes and the nodes in them; checked once, used by any number of searches.
+    """The HyperNodes of a cluster (called domains, by number) and the nodes in them.
+
+    Checked once, shared by all searches.
 
     Parameters
     ----------
@@ -174,7 +176,7 @@ class DomainTree:
 
     @cached_property
     def rings(self) -> Rings:
-        """The nodes grouped by the domains around them, as `Fading` needs them."""
+        """Nodes grouped by the domains (HyperNodes) around them, an argument of `workbench.kernels.fading.Fading`."""
         return Rings.of(self.node_start, self.node_domains, self.tier_of, len(self.tiers))
 
     def _proper(self) -> bool:
@@ -192,7 +194,10 @@ class DomainTree:
 
 
 class TwoLevel:
-    """The two-level search of one job, turn by turn.
+    """Places one job with sub-jobs in HyperNodes as Volcano does, one turn at a time.
+
+    A turn places all sub-jobs in order until the job is ready to start. The record of a job or sub-job is the HyperNode
+    in which it is allocated so far.
 
     Parameters
     ----------
@@ -365,7 +370,7 @@ class TwoLevel:
         )
 
     def update_nodes(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
-        """Update the nodes to amounts that other jobs changed meanwhile, before the next turn.
+        """Give the search the present amounts of the nodes, if other jobs were placed or removed since its last turn.
 
         Parameters
         ----------
@@ -390,19 +395,36 @@ class TwoLevel:
         self._shapes = tuple(shapes)
 
     def left(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        """Pods that further turns would try, for each role of each sub-job: sub-job, shape and number of pods."""
+        """Pods still to place in later turns, by sub-job and shape.
+
+        Returns
+        -------
+        sub, shape : ndarray of shape (entries,), int32
+            An entry is one role of one sub-job; the shape is the number of its pods' shape.
+        left : ndarray of shape (entries,), int64
+            Pods of the entry that are not placed and not given up.
+        """
         return self._c.left()
 
     def order_key(self, sub: int, ready: bool) -> int:
-        """Sort key of a sub-job, were it ready or not: of those that wait the one with the smallest has its turn."""
+        """Sort key of sub-job ``sub`` in the queue of sub-jobs, smallest first.
+
+        ``ready``: as if it had its minimum of pods.
+        """
         return self._c.job.queue_key(check_number("sub", sub, 0, self._n_subs - 1), ready)
 
     def cap(self, left: NDArray[np.int64]) -> None:
-        """Drop, for good, the pods beyond the given number for each entry of `left`."""
+        """Give up, for good, the pods beyond a limit.
+
+        Parameters
+        ----------
+        left : ndarray of shape (entries,), int64
+            Pods that each entry (role of a sub-job, numbered as in `left`) may still place.
+        """
         self._c.cap(_amounts("left", left, self._c.left()[2].shape, 0))
 
     def explain_in(self, domain: int, *, inner: bool = False) -> AttemptSteps:
-        """Trace the attempt that the next turn would make in one HyperNode for the job; the search is left unchanged.
+        """Steps by which the next turn would place the job's sub-jobs in one HyperNode; the search is left unchanged.
 
         Parameters
         ----------
@@ -420,7 +442,9 @@ class TwoLevel:
         )
 
     def scores_of(self, sub: int, domains: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Score parts of a sub-job in some HyperNodes, if each had a solution: packing, and share of tasks inside.
+        """Parts of a sub-job's score in some HyperNodes: how full they become, and the share of its tasks inside.
+
+        Computed as if the sub-job fitted in each.
 
         Returns
         -------
@@ -433,48 +457,63 @@ class TwoLevel:
         return self._c.scores_of(check_number("sub", sub, 0, self._n_subs - 1), domains)
 
     def turn(self) -> bool:
-        """Take one turn; False, with the search unchanged, if no HyperNode has a solution."""
+        """Place the job's sub-jobs in the best HyperNode until the job is ready to start (one turn).
+
+        Return False, and leave the search unchanged, if the job can start in no HyperNode.
+        """
         return self._c.turn()
 
     def look(self) -> bool:
-        """Find the HyperNode of the next turn without placing a pod; False if none has a solution.
+        """Find the HyperNode in which the next turn would place the job, without placing a pod; False if there is none.
 
-        HyperNodes that cannot win are tried too, so that `tried` has a row for each. `take` then ends the turn; in
-        between the search may be asked, but not capped or updated.
+        All HyperNodes are tried, also those that cannot win, so that `tried` has a row for each. `take` then places the
+        pods. Until then the search may be read, but `cap` and `update_nodes` are not allowed.
         """
         return self._c.look()
 
     def take(self) -> bool:
-        """Place pods in the HyperNode that `look` found; False, with the search unchanged, if it found none."""
+        """Place pods in the HyperNode that `look` found.
+
+        Return False, and leave the search unchanged, if `look` found none.
+        """
         return self._c.take()
 
     @property
     def ready(self) -> bool:
-        """Whether the job may start."""
+        """Whether the job may start: enough of its pods and of its sub-jobs have a node."""
         return self._c.ready
 
     @property
     def pods_left(self) -> int:
-        """Number of pods that a further turn would try, without those of dropped sub-jobs and those given up."""
+        """Number of pods still to place in later turns.
+
+        Pods of sub-jobs that were dropped, and pods given up, do not count.
+        """
         return self._c.pods_left
 
     @property
     def record(self) -> int:
-        """Record of the job: `NO_RECORD`, -1 for the virtual top, or a domain."""
+        """HyperNode in which the job is allocated so far, as a domain number; -1: the virtual top.
+
+        `NO_RECORD`: none.
+        """
         return self._c.record
 
     @property
     def score(self) -> float:
-        """Sum of the sub-jobs' scores in the last turn."""
+        """Score of the HyperNode chosen in the last turn: the sum of the scores of the sub-jobs placed there."""
         return self._c.last_score
 
     @property
     def n_placed(self) -> int:
-        """Number of pods placed in all turns so far, which `placed` takes as its ``first`` after the next turn."""
+        """Number of pods placed in all turns so far.
+
+        `placed` takes this number as ``first`` to list only the pods of later turns.
+        """
         return self._c.n_placed
 
     def fit_in(self, domain: int) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
-        """Result of a trial in a domain for the first sub-job that still has pods; nothing is placed.
+        """Try the first sub-job with pods left in one HyperNode (-1: on all nodes); nothing is placed.
 
         Returns
         -------
@@ -486,7 +525,7 @@ class TwoLevel:
         return self._c.fit_in(check_number("domain", domain, VIRTUAL_TOP, self._d - 1))
 
     def room(self, domains: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Upper bound on the pods of the job that each of some domains (-1: the virtual top) now holds.
+        """Upper bound on the job's remaining pods that fit now in each of some HyperNodes (-1: the virtual top).
 
         At most the remaining pods of each shape are counted.
         """
@@ -495,15 +534,18 @@ class TwoLevel:
         return self._c.room(domains)
 
     def takes_one(self) -> NDArray[np.bool_]:
-        """For each shape, whether some node now takes a pod of it."""
+        """For each pod shape, whether at least one node has room for a pod of it now; bool (shapes,)."""
         return self._c.takes_one()
 
     def records(self) -> NDArray[np.int32]:
-        """Record of each sub-job: `NO_RECORD`, -1 for the virtual top, or a domain; int32 (s,)."""
+        """HyperNode in which each sub-job is allocated so far, as a domain number; int32 (s,).
+
+        -1: the virtual top; `NO_RECORD`: none.
+        """
         return self._c.records()
 
     def placed(self, first: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Sub-job, shape and node of each pod from the ``first``-th on, in the order of placement."""
+        """Sub-job, shape and node of each placed pod from the ``first``-th on, in the order of placement."""
         return self._c.placed(check_number("first", first, 0, self.n_placed))
 
     def enter_nodes(
@@ -514,7 +556,7 @@ class TwoLevel:
         positions: NDArray[np.int64],
         node: NDArray[np.int32],
     ) -> None:
-        """Write the node of every placed pod at the pod's position in an array.
+        """Write the node of every pod that this search placed into an array over the gang's pods.
 
         Parameters
         ----------
@@ -532,7 +574,7 @@ class TwoLevel:
         self._c.enter_nodes(start, shapes, first, positions, as_array("node", node, np.int32, 1))
 
     def tried(self) -> TriedDomains:
-        """The HyperNodes that the last turn tried."""
+        """The HyperNodes that the last turn (or `look`) tried, with the result in each."""
         return TriedDomains(*self._c.rows())
 
 
@@ -564,7 +606,10 @@ def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
 
 
 def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
-    """The checked arrays of a shape over n nodes: where its pods may run, and their extra scores; None if absent."""
+    """Check a shape's arrays over ``n`` nodes (where its pods may run, their extra scores) and return them.
+
+    None if absent.
+    """
     feasible, extra = shape.feasible, shape.extra
     if feasible is not None:
         feasible = as_array("feasible", feasible, np.uint8, 1)
@@ -587,7 +632,10 @@ def _columns(array: NDArray[np.int64]) -> int:
 
 
 def _of_nodes(nodes: Nodes, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Checked idle, used and allocatable amounts; not checked again if the nodes come with their states."""
+    """Idle, used and allocatable amounts, checked for ``shape`` (nodes, resources).
+
+    Not checked again if ``nodes`` has `NodeStates` that were made of these arrays.
+    """
     if nodes.states is not None:
         if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")

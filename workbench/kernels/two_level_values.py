@@ -1,4 +1,4 @@
-"""Input arrays and results of the two-level search (`workbench.kernels.two_level`).
+"""Input arrays and results of the two-level search, which places a job and its sub-jobs in HyperNodes.
 
 Owns no checks: the search checks what it is given. The three classes of columns are not frozen, because a frozen one
 takes three times as long to make, and one of each is made for every placement.
@@ -20,7 +20,9 @@ __all__ = ["VERDICTS", "AttemptSteps", "JobColumns", "Nodes", "Shape", "SubJobCo
 
 @dataclass(slots=True, eq=False)
 class Nodes:
-    """Amounts on the nodes and summed over the domains; the virtual top is the last row of the sums.
+    """Idle, used and allocatable amounts of n nodes, and their sums over d domains (HyperNodes).
+
+    The virtual top, which holds every node, is the last row of the sums.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ class Nodes:
 
 
 class Shape(NamedTuple):
-    """A pod shape: request (r,) int64, mask of allowed nodes (n,) uint8 (None: all), extra node scores (n,) float64."""
+    """Pods with equal request (r,) int64, allowed nodes (n,) uint8 (None: all) and extra node scores (n,) float64."""
 
     request: NDArray[np.int64]
     feasible: NDArray[np.uint8] | None = None
@@ -52,7 +54,7 @@ class Shape(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class JobColumns:
-    """Input of the two-level search for a job as a whole: roles, minimums, limits and record.
+    """A job as input of the two-level search: pods to place by role, minimums, highest allowed tier, HyperNode so far.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ class JobColumns:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class SubJobColumns:
-    """The s sub-jobs of a job, one column for each property.
+    """The s sub-jobs of a job as input of the two-level search: one array for each property.
 
     Parameters
     ----------
@@ -159,9 +161,10 @@ class SubJobColumns:
 
 
 class TriedDomains(NamedTuple):
-    """HyperNodes that one turn tried, in order of tier and preorder, up to the tier that decided.
+    """HyperNodes in which the last turn tried to place the job, with the result in each; arrays of equal length.
 
-    If the turn found a solution, HyperNodes that could not win may be missing.
+    They are ordered by tier and preorder, up to the first tier in which the job can start. If there is one, HyperNodes
+    that could not have the best score may be missing.
     """
 
     domains: NDArray[np.int32]
@@ -183,7 +186,10 @@ show that too few pods fit. Solves: the HyperNode has a solution."""
 
 
 class AttemptSteps(NamedTuple):
-    """Trace of an attempt to place a job in one HyperNode: a row for each step of a sub-job, which may have several."""
+    """Trace of placing a job in one HyperNode: one row per step, a step being one sub-job that is tried once.
+
+    A sub-job may have several steps.
+    """
 
     kept: bool
     """Whether the job can start."""

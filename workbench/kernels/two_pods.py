@@ -1,4 +1,4 @@
-"""Divide a set of devices between two pods, optimally, on machines of any size.
+"""Divide a set of GPUs of one machine between two pods, optimally, on machines of any size.
 
 More pods make the question NP-hard (Maximum Dispersion with Cardinality Constraints, arXiv 2604.24285); up to 16
 devices `workbench.kernels.bottleneck` answers it for any number. Plain Python over numpy rows: a decision costs O(n^2),
@@ -71,9 +71,10 @@ def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int
 
 
 def _deal(weights: NDArray[np.float64], threshold: float, n_first: int) -> list[int] | None:
-    """Devices of the lexicographically smallest first pod such that no pair inside either pod is below the threshold.
+    """Choose ``n_first`` devices so that no pair of chosen ones, and no pair of the others, is below ``threshold``.
 
-    None if there is no such division.
+    ``weights`` (n, n) are the pair weights. Return the lexicographically smallest ascending list; None if there is
+    none.
     """
     pieces = _pieces(weights < threshold)
     if pieces is None:
@@ -97,7 +98,11 @@ def _deal(weights: NDArray[np.float64], threshold: float, n_first: int) -> list[
 
 
 def _pieces(cut: NDArray[np.bool_]) -> list[Piece] | None:
-    """Connected pieces of a graph, each divided into two colours, by lowest device; None if one has an odd cycle."""
+    """Split each connected piece of a graph into two sides such that every edge joins the two sides.
+
+    ``cut`` (n, n) is True for the edges. Pieces come in the order of their lowest vertices. None if a piece has an odd
+    cycle and so cannot be split.
+    """
     side = [-1] * len(cut)
     pieces: list[Piece] = []
     for start in range(len(cut)):
