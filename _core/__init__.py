@@ -1,4 +1,4 @@
-"""Compiled kernels: numpy arrays and ints in, numpy arrays and ints out.
+"""Compiled kernels (Cython): functions and classes that take and return numpy arrays and ints.
 
 Only ``workbench.kernels`` may import this package; it validates and translates errors.
 """

@@ -1,6 +1,6 @@
-"""Recording of one attempt of the two-level search, for an explanation: the contract of ``attempt_trace.pyx``.
+"""Declarations of ``attempt_trace.pyx``, which records how a job's sub-jobs are placed in one HyperNode.
 
-While `telling`, an attempt calls `tell_sub` where it would call `SubJobSearch.place_sub`; `told` answers with the rows.
+While `telling` is set, the search calls `tell_sub` instead of `SubJobSearch.place_sub`; `told` returns the rows.
 """
 
 cimport cython

@@ -1,4 +1,4 @@
-"""Repeats one attempt of the two-level search and records each step, for an explanation.
+"""Repeats the placement of a job's sub-jobs in one HyperNode and records each step, for an explanation.
 
 The search itself never uses this module.
 """
@@ -28,7 +28,11 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class AttemptTrace:
-    """The steps of one attempt, and the HyperNodes considered in each, in the order in which they happen."""
+    """Records how a job's sub-jobs are placed in one HyperNode, step by step (a step is one sub-job tried once).
+
+    For each step the HyperNodes that were considered for the sub-job are recorded, too, in the order in which it
+    happens.
+    """
 
     def __cinit__(self, SubJobSearch search not None):
         self.search = search
@@ -59,7 +63,12 @@ cdef class AttemptTrace:
         self.n_looked += 1
 
     cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil:
-        """Record the step of a sub-job after `place_sub`, while the pods of its last run are still known."""
+        """Record one step: whether sub-job ``number`` was placed, where, with which score.
+
+        ``needs``: pods it lacked before.
+
+        Call this right after `SubJobSearch.place_sub`, while the pods that it placed are still known.
+        """
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t room = 2 * self.room_steps + 64, at, i, k
         cdef const int64_t* allocatable
@@ -111,7 +120,10 @@ cdef class AttemptTrace:
                 parts[k] = self.counts.packing[k] * parts[k] / <double>max(allocatable[k], 1) / sub.weights
 
     cdef void look_at_all(self, int32_t number, int32_t given) noexcept nogil:
-        """Record the HyperNodes that `place_sub` compares for a sub-job: all of them up to the tier that decides."""
+        """Record the HyperNodes inside HyperNode ``given`` that are compared for sub-job ``number``.
+
+        These are all of them, tier by tier, up to the first tier in which the sub-job fits.
+        """
         cdef Sub* sub = &self.job.subs[number]
         cdef Walk walk = self.hypernodes.walk(given, sub.record, sub.limited, sub.limit)
         cdef bint solved = False
@@ -124,7 +136,12 @@ cdef class AttemptTrace:
                 )
 
     cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        """Record some domains of a tier, all inside ``outer``; True if one has a solution."""
+        """Record for sub-job ``number`` each of ``m`` HyperNodes of one tier.
+
+        Return True if the sub-job fits in one of them.
+
+        ``outer`` is a HyperNode that holds all of ``domains``.
+        """
         cdef Sub* sub = &self.job.subs[number]
         cdef int64_t i, held, here, x, before = self.n_looked
         cdef int32_t e, verdict
@@ -151,7 +168,11 @@ cdef class AttemptTrace:
         return self.add_shares(number, before)
 
     cdef bint add_shares(self, int32_t number, int64_t first) noexcept nogil:
-        """Add the share of tasks inside to the domains with the greatest score; False if no domain has a solution."""
+        """Break a tie for sub-job ``number`` by the share of its tasks that each HyperNode already holds.
+
+        Looks at the recorded HyperNodes from index ``first`` on and changes those with the greatest score. Return False
+        if the sub-job fits in none.
+        """
         cdef const Sub* sub = &self.job.subs[number]
         cdef double greatest = -INFINITY
         cdef int64_t i, n_best = 0
@@ -168,7 +189,12 @@ cdef class AttemptTrace:
         return n_best > 0
 
     cdef scores_of(self, int32_t number, const int32_t[::1] domains):
-        """Score and share of tasks of a sub-job in some domains, if each had a solution."""
+        """Packing score of sub-job ``number`` in each of some HyperNodes, and the share of its tasks inside.
+
+        Float64 (m, 2).
+
+        Computed as if the sub-job fitted in every one.
+        """
         cdef int64_t i, m = domains.shape[0]
         out_array = np.empty((m, 2), dtype=np.float64)
         cdef double[:, ::1] out = out_array
@@ -186,7 +212,7 @@ cdef class AttemptTrace:
         return out_array
 
     cpdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil:
-        """Place a sub-job as `place_sub` does, and record the step."""
+        """Place sub-job ``number`` inside HyperNode ``given`` and record the step; True if the sub-job was placed."""
         cdef int64_t needs = missing_of(&self.job.subs[number].progress)
         cdef bint placed
         cdef int32_t e
@@ -199,7 +225,12 @@ cdef class AttemptTrace:
         return placed
 
     cpdef tuple told(self):
-        """The recorded steps and the HyperNodes considered in them, as columns."""
+        """Return the recorded steps, and the HyperNodes considered in them, as a tuple of arrays.
+
+        Of each step: sub-job, HyperNode, pods placed and pods needed, int64 (steps, 4); score; score part per resource.
+        Of each HyperNode considered: its step, number, pods that fit and verdict, int64 (m, 4); packing score and share
+        of tasks.
+        """
         cdef int64_t i, k
         steps_array = np.empty((self.n_steps, 4), dtype=np.int64)
         scores_array = np.empty(self.n_steps, dtype=np.float64)
@@ -229,6 +260,6 @@ cdef class AttemptTrace:
         return steps_array, scores_array, parts_array, looked_array, looked_scores_array
 
     cpdef void begin(self, bint inner) noexcept nogil:
-        """Forget all recorded steps; with ``inner``, record every HyperNode that a step compares."""
+        """Forget all recorded steps; ``inner``: record from now on also the HyperNodes that each step compares."""
         self.n_steps = self.n_looked = 0
         self.telling, self.inner, self.forgot = True, inner, False

@@ -1,7 +1,6 @@
-"""Storage of the best attempt of a search turn: the contract of ``best_attempt.pyx``.
+"""Declarations of ``best_attempt.pyx``, which stores the best placement of a job found so far.
 
-`keep_attempt` notes the attempt whose pods are on the nodes; after it was taken back, `repeat_attempt` places its pods
-again where they were.
+`keep_attempt` copies the placement that is on the nodes; after it was undone, `repeat_attempt` restores it.
 """
 
 cimport cython

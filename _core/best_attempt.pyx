@@ -1,4 +1,4 @@
-"""Stores the pods of a turn's best attempt, so that the attempt can be repeated without searching again."""
+"""Stores the best placement of a job found so far, so that the pods can be placed again without another search."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -13,7 +13,7 @@ from workbench._core.progress cimport Entry
 @cython.final
 @cython.auto_pickle(False)
 cdef class BestAttempt:
-    """The pods that the best attempt so far placed, and the job's state after it."""
+    """A copy of the best placement of a job found so far: the node of each pod, and the job's counts after it."""
 
     def __cinit__(self, JobState job not None, DomainCounts counts not None):
         self.job = job
@@ -27,7 +27,7 @@ cdef class BestAttempt:
         free(self.best_log)
 
     cpdef int open_best(self) except -1:
-        """Allocate memory to store one attempt of the current job."""
+        """Allocate the memory that storing one placement of the current job takes."""
         self.best_subs = <Sub*>regrow(self.best_subs, self.job.n_subs * sizeof(Sub))
         self.best_entries = <Entry*>regrow(self.best_entries, self.job.n_entries * sizeof(Entry))
         self.best_job_entries = <Entry*>regrow(self.best_job_entries, self.job.progress_settled.n * sizeof(Entry))
@@ -35,7 +35,7 @@ cdef class BestAttempt:
         return 0
 
     cpdef void keep_attempt(self) noexcept nogil:
-        """Store the current attempt as the best one; its pods stay on the nodes for now."""
+        """Store the placement that is on the nodes now as the best one; the nodes are not changed."""
         cdef int64_t i
         cdef int32_t* row = self.best_log
         memcpy(self.best_subs, self.job.subs, self.job.n_subs * sizeof(Sub))
@@ -50,7 +50,10 @@ cdef class BestAttempt:
             row += 4
 
     cpdef void repeat_attempt(self) noexcept nogil:
-        """Place the pods of the stored attempt on their nodes again; nodes and counts must be as before the attempt."""
+        """Place the pods of the stored placement on their nodes again.
+
+        The nodes and counts must be as they were before that placement.
+        """
         cdef int64_t i, node
         cdef const int32_t* row = self.best_log
         memcpy(self.job.subs, self.best_subs, self.job.n_subs * sizeof(Sub))

@@ -1,4 +1,4 @@
-"""Helpers for bits of 64-bit words.
+"""Counting and finding bits in 64-bit words.
 
 A device set of n devices takes ``(n + 63) // 64`` little-endian words: device i is bit ``i & 63`` of word ``i >> 6``.
 """

@@ -52,7 +52,10 @@ cdef object watcher = None
 
 
 def watch(called):
-    """Set a function that every search calls every few milliseconds, in the caller's thread; to raise ends it."""
+    """Set a function that every search for GPU sets calls every few milliseconds; an exception from it ends the search.
+
+    It is called in the thread of the search.
+    """
     global watcher
     watcher = called
 
@@ -71,7 +74,7 @@ include "bottleneck_tables.pxi"
 
 
 cdef class Solver:
-    """Best subsets of one machine; built once, then asked with masks.
+    """Finds sets of k devices (GPUs) of one machine whose slowest pair is fastest; device sets are passed as bit masks.
 
     Parameters
     ----------
@@ -214,7 +217,10 @@ cdef class Solver:
                     self.answers[free, k] = <uint8_t>self._choose_in_tables(<uint16_t>free, k, 0)
 
     cdef _sort_size(self, int k):
-        """Sort the masks of one size at the first query for that size; for n = 16, k = 8 takes 2 ms."""
+        """Sort all masks of ``k`` devices by falling quality, on the first query for that size.
+
+        N = 16, k = 8 takes 2 ms.
+        """
         cdef int begin = self.offset[k], size = self.offset[k + 1] - begin, i
         cdef Machine machine
         cdef Entry* entries = <Entry*>malloc(2 * <size_t>size * sizeof(Entry))
@@ -256,7 +262,12 @@ cdef class Solver:
         self.has_left = True
 
     cdef int _choose_in_tables(self, uint16_t free, int k, uint16_t require) except -2:
-        """Best mask, 0 if there is none; of equal masks, in the order of (b, c), the first that leaves the most."""
+        """Best mask of ``k`` devices inside ``free`` that holds ``require``, found in the tables (n <= 16).
+
+        0: there is none.
+
+        Ties are broken as the module says under (a), (b) and (c).
+        """
         cdef int count = popcount(free), begin, end, i, best
         cdef uint16_t look, value, left, best_left, top
         cdef const uint16_t* order
@@ -289,7 +300,12 @@ cdef class Solver:
     # -- questions ----------------------------------------------------------------------------------------------------
 
     def choose(self, uint64_t free, int k):
-        """Mask of the chosen k devices out of the mask ``free``; 0 when k < 1 or fewer are free. n <= 64."""
+        """Choose the best ``k`` devices out of the bit mask ``free``; return their mask.
+
+        For machines of up to 64 devices.
+
+        0 if k < 1 or fewer than ``k`` are free.
+        """
         cdef uint64_t out = 0
         if free & ~self.full or self.n > 64:
             raise ValueError(f"free: mask of {self.n} devices expected, in one word")
@@ -301,7 +317,7 @@ cdef class Solver:
         return out
 
     def choose_many(self, const uint64_t[::1] free, const int32_t[::1] k):
-        """Choose devices as `choose` does for each row; n <= 64."""
+        """Choose devices as `choose` does, once for each entry of ``free`` and ``k``; uint64 (m,). Up to 64 devices."""
         cdef Py_ssize_t i, m = free.shape[0]
         cdef uint64_t word, bad = 0
         if k.shape[0] != m or self.n > 64:
@@ -328,7 +344,10 @@ cdef class Solver:
         return result
 
     def choose_words(self, const uint64_t[::1] free, int k):
-        """Choose devices as `choose` does, with masks of ``words`` words, for any n."""
+        """Choose devices as `choose` does on a machine of any size.
+
+        A mask is an array of uint64 words, 64 devices each.
+        """
         self._check_words(free)
         result = np.zeros(self.words, dtype=np.uint64)
         cdef uint64_t[::1] out = result
@@ -360,7 +379,7 @@ cdef class Solver:
     def solve(
         self, const uint64_t[::1] free, int k, const uint64_t[::1] require, int64_t max_ties, int64_t budget
     ):
-        """The chosen set with its ties and certificate.
+        """Choose the best set of k free devices; return the set, the equally good sets, and what is proven about them.
 
         Parameters
         ----------
@@ -422,7 +441,10 @@ cdef class Solver:
         return mask, self._shorten(ties, mask, max_ties), max(total, 1), complete, upper, True, answer == YES
 
     cdef _shorten(self, ties, mask, max_ties):
-        """The first ``max_ties`` ties; the chosen set takes the last place if it is not among them."""
+        """Cut a list of equally good sets to ``max_ties`` rows.
+
+        The chosen set ``mask`` replaces the last row if it was cut off.
+        """
         kept = ties[:max_ties]
         if not (kept == mask).all(axis=1).any():
             if len(kept) == max_ties:
@@ -431,7 +453,11 @@ cdef class Solver:
         return np.ascontiguousarray(kept)
 
     cdef _ties_in_tables(self, uint16_t free, int k, uint16_t require, uint16_t best, int64_t most, int64_t* total):
-        """The first ``most`` ties in lexicographic order, one word each; ``total`` is set to the number of all ties."""
+        """List the first ``most`` sets as good as ``best`` in lexicographic order, one word each (n <= 16).
+
+        Sets have ``k`` devices, lie inside ``free`` and hold ``require``. ``total`` receives the number of all such
+        sets.
+        """
         cdef int i, end = self.offset[k + 1], n_ties = 0, word, key
         cdef uint16_t look = <uint16_t>(~free | require), value = self.value_of[best]
         # Lexicographic order of ascending lists of one size is falling order of the reversed masks: a bit for each.
@@ -476,7 +502,7 @@ cdef class Solver:
     # -- splits -------------------------------------------------------------------------------------------------------
 
     def split(self, uint64_t free, sizes, uint64_t require, bint fixed, int64_t max_splits):
-        """Deal devices to pods so that the ascending list of the pods' lowest weights is lexicographically largest.
+        """Divide devices among pods: the ascending list of the pods' lowest pair weights is lexicographically largest.
 
         Parameters
         ----------
@@ -559,7 +585,7 @@ cdef class Solver:
         )
 
     cdef bint _union_before(self, uint16_t free, int k, uint16_t a, uint16_t b) except -1:
-        """Whether tie ``a`` is better than tie ``b`` by (a), (b), (c)."""
+        """Whether set ``a`` of ``k`` free devices beats the equally fast ``b`` by the module's rules (a), (b), (c)."""
         cdef Machine machine
         cdef int order
         cdef uint16_t left_a, left_b

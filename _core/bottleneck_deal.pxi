@@ -1,7 +1,7 @@
 # Part of bottleneck.pyx: the split of a set among pods, n <= 16.
 
 cdef class _Dealer:
-    """Best deal of every mask that the last pods can be dealt from, by dynamic programming over masks.
+    """Divides devices among pods so that the pods' lowest pair weights are best, by dynamic programming over masks.
 
     ``list_of[mask]`` is the ascending list of lowest-weight ranks of the best deal, as 16 bytes (255: one device, and
     the filling behind the last pod), so that comparing bytes compares lists. A list plus one more pod keeps its order,
@@ -42,7 +42,7 @@ cdef class _Dealer:
             i += 1
 
     cdef void _solve(self, uint16_t mask, int j) noexcept nogil:
-        """Fill ``list_of[mask]`` for pods j to the last."""
+        """Compute and store the best division of the devices in ``mask`` among the pods from number ``j`` on."""
         cdef uint8_t merged[16]
         cdef uint8_t* best = &self.list_of[mask, 0]
         cdef uint16_t pod, rest, forced = 0, choice
@@ -73,7 +73,10 @@ cdef class _Dealer:
         return bytes(self.list_of[union, :])
 
     cdef list listed(self, uint16_t union, Py_ssize_t limit):
-        """List at most ``limit`` optimal divisions of ``union`` among the pods; equal pods in lexicographic order."""
+        """List at most ``limit`` best divisions of the devices in ``union`` among the pods, as lists of masks.
+
+        Of equal pods the lexicographically smaller set comes first.
+        """
         rows = []
         self._list(union, 0, [], rows, limit)
         return rows
@@ -106,7 +109,7 @@ cdef class _Dealer:
 
 
 cdef inline uint16_t first_subset(uint16_t choice, int k) noexcept nogil:
-    """Mask of the ``k`` lowest members."""
+    """Mask of the ``k`` lowest devices of the set ``choice``."""
     cdef uint16_t out = 0, low
     while k:
         low = choice & -choice
@@ -117,7 +120,10 @@ cdef inline uint16_t first_subset(uint16_t choice, int k) noexcept nogil:
 
 
 cdef inline uint16_t next_subset(uint16_t choice, uint16_t subset) noexcept nogil:
-    """The next larger mask with as many bits inside ``choice``; 0 after the last, and after the empty mask."""
+    """Next larger mask inside ``choice`` with as many bits as ``subset``.
+
+    0 after the last one, and for the empty set.
+    """
     cdef int member = 0, moved = 0, i
     cdef uint16_t rest = choice, bit
     cdef uint16_t seen = 0

@@ -39,7 +39,7 @@ cdef inline void drop(uint64_t* a, int v) noexcept nogil:
 
 
 cdef inline int lowest(const uint64_t* a, int w) noexcept nogil:
-    """Lowest member of a set, or -1."""
+    """Lowest device of a set given as ``w`` words; -1 if the set is empty."""
     cdef int i
     for i in range(w):
         if a[i]:
@@ -48,7 +48,7 @@ cdef inline int lowest(const uint64_t* a, int w) noexcept nogil:
 
 
 cdef inline bint lexicographically_before(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
-    """Whether ``a`` precedes ``b``: of two sets of one size, ``a`` holds the lowest device in which they differ."""
+    """Whether set ``a`` precedes set ``b`` of equal size: ``a`` holds the lowest device in which the two differ."""
     cdef int i
     cdef uint64_t x
     for i in range(w):
@@ -85,7 +85,10 @@ cdef struct Search:
 
 
 cdef int spend(Search* s, int64_t units) except -2 nogil:
-    """Count work; 1 when the limit is passed. Lets Ctrl-C and the watcher through every few milliseconds."""
+    """Count ``units`` of work; return 1 once the limit is passed.
+
+    Checks for Ctrl-C and cancelling every few milliseconds.
+    """
     s.units += units
     if s.units >= s.poll:
         s.poll = s.units + POLL
@@ -95,7 +98,7 @@ cdef int spend(Search* s, int64_t units) except -2 nogil:
 
 
 cdef inline uint64_t at_least(const int32_t* rank, int32_t t, int size) noexcept nogil:
-    """Bits of the up to 64 ranks that reach ``t``: compared as bytes, which compilers do many at a time, then packed."""
+    """Bit i is set if ``rank[i]`` is at least ``t``, for the first ``size`` ranks (at most 64)."""
     cdef uint8_t reached[64]
     cdef uint64_t word = 0, eight
     cdef int i
@@ -119,7 +122,10 @@ cdef inline uint64_t at_least(const int32_t* rank, int32_t t, int size) noexcept
 
 
 cdef void load(Search* s, int c, uint32_t t, const uint64_t* members) noexcept nogil:
-    """Make ``graph`` the pairs of at least class ``c`` and weight rank ``t``; rows outside ``members`` stay stale."""
+    """Make ``graph`` join the pairs of at least class ``c`` and weight rank ``t``.
+
+    Only rows of ``members`` are right.
+    """
     cdef int v, u, i, n = s.n, w = s.w
     cdef const uint64_t* by_class = NULL
     cdef const uint64_t* by_level = NULL
@@ -155,10 +161,10 @@ cdef void load(Search* s, int c, uint32_t t, const uint64_t* members) noexcept n
 
 
 cdef int core(Search* s, uint64_t* p, int need, bint* clique) except -2 nogil:
-    """Shrink ``p`` to its (need-1)-core in ``graph``; its size, and whether all its members are joined.
+    """Remove from ``p`` the devices that cannot be in a clique of ``need``: leave the (need-1)-core of ``graph``.
 
-    A k-clique lies inside the (k-1)-core, so nothing is lost; on graphs made of separate groups the core of a
-    threshold that no group meets is empty, which answers without search.
+    Returns the number of devices left; ``clique`` is set to whether every two of them are joined. If the graph has
+    separate groups, a core that no group reaches is empty, which answers without a search.
     """
     cdef int w = s.w, i, v, degree, size, least
     cdef uint64_t word
@@ -187,7 +193,7 @@ cdef int core(Search* s, uint64_t* p, int need, bint* clique) except -2 nogil:
 
 
 cdef int clique_search(Search* s, int depth, int need) except -2 nogil:
-    """Whether there is a clique of ``need`` devices inside ``pool[depth]``; its devices are added to ``found``."""
+    """Whether ``need`` devices of ``pool[depth]`` are joined each with each; if so they are added to ``found``."""
     cdef int w = s.w, n = s.n, i, v, size, n_order = 0, colour = 0, answer
     cdef uint64_t* p = s.pool + <size_t>depth * 3 * w
     cdef uint64_t* uncoloured = p + w
@@ -252,7 +258,10 @@ cdef inline void intersect(uint64_t* out, const uint64_t* a, const uint64_t* b, 
 
 
 cdef int candidates(Search* s, const uint64_t* free, const uint64_t* require, uint64_t* out) noexcept nogil:
-    """Free devices that are joined to every required one, those left out; -1 if two required devices are not joined."""
+    """Write into ``out`` the free devices joined to every device of ``require``, without those; return how many.
+
+    -1 if two required devices are not joined.
+    """
     cdef int w = s.w, i, v, n_required = 0
     cdef uint64_t word
     memcpy(out, free, w * sizeof(uint64_t))
@@ -278,7 +287,10 @@ cdef int candidates(Search* s, const uint64_t* free, const uint64_t* require, ui
 
 
 cdef int decide(Search* s, const uint64_t* free, const uint64_t* require, int k) except -2 nogil:
-    """Whether ``graph`` has a k-clique inside ``free`` that holds ``require``; on YES the clique is in ``found``."""
+    """Whether ``free`` has ``k`` devices, the ones of ``require`` among them, joined each with each.
+
+    Then set ``found``.
+    """
     cdef int answer, n_required
     memset(s.found, 0, s.w * sizeof(uint64_t))
     n_required = candidates(s, free, require, s.pool)
@@ -292,7 +304,7 @@ cdef int decide(Search* s, const uint64_t* free, const uint64_t* require, int k)
 
 
 cdef bint core_exists(Search* s, const uint64_t* free, const uint64_t* require, int k) except -2 nogil:
-    """Polynomial necessary condition for ``decide``: a (k-1)-core of at least k devices around the required ones."""
+    """Necessary test for `decide`: ``k`` devices with k - 1 joined neighbours each exist around the required ones."""
     cdef bint clique
     cdef uint64_t* p = s.pool
     memcpy(p, free, s.w * sizeof(uint64_t))
@@ -302,7 +314,7 @@ cdef bint core_exists(Search* s, const uint64_t* free, const uint64_t* require, 
 cdef uint32_t core_bound(
     Search* s, const uint64_t* free, const uint64_t* require, int k, int c, uint32_t low
 ) except? 0xFFFFFFFE nogil:
-    """Highest weight rank, at least ``low``, at which `core_exists`: no set of k devices can be better."""
+    """Upper bound on the weight rank of the slowest pair among ``k`` devices of class ``c``; at least ``low``."""
     cdef uint32_t high = s.n_levels - 1, middle
     while low < high:
         middle = low + (high - low + 1) // 2
@@ -315,7 +327,7 @@ cdef uint32_t core_bound(
 
 
 cdef void objective(Search* s, const uint64_t* members, int* c, uint32_t* t) noexcept nogil:
-    """Lowest class and lowest weight rank among the pairs of a set of two or more."""
+    """Write the lowest class ``c`` and lowest weight rank ``t`` among the pairs of a set of two devices or more."""
     cdef int v, u, i, w = s.w
     cdef uint64_t word
     c[0] = s.n_classes - 1
@@ -340,9 +352,10 @@ cdef int best_value(
     Search* s, const uint64_t* free, const uint64_t* require, int k, int64_t weight_limit,
     int* c_out, uint32_t* t_out, uint64_t* best,
 ) except -2 nogil:
-    """Best objective of k >= 2 devices out of ``free``; YES, or CUT when the weight (never the class) is unproven.
+    """Find the best objective (class, weight rank of the slowest pair) of ``k`` free devices that include ``require``.
 
-    ``weight_limit``: units at which the second stage, the weight inside the best class, stops.
+    Returns YES, or CUT if the search for the weight stopped after ``weight_limit`` units of work; the class is always
+    proven. ``best`` receives a set.
     """
     cdef int w = s.w, i, v, c, high_class, middle_class, answer, missing
     cdef int64_t limit = s.limit, left

@@ -13,7 +13,10 @@ cdef struct Machine:
 
 
 cdef inline uint64_t vector_key(const Machine* m, int mask, bint* whole) noexcept nogil:
-    """Ascending vector of weight ranks as (rank, 255 - how often) bytes: comparing keys compares vectors."""
+    """Key of a set of devices by its pair weights in ascending order; keys compare as the vectors do.
+
+    ``whole`` is set to whether the key tells the vector completely.
+    """
     cdef uint8_t counts[128]
     cdef uint64_t present[2]
     cdef uint64_t key = 0
@@ -47,7 +50,7 @@ cdef inline uint64_t vector_key(const Machine* m, int mask, bint* whole) noexcep
 
 
 cdef int compare_vectors(const Machine* m, int a, int b) noexcept nogil:
-    """Compare two ascending vectors: 1 if that of ``a`` is larger, -1 if that of ``b`` is, 0 if they are equal."""
+    """Compare the ascending pair weights of sets ``a`` and ``b``: 1 if ``a`` has the larger, -1 the smaller ones, else 0."""
     cdef int counts[128]
     cdef int v, u, rest, sign, i
     memset(counts, 0, sizeof(counts))
@@ -83,7 +86,7 @@ cdef bint entry_before(const Machine* m, const Entry* a, const Entry* b) noexcep
 
 
 cdef void sort_entries(const Machine* m, Entry* entries, Entry* scratch, int size) noexcept nogil:
-    """Merge sort of entries; the C library's qsort cannot pass the machine that the comparison needs."""
+    """Sort entries (sets with their keys) by merging; ``scratch`` has as much memory. Unlike qsort it can use ``m``."""
     cdef int width = 1, low, middle, high, i, j, out
     cdef Entry* source = entries
     cdef Entry* target = scratch
@@ -112,7 +115,10 @@ cdef void sort_entries(const Machine* m, Entry* entries, Entry* scratch, int siz
 
 
 cdef inline int scan(const uint16_t* masks, int begin, int end, uint16_t look, uint16_t want) noexcept nogil:
-    """First position in [begin, end) whose mask ANDed with ``look`` equals ``want``; ``end`` if there is none."""
+    """First position from ``begin`` to ``end`` (excluded) whose mask ANDed with ``look`` equals ``want``.
+
+    ``end``: none.
+    """
     cdef int i = begin, j
     cdef uint16_t hit
     # Among many ties the next one stands right here as a rule.

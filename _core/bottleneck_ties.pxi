@@ -48,7 +48,7 @@ cdef int compare_counts(const Ties* q) noexcept nogil:
 
 
 cdef void count_pair_ranks(Ties* q, int v, int sign) noexcept nogil:
-    """Add the pairs of ``v`` with the members to the counts, or subtract them; no pair is below the objective."""
+    """Add the pairs of device ``v`` with the chosen ones to the counts per weight rank, or subtract (``sign`` -1)."""
     cdef Search* s = q.s
     cdef int i, w = s.w, faster, reaching = q.n_members
     cdef uint32_t r, top = s.n_levels - 1
@@ -84,7 +84,10 @@ cdef void pop(Ties* q) noexcept nogil:
 
 
 cdef int consider(Ties* q) except -2 nogil:
-    """Whether ``chosen`` is better than the winner by (a), (b), (c); CUT if the budget ends before (a) is known."""
+    """Compare the complete set ``chosen`` with the best one so far by the rules (a), (b), (c) and keep the better.
+
+    CUT if the budget of work ends before rule (a) is decided.
+    """
     cdef Search* s = q.s
     cdef int w = s.w, order = 1, i, answer, left_class = -1
     cdef uint32_t left_level = 0, r
@@ -138,7 +141,7 @@ cdef int consider(Ties* q) except -2 nogil:
 
 
 cdef bint hopeless(Ties* q, const uint64_t* open_, int need) noexcept nogil:
-    """Whether no completion of ``chosen`` inside ``open_`` can beat a winner that leaves the best."""
+    """Whether no set that adds ``need`` devices of ``open_`` to ``chosen`` can beat the best one so far."""
     cdef Search* s = q.s
     cdef int64_t cumulated = 0
     cdef uint32_t r
@@ -157,7 +160,7 @@ cdef bint hopeless(Ties* q, const uint64_t* open_, int need) noexcept nogil:
 
 
 cdef bint objective_pair_possible(Ties* q, const uint64_t* open_) noexcept nogil:
-    """Whether ``chosen`` with ``open_`` still holds a pair of exactly the objective's weight, as every tie must."""
+    """Whether a pair within ``chosen`` and ``open_`` has exactly the objective's weight, as every such set must."""
     cdef Search* s = q.s
     cdef int w = s.w, i, j, v
     cdef uint64_t word
@@ -180,7 +183,7 @@ cdef bint objective_pair_possible(Ties* q, const uint64_t* open_) noexcept nogil
 
 
 cdef inline int count_missing(const Ties* q) noexcept nogil:
-    """Number of required devices that are not chosen yet."""
+    """Number of required devices that are not in ``chosen`` yet."""
     cdef int i, total = 0
     for i in range(q.s.w):
         total += popcount(q.require[i] & ~q.chosen[i])
@@ -188,7 +191,10 @@ cdef inline int count_missing(const Ties* q) noexcept nogil:
 
 
 cdef int extend(Ties* q, int need, bint clique) except -2 nogil:
-    """Visit the ties in lexicographic order; YES: the winner is final, NO: all seen, CUT: the budget ended it."""
+    """Visit the equally good sets in lexicographic order, ``need`` devices still to choose, and keep the best.
+
+    Returns YES if the best one is final, NO if all were seen, CUT if the budget of work ended.
+    """
     cdef Search* s = q.s
     cdef int w = s.w, i, v, answer, size
     cdef uint64_t* p = q.stack + <size_t>q.n_members * w
@@ -235,7 +241,7 @@ cdef void note_tie(Ties* q) noexcept nogil:
 
 
 cdef void add_binomial(Ties* q, int n, int k) noexcept nogil:
-    """Add C(n, k) to the total, or mark it as too many."""
+    """Add the binomial coefficient C(n, k) to the number of equally good sets, or mark the number as too large."""
     cdef uint64_t value = 1
     cdef int i
     if k > n - k:
@@ -253,7 +259,10 @@ cdef void add_binomial(Ties* q, int n, int k) noexcept nogil:
 
 
 cdef int list_ties(Ties* q, int need, bint clique) except -2 nogil:
-    """List and count the ties in lexicographic order. Inside a clique, what is past the list is counted at once."""
+    """List and count the equally good sets in lexicographic order, ``need`` devices still to choose.
+
+    ``clique``: every choice of open devices will do, so that sets beyond the list are counted without a visit.
+    """
     cdef Search* s = q.s
     cdef int w = s.w, i, v, answer, size, n_required
     cdef uint64_t* p = q.stack + <size_t>q.n_members * w
@@ -297,10 +306,10 @@ cdef int list_ties(Ties* q, int need, bint clique) except -2 nogil:
 
 
 cdef int seeds(Ties* q, const uint64_t* start, int64_t until) except -2 nogil:
-    """Offer sets grown greedily, most fast pairs first, so that the search starts with a good winner.
+    """Grow sets greedily with as many fast pairs as possible, so that the search starts with a good set to beat.
 
-    Without them a lexicographic search under a budget would never leave the neighbourhood of device 0.
-    Devices of an earlier offer do not start another one.
+    Without them a lexicographic search under a budget would never leave the sets around device 0. Devices of an earlier
+    set do not start another one; ``until`` is where the work stops.
     """
     cdef Search* s = q.s
     cdef int w = s.w, i, v, u, best, best_fast, fast, origin, answer
@@ -372,7 +381,7 @@ cdef int seeds(Ties* q, const uint64_t* start, int64_t until) except -2 nogil:
 
 
 cdef int64_t most_inside_groups(Ties* q, const uint64_t* start, uint32_t r) noexcept nogil:
-    """Upper bound on the pairs of k devices with weight rank ``r`` or more: sum of C(x, 2) over connected groups."""
+    """Upper bound on the pairs of weight rank ``r`` or more among k devices, from the sizes of connected groups."""
     cdef Search* s = q.s
     cdef int w = s.w, n = s.n, i, v, size, missing = q.k
     cdef int64_t pairs = 0
@@ -410,7 +419,10 @@ cdef int64_t most_inside_groups(Ties* q, const uint64_t* start, uint32_t r) noex
 
 
 cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
-    """Graphs, lacks and floors of the ties; ``start`` becomes the devices that any tie may hold."""
+    """Prepare the search among equally good sets: graphs by weight, and bounds on the pairs of each rank.
+
+    ``start`` is reduced to the devices that such a set can hold; ``c`` is the class of the objective.
+    """
     cdef Search* s = q.s
     cdef int w = s.w, n = s.n, i, u, v, degree, n_edges = 0, k = q.k, missing, lack
     cdef uint64_t word
@@ -506,7 +518,10 @@ cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
 
 
 cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
-    """Write the winner among the ties into ``winner``; YES if (a), (b) and (c) are proven, else CUT."""
+    """Write the best of the equally good sets into ``winner``; YES if rules (a), (b) and (c) are proven, else CUT.
+
+    ``witness`` is one of these sets; ``c`` is the class of the objective.
+    """
     cdef Search* s = q.s
     cdef int w = s.w, i, v, answer
     cdef int64_t until
@@ -561,9 +576,9 @@ cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
 
 
 cdef int search(Ties* q, bint* proven) except -2 nogil:
-    """Find the best value, then choose among its ties; YES if the choice is proven.
+    """Find the best objective and choose among the sets that have it; YES if the choice is proven, else CUT.
 
-    ``proven`` says whether the weight inside the class is proven.
+    ``proven`` is set to whether the weight inside the best link class is proven.
     """
     cdef Search* s = q.s
     cdef int c, answer, w = s.w

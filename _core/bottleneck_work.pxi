@@ -1,7 +1,7 @@
 # Part of bottleneck.pyx: the memory of one query by search, and the listing of its ties.
 
 cdef class _Work:
-    """Scratch memory of one query; each query has its own, because searches run without the GIL."""
+    """Scratch memory of one query for a set of devices; searches run without the GIL, so each query has its own."""
 
     cdef Search s
     cdef Ties q
@@ -58,7 +58,10 @@ cdef class _Work:
         self.q.total_lack = 0
 
     cdef list(self, Solver solver, const uint64_t[::1] free, const uint64_t[::1] require, int k, int64_t max_ties, int64_t budget):
-        """The first ties in lexicographic order, the number of ties counted, and whether that is all."""
+        """List the first ``max_ties`` equally good sets in lexicographic order.
+
+        Return them, how many exist, and whether all count.
+        """
         cdef Ties* q = &self.q
         cdef int answer, w = solver.words
         cdef int64_t room = 128
@@ -106,7 +109,7 @@ cdef class _Work:
 
 
 cdef adjacency(rank, int n_thresholds):
-    """Bit matrices (n_thresholds, n, w) of the pairs that reach each rank; the diagonal is left out."""
+    """Bit matrices, uint64 (n_thresholds, n, w): for each weight rank the pairs of devices of at least that rank."""
     cdef int n = rank.shape[0], w = (n + 63) >> 6
     out = np.zeros((n_thresholds, n, w * 64), dtype=np.uint8)
     for threshold in range(n_thresholds):

@@ -1,4 +1,6 @@
-"""Tournament trees over the nodes of each group of a leaf domain, and over the groups, which every fill uses.
+"""Tournament trees that find the best node for a pod: one over the nodes of each group, and one over the groups.
+
+A group is the nodes of one leaf domain (lowest HyperNode).
 
     outer   [ group 0 | group 1 | ... ]      key: total = node part + group's offset, node part, rank
     inner   [ nodes of group 0 ] [ ... ]     key: node part, rank
@@ -69,7 +71,7 @@ cdef inline void play_inner(Inner* tree, int64_t n) noexcept nogil:
 
 
 cdef inline void lift_inner(Inner* tree, int64_t i) noexcept nogil:
-    """Update the inner tree after leaf i changed; what wins so far is not read back from the tree."""
+    """Update the tournament tree of a group after the score of its node at leaf ``i`` changed."""
     cdef Inner best = tree[i]
     cdef const Inner* other
     while i > 1:
@@ -110,7 +112,7 @@ cdef inline void play_outer(const Groups* groups, const Closeness* closeness, Co
 
 
 cdef inline void lift(const Groups* groups, const Closeness* closeness, Contest* c, int64_t g) noexcept nogil:
-    """Update the outer tree after the best node of a group, or the group's offset, changed."""
+    """Update the tournament tree over the groups after the best node or the topology score of group ``g`` changed."""
     cdef Outer* tree = c.outer
     cdef int64_t i = groups.g + g
     cdef Outer best
@@ -128,14 +130,14 @@ cdef inline void lift(const Groups* groups, const Closeness* closeness, Contest*
 cdef inline void lift_range(
     const Groups* groups, const Closeness* closeness, Contest* c, int64_t low, int64_t high
 ) noexcept nogil:
-    """Update the outer tree after the offsets of groups from ``low`` to ``high`` changed."""
+    """Update the tournament tree over the groups after scores of groups ``low`` to ``high`` (excluded) changed."""
     cdef int64_t g
     for g in range(low, high):
         lift(groups, closeness, c, g)
 
 
 cdef inline int32_t lca(const Closeness* closeness, int32_t a, int32_t b) noexcept nogil:
-    """Lowest common ancestor of two domains; -1 is the virtual top."""
+    """Lowest common ancestor of two domains (HyperNodes); -1 is the virtual top."""
     while a != b and a >= 0 and b >= 0:
         if closeness.depth[a] >= closeness.depth[b]:
             a = closeness.parent[a]
@@ -145,7 +147,10 @@ cdef inline int32_t lca(const Closeness* closeness, int32_t a, int32_t b) noexce
 
 
 cdef inline double base_of(const Closeness* closeness, int32_t domain, int32_t record) noexcept nogil:
-    """Score of a leaf's closeness to a record; 0 for a node without a leaf."""
+    """Closeness score of a leaf domain to ``record``, the domain in which the job is allocated.
+
+    0 for no leaf domain.
+    """
     cdef int32_t common
     if domain < 0:
         return 0.0

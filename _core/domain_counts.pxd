@@ -1,7 +1,7 @@
-"""Numbers of pods that domains hold, and totals of domains: the contract of ``domain_counts.pyx``.
+"""Declarations of ``domain_counts.pyx``: how many pods fit in each HyperNode, and used and allocatable totals.
 
-`count_shape` makes ``of_shape[s].held``, indexed by `HyperNodeTree.where`, right for the domains asked for. For pods
-that stay, call `change_state` once for each node; `undo` takes changes back, down to a number of changes that is given.
+`count_shape` brings ``of_shape[s].held``, indexed by `HyperNodeTree.where`, up to date for the domains asked for. For
+pods that stay, call `change_state` once for each node; `undo` takes logged changes back until a given number is left.
 """
 
 cimport cython

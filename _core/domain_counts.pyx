@@ -1,8 +1,8 @@
-"""Counts, for each domain, the pods of each shape that it holds, and updates counts and totals when nodes change.
+"""Counts how many pods of each shape fit in each HyperNode ("domain") and keeps counts and totals true as nodes change.
 
-Pods that a HyperNode holds are counted once, when they are first asked for, and corrected along the path of every node
-that changed, so that a HyperNode without room costs one comparison. Thanks to a log of changed nodes, counts look only
-at what changed since they were last asked, and an attempt can be undone.
+A shape is a set of pods with equal requests. Pods that fit in a HyperNode are counted when the number is first asked
+for, and corrected along the path of every node that changed, so that a full HyperNode costs one comparison. Changes of
+nodes are logged: counts look only at what changed since they were last asked, and placed pods can be removed again.
 """
 
 cimport cython
@@ -23,7 +23,7 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class DomainCounts:
-    """Totals of domains, and numbers of pods that domains hold, which are counted when first asked for."""
+    """How many pods of each shape fit in each domain (HyperNode), and the used and allocatable totals of each."""
 
     def __cinit__(self, StateTable states not None, HyperNodeTree hypernodes not None):
         self.states = states
@@ -54,9 +54,10 @@ cdef class DomainCounts:
         double scale,
         const int64_t[::1] caps,
     ) except -1:
-        """Set the sums over the nodes of each domain.
+        """Set the totals of each domain: sums of the amounts over its nodes.
 
-        ``caps`` are the most pods of each shape that are ever counted.
+        ``idle_at_open`` is what each domain had idle when the session began; ``packing`` and ``scale`` weigh the score
+        of a domain by its fullness; ``caps`` limits, per shape, how many pods are counted.
         """
         cdef int64_t k, s
         cdef size_t cells = (self.d + 1) * self.r * sizeof(int64_t)
@@ -91,12 +92,12 @@ cdef class DomainCounts:
         return 0
 
     cdef int open_changes(self, int64_t pods) except -1:
-        """Make room in the log for the changes of this many pods."""
+        """Reserve memory to log the changes of nodes that placing ``pods`` pods can cause."""
         self.changed = <Change*>claim(pods * sizeof(Change))
         return 0
 
     cdef void find_most(self) noexcept nogil:
-        """Compute, for each shape, the most pods that any one node holds."""
+        """Compute, for each shape, the largest number of pods that fit on any one node."""
         cdef int64_t i, k
         for i in range(self.states.n_shapes):
             # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
@@ -108,7 +109,10 @@ cdef class DomainCounts:
 
     @cython.final
     cpdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
-        """Pods of a shape that a node in a state holds, if the shape may run on the node."""
+        """Number of pods of shape ``s`` that fit on a node of group ``state`` (nodes with equal amounts).
+
+        Whether the shape may run on a given node is not looked at.
+        """
         cdef int32_t* known = &self.states.shapes[s].fit[state]
         cdef const int64_t* request
         cdef const int64_t* idle
@@ -133,13 +137,16 @@ cdef class DomainCounts:
 
     @cython.final
     cdef inline int32_t holds(self, int64_t s, int64_t node) noexcept nogil:
-        """Pods of a shape that a node holds."""
+        """Number of pods of shape ``s`` that fit on a node now; 0 if the shape may not run there."""
         if self.states.shapes[s].feasible != NULL and not self.states.shapes[s].feasible[node]:
             return 0
         return self.fit_in_state(s, self.states.state_of[node])
 
     cdef void count_shape(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        """Count the pods of a shape in consecutive domains of a tier, all inside ``outer``, if not counted yet."""
+        """Count the pods of shape ``s`` that fit in each of ``m`` neighbouring domains of a tier, if not counted yet.
+
+        ``outer`` is a domain that holds all of ``domains``.
+        """
         cdef int64_t t = self.hypernodes.tier_of[domains[0]] if domains[0] >= 0 else self.hypernodes.n_tiers
         cdef Count* count = &self.of_shape[s]
         if count.followed:
@@ -177,7 +184,7 @@ cdef class DomainCounts:
             held[i] = prefix[spans[2 * domains[i] + 1]] - prefix[spans[2 * domains[i]]]
 
     cdef void sum_nodes(self, int64_t s, int64_t first, int64_t end) noexcept nogil:
-        """Running sums of the pods on the nodes of an interval: for each node, the pods on the nodes before it."""
+        """For nodes ``first`` to ``end`` (excluded): number of pods of shape ``s`` that fit on the nodes before each."""
         cdef int64_t i, total = 0
         cdef int64_t* prefix = self.prefix
         cdef const uint8_t* feasible = self.states.shapes[s].feasible
@@ -200,9 +207,9 @@ cdef class DomainCounts:
             prefix[i + 1] = total
 
     cdef int64_t holds_together(self, int32_t domain, const int64_t* left) noexcept nogil:
-        """Pods that a domain holds of the shapes whose counts are not followed, each up to a limit.
+        """Upper bound on the pods that fit in a domain, over the shapes whose counts are not kept up to date.
 
-        Many nodes share few states, so that the nodes are looked at once for all shapes that may run on all of them.
+        ``left`` limits the pods counted per shape. Nodes share few states, so that all shapes are counted in one walk.
         """
         cdef int64_t s, i, m = self.n, n_met = -1, here, held = 0
         cdef const int32_t* nodes = NULL
@@ -237,7 +244,10 @@ cdef class DomainCounts:
         return held
 
     cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
-        """Apply one change of a node to the counts of a shape."""
+        """Correct the counts of shape ``s`` in the domains around a node by one logged change.
+
+        ``back`` undoes the change.
+        """
         cdef const uint8_t* feasible = self.states.shapes[s].feasible
         cdef int64_t more
         if feasible != NULL and not feasible[change.node]:
@@ -250,7 +260,7 @@ cdef class DomainCounts:
         self.add(s, change.node, -more if back else more)
 
     cdef void add(self, int64_t s, int32_t node, int64_t more) noexcept nogil:
-        """Add a number of pods on a node to the counts that exist."""
+        """Add ``more`` pods of shape ``s`` that fit on a node to the counts of the domains around the node."""
         cdef Count* count = &self.of_shape[s]
         cdef int64_t k
         cdef int32_t domain
@@ -272,12 +282,15 @@ cdef class DomainCounts:
         self.of_shape[s].seen = self.n_changed
 
     cdef void take_row(self, int32_t node, const int64_t* row) noexcept nogil:
-        """Take amounts from a node for good, or give them back if they are negative; `follow` must come next."""
+        """Subtract the amounts in ``row`` from a node's idle resources for good (negative: give back).
+
+        Call `follow` next.
+        """
         self.states.take(node, row)
         use_path(&self.totals, node, row, 1)
 
     cdef void follow(self, int32_t node) noexcept nogil:
-        """Update state and counts after rows were taken from a node; the log must be empty."""
+        """Bring a node's state and the counts of its domains up to date after `take_row`; no change may be logged."""
         cdef int32_t before = self.states.state_of[node], after = self.states.find_state(node)
         cdef int64_t s
         if after == before:
@@ -290,7 +303,7 @@ cdef class DomainCounts:
         self.commits += 1
 
     cdef int64_t holds_of_job(self, int32_t domain, const int64_t* left) noexcept nogil:
-        """Upper bound on the job's remaining pods that a HyperNode holds."""
+        """Upper bound on the job's remaining pods, ``left`` per shape, that fit in a HyperNode."""
         cdef int32_t counted = domain if self.hypernodes.nested else -1
         cdef int64_t s, here, held = self.holds_together(counted, left), x = self.hypernodes.where(counted)
         for s in range(self.states.n_shapes):
@@ -302,7 +315,7 @@ cdef class DomainCounts:
         return held
 
     cdef void change_state(self, int32_t node, int32_t state) noexcept nogil:
-        """Log the state of a node with pods that stay, once for all these pods."""
+        """Log the new ``state`` of a node on which pods were placed; call this once for all pods placed together."""
         if state == self.states.state_of[node]:
             return
         self.changed[self.n_changed] = Change(node, self.states.state_of[node], state)
@@ -311,7 +324,10 @@ cdef class DomainCounts:
         self.states.state_of[node] = state
 
     cdef void use_change(self, const Change* change, int64_t times) noexcept nogil:
-        """Add the resources that a node's new pods use to the totals of its domains."""
+        """Add the resources of the pods that a logged change put on a node to the used totals of the node's domains.
+
+        ``times``: 1, or -1 to subtract.
+        """
         cdef const int64_t* before = self.states.table + (3 * <int64_t>change.before + 1) * self.r
         cdef const int64_t* after = self.states.table + (3 * <int64_t>change.after + 1) * self.r
         cdef int64_t k
@@ -320,7 +336,7 @@ cdef class DomainCounts:
         use_path(&self.totals, change.node, self.more_used, times)
 
     cpdef void undo(self, int64_t changed_mark) noexcept nogil:
-        """Undo logged changes of nodes, totals and counts, until ``mark`` changes are left."""
+        """Undo logged changes of nodes, totals and counts until ``changed_mark`` changes are left in the log."""
         cdef int64_t i, k, s
         cdef const int64_t* before
         cdef const Change* change
@@ -345,7 +361,10 @@ cdef class DomainCounts:
         return memcmp(self.states.idle + at, idle, row) != 0 or memcmp(self.states.used + at, used, row) != 0
 
     cpdef int update_nodes(self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, int64_t per_attempt) except -1:
-        """Take over the present idle and used amounts, which include the pods placed by earlier turns."""
+        """Replace the idle and used amounts of all nodes by the present ones and correct the counts.
+
+        The amounts include the pods that this search placed. ``per_attempt``: the most pods placed in one HyperNode.
+        """
         cdef int64_t node, k, s, found = 0
         cdef size_t row = self.r * sizeof(int64_t)
         cdef int64_t[::1] more = np.zeros(self.r + 1, dtype=np.int64)
@@ -373,7 +392,7 @@ cdef class DomainCounts:
         return 0
 
     cpdef void forget(self, int64_t s) noexcept nogil:
-        """Drop the counts of a shape, which are made again when next asked for."""
+        """Drop the counts of shape ``s``; they are made again when next asked for."""
         cdef int64_t t
         for t in range(self.hypernodes.n_tiers + 1):
             self.of_shape[s].counted[t] = False
@@ -383,16 +402,16 @@ cdef class DomainCounts:
     # ---- asked from Python ----
 
     def held(self, int64_t s, int32_t domain):
-        """Pods of a shape that a domain holds."""
+        """Number of pods of shape ``s`` that fit in a domain (HyperNode)."""
         self.count_shape(s, &domain, 1, domain)
         return self.of_shape[s].held[self.hypernodes.where(domain)]
 
     def held_of_job(self, int32_t domain, const int64_t[::1] left not None):
-        """Upper bound on the pods that a domain holds, counting at most ``left`` pods of each shape."""
+        """Upper bound on the pods that fit in a domain (HyperNode), of each shape at most ``left``."""
         return self.holds_of_job(domain, &left[0])
 
     def used(self, int32_t domain):
-        """Used amount of each resource in a domain."""
+        """Used amount of each resource in a domain (HyperNode), as a list."""
         cdef int64_t k
         return [self.domain_used[self.hypernodes.at(domain) * self.r + k] for k in range(self.r)]
 
@@ -401,15 +420,15 @@ cdef class DomainCounts:
         return self.large(domain, &amounts[0])
 
     def place_one(self, int64_t s, int32_t node):
-        """Place a pod of a shape on a node; `undo` removes it."""
+        """Place a pod of shape ``s`` on a node; `undo` removes the pod."""
         self.states.take(node, self.states.shapes[s].request)
         self.change_state(node, self.states.find_state(node))
         self.commits += 1
 
     def change_node(self, int32_t node, const int64_t[::1] row not None):
-        """Subtract a pod's amounts, one per resource, from what a node has free; negative amounts are given back.
+        """Subtract amounts, one per resource, from a node's idle resources for good; negative amounts are given back.
 
-        The change cannot be undone, therefore no change that can be undone may be pending.
+        No change that can be undone may be pending.
         """
         self.take_row(node, &row[0])
         self.follow(node)

@@ -1,4 +1,4 @@
-"""Counting how many pods fit on nodes and in domains."""
+"""Counts of pods that fit on nodes, and sums over the nodes of domains (HyperNodes)."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -10,7 +10,10 @@ def pods_per_node(
     int64_t cap,
     int64_t[::1] out not None,
 ):
-    """Write into ``out`` how many pods that each take ``request`` fit on every node, at most ``cap``."""
+    """Write into ``out`` (n,) how many pods with request ``request`` fit on each of n nodes, at most ``cap``.
+
+    Nodes where ``feasible`` is 0 hold none; None: all nodes are allowed.
+    """
     cdef int64_t n = idle.shape[0], r = idle.shape[1], i, k, fit, count
     cdef bint masked = feasible is not None
     with nogil:
@@ -38,7 +41,10 @@ def domain_counts(
     const int32_t[::1] members not None,
     int64_t[::1] out not None,
 ):
-    """Write into ``out`` the sum of ``per_node`` over the ``members`` of every domain."""
+    """Write into ``out`` the sum of a per-node number over the nodes of each domain (HyperNode).
+
+    Domain i has the nodes ``members[start[i]:start[i + 1]]``.
+    """
     cdef int64_t d = out.shape[0], i, k, total
     with nogil:
         for i in range(d):

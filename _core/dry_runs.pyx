@@ -1,4 +1,4 @@
-"""Placement of pods in domains, as a trial or for good, by the kernel ``TrialFill``."""
+"""Placement of one gang's pods in domains (HyperNodes), as a trial or for good."""
 
 cimport cython
 from libc.math cimport INFINITY
@@ -19,7 +19,10 @@ import numpy as np
 @cython.final
 @cython.auto_pickle(False)
 cdef class DryRuns(SearchParts):
-    """See ``workbench.kernels.dry_runs.DryRuns`` for the contract; arguments are trusted."""
+    """Places a gang's pods on the nodes of a domain (HyperNode), as a trial or for good; arguments are trusted.
+
+    The contract is in ``workbench.kernels.dry_runs.DryRuns``.
+    """
 
     # what is asked by `ask`
     cdef Progress question
@@ -59,7 +62,10 @@ cdef class DryRuns(SearchParts):
         free(self.domain_used)
 
     def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
-        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
+        """Set the leaf domains (lowest HyperNodes) that hold each node, for topologies where a node may have several.
+
+        Node i has ``leaves[start[i]:start[i + 1]]``; both arrays are kept, not copied.
+        """
         self.hypernodes.set_leaves(start, leaves)
         self.fill.open_leaves()
 
@@ -76,7 +82,10 @@ cdef class DryRuns(SearchParts):
         const int64_t[::1] node_start not None,
         const int32_t[::1] node_domains not None,
     ):
-        """Set the score by which pods without a topology prefer full domains; ``used`` is copied, other arrays not."""
+        """Set the score by which pods without a topology constraint prefer full domains (HyperNodes).
+
+        The arguments are explained in ``workbench.kernels.fading.Fading``; ``used`` is copied, other arrays are not.
+        """
         cdef size_t cells = used.shape[0] * self.r * sizeof(int64_t)
         cdef const int32_t* holders = NULL
         if self.n == 0 or self.r == 0:
@@ -110,9 +119,10 @@ cdef class DryRuns(SearchParts):
         const int32_t[::1] run_entry,
         const int64_t[::1] run_upto,
     ):
-        """Set the pods of the next trials; the runs give the order.
+        """Set the pods that the next trials place, and the rules by which a trial ends.
 
-        None: every entry has a name of its own; no pods are present, there are no minimums; no leaf holds tasks.
+        An entry is one role of the gang. The runs (entry, pods up to the end of the run) give the order of the pods.
+        None stands for: every role has a name of its own; no pods are present; no minimums; no leaf domain holds tasks.
         """
         cdef int32_t n = <int32_t>shapes.shape[0], e
         cdef int64_t minimum, wanted = 0
@@ -157,14 +167,14 @@ cdef class DryRuns(SearchParts):
             memcpy(self.fill.tasks_on_leaf, &tasks_on_leaf[0], self.d * sizeof(int64_t))
 
     cdef int make_states(self) except -1:
-        """Allocate room for the states that nodes may enter during one more pass."""
+        """Reserve memory for the groups of equal nodes ("states") that one more fill may create."""
         cdef int64_t rest = self.question.rest
         if self.states.n_remembered != self.states.n_shapes or not self.states.has_room(rest):
             self.states.open_states(rest + max(rest, 256))
         return 0
 
     cdef int find_states(self, bint trials) except -1:
-        """Compute the states of nodes, if not known yet, where that saves time: for many trials or many shapes."""
+        """Group nodes with equal amounts ("states"), if not done yet and if there are many ``trials`` or shapes."""
         if trials or self.states.table != NULL or self.states.known_states != NULL or self.states.n_shapes > N_KEPT:
             self.make_states()
         else:
@@ -186,7 +196,12 @@ cdef class DryRuns(SearchParts):
         int64_t[::1] missing not None,
         uint8_t[::1] ready not None,
     ):
-        """Fill each domain as a trial, and return the results; scores of the chosen nodes are added to ``sums``."""
+        """Place the asked pods in each of k domains (HyperNodes, -1: all nodes) as a trial; no node changes.
+
+        Writes one number per domain: the scores of the chosen nodes are added to ``sums``; ``first`` is the score of
+        the first pod; ``placed`` the pods placed; ``missing`` the pods the gang still needs; ``ready`` 1 if the gang
+        can start.
+        """
         cdef int64_t i, k
         cdef Progress now
         cdef double total
@@ -206,10 +221,11 @@ cdef class DryRuns(SearchParts):
                 self.fill.take_back_run(&now)
 
     def settle(self, int32_t domain):
-        """Fill one domain for good and return the result as a tuple.
+        """Place the asked pods in one domain (HyperNode, -1: all nodes) for good and return the result as a tuple.
 
-        Answers the entry, node and score of each pod placed and its number among the pods of the entry; the pods placed
-        and left of each entry; the entry of which first a pod fitted nowhere in the last turn, -1: none; the record.
+        In order: role, node and score of each placed pod, and its number among the pods of the role; pods placed and
+        pods left of each role; the first role of which a pod fitted nowhere in the last turn, -1: none; the domain in
+        which the job is allocated now (its record).
         """
         cdef int64_t i
         cdef Progress now = self.attempt()
@@ -258,7 +274,12 @@ cdef class DryRuns(SearchParts):
         )
 
     def node_scores(self, int32_t domain, int32_t shape):
-        """Node part and total score of each node for the next pod of a shape; -inf: outside, or it does not fit."""
+        """Score of each node of a domain for the next pod of a shape, without and with the topology's part.
+
+        Float64 (n,) each.
+
+        -inf where the node is outside the domain or the pod does not fit. ``domain`` -1: all nodes.
+        """
         cdef int64_t s, g, n
         cdef const Inner* leaf
         self.find_states(False)

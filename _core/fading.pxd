@@ -1,8 +1,7 @@
-"""Score of how full the domains around a node become with one more pod, which draws pods to full HyperNodes.
+"""Score of a node by how full the HyperNodes around it become with one more pod; fuller ones score higher.
 
-The rule stands in ``workbench.kernels.fading.Fading``. Nodes that share their domain of every tier form a ring and gain
-alike, so that a fill groups its nodes by ring. Every pod changes the virtual top, hence the gain of every ring; the
-domains off its path stay as full as they were.
+The rule is in ``workbench.kernels.fading.Fading``. Nodes that share their HyperNode of every tier form a ring and have
+equal scores. Every pod changes the virtual top, hence the score of every ring.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -48,7 +47,10 @@ cdef inline int fade(
     const double[::1] packing,
     double scale,
 ) except -1:
-    """Set all fields but the totals; no array may be empty, and the caller keeps the arrays alive."""
+    """Set all arrays and weights of a `Fading`, but not its totals.
+
+    No array may be empty, and the caller keeps them alive.
+    """
     cdef int64_t t
     f.n_columns = around.shape[1]
     f.ring_of = &ring_of[0]
@@ -72,7 +74,9 @@ cdef inline double packing_score(
     const int64_t* allocatable,
     int64_t r,
 ) noexcept nogil:
-    """Weighted mean of the used fractions with the request added; ``weights``: the `packing_sum`.
+    """Weighted mean of ``(used + request) / allocatable`` over the requested resources.
+
+    ``weights`` is the `packing_sum`.
 
     0 if a resource overflows, even one of weight 0; resources of negative weight are ignored.
     """
@@ -90,7 +94,7 @@ cdef inline double packing_score(
 
 
 cdef inline void use_path(const Totals* sums, int32_t node, const int64_t* request, int64_t times) noexcept nogil:
-    """Add pods to the totals of a node's domains."""
+    """Add the requests of ``times`` pods on a node to the used totals of the HyperNodes that hold the node."""
     cdef int64_t j, k
     cdef int64_t* used
     for j in range(sums.node_start[node], sums.node_start[node + 1]):
@@ -103,7 +107,7 @@ cdef inline void use_path(const Totals* sums, int32_t node, const int64_t* reque
 
 
 cdef inline void forget_path(const Totals* sums, int32_t node, Fullness* full) noexcept nogil:
-    """Mark the gains of a node's domains as outdated after the domains changed."""
+    """Mark the scores of the HyperNodes that hold a node as outdated, after their totals changed."""
     cdef int64_t j
     for j in range(sums.node_start[node], sums.node_start[node + 1]):
         full.known[sums.node_domains[j]] = 0
@@ -113,7 +117,7 @@ cdef inline void forget_path(const Totals* sums, int32_t node, Fullness* full) n
 cdef inline void find_gains(
     const Fading* f, const Groups* groups, const int64_t* request, Fullness* full, double* gain
 ) noexcept nogil:
-    """Compute the gain of each group for one more pod; groups are numbered like their rings."""
+    """Compute the score that each ring of nodes gains from full HyperNodes if one more pod is placed there."""
     cdef const Totals* sums = &f.totals
     cdef int64_t r = sums.r, g, t, domain
     cdef double weights = packing_sum(f.packing, request, r), score

@@ -1,4 +1,4 @@
-"""The HyperNodes as dense numbers, read-only: the contract of ``hypernode_tree.pyx``.
+"""Declarations of ``hypernode_tree.pyx``: the HyperNodes as numbered domains, read-only.
 
 Domain -1 is the virtual top, which holds every node. All arrays are borrowed from numpy and kept alive by `keep`.
 
@@ -60,19 +60,25 @@ cdef class HyperNodeTree:
         return domain if domain >= 0 else self.d
 
     cdef inline int64_t where(self, int32_t domain) noexcept nogil:
-        """Index of a domain's counts."""
+        """Index of a domain (HyperNode) in arrays of counts, which are ordered by tier."""
         return self.place_in_tier[domain] if domain >= 0 else self.d
 
     cdef inline int64_t first_below(self, int64_t t, int32_t start) noexcept nogil:
-        """Index of the first domain of a tier below ``start``, in `tier_domains`; the virtual top is above all."""
+        """Index in `tier_domains` of the first domain of the ``t``-th tier inside ``start``; -1 is the virtual top."""
         return self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
 
     cdef inline int64_t end_below(self, int64_t t, int32_t start) noexcept nogil:
-        """Index one past the last domain of a tier below ``start``, in `tier_domains`."""
+        """Index in `tier_domains` one past the last domain of the ``t``-th tier inside ``start``.
+
+        -1 is the virtual top.
+        """
         return self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
 
     cdef inline Walk walk(self, int32_t given, int32_t record, bint limited, int64_t limit) noexcept nogil:
-        """Begin a walk from a HyperNode downwards; without a limit it meets that HyperNode alone."""
+        """Begin the list of HyperNodes that a search tries inside ``given``, tier by tier; use `step` to go on.
+
+        ``record`` is where the job is allocated so far; not ``limited``: only ``given`` itself is tried.
+        """
         cdef Walk walk
         walk.start = self.start_of(given, record, limit) if limited else given
         walk.limited, walk.limit = limited, limit
@@ -82,7 +88,7 @@ cdef class HyperNodeTree:
         return walk
 
     cdef inline bint step(self, Walk* walk) noexcept nogil:
-        """Go on to the next gradient that has a HyperNode; False: there is none."""
+        """Go on to the next tier that has a HyperNode to try; False if there is none."""
         cdef int64_t t, own = self.n_tiers
         if walk.start == NOWHERE:
             return False

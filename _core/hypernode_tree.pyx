@@ -1,4 +1,4 @@
-"""The HyperNodes as a forest: the nodes in each, and the order in which a search walks down."""
+"""The HyperNodes as a forest: the nodes in each HyperNode, and the order in which a search goes from tier to tier."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -9,15 +9,21 @@ from workbench._core.contest cimport NO_RECORD
 @cython.final
 @cython.auto_pickle(False)
 cdef class HyperNodeTree:
-    """Nodes and leaves of every domain; `set_tree` adds parents, tiers and the order of the walk.
+    """Nodes of each domain (HyperNode) and lowest domain of each node.
 
-    A search changes nothing here, so that any number of them share one.
+    `set_tree` adds parents, tiers and the search order.
+
+    Searches only read this object, so that any number of them share it.
     """
 
     def set_nodes(
         self, const int32_t[::1] leaf not None, const int64_t[::1] start not None, const int32_t[::1] members not None
     ):
-        """Set the nodes of every domain; comes first, and the memoryviews are kept, not copied."""
+        """Set the nodes of every domain (HyperNode) and the lowest domain of every node; call this first.
+
+        Domain j has the nodes ``members[start[j]:start[j + 1]]``; ``leaf`` (n,) is -1 for a node in no domain. The
+        arrays are kept, not copied.
+        """
         self.open(leaf, start, members)
 
     cdef int open(
@@ -31,7 +37,10 @@ cdef class HyperNodeTree:
         return 0
 
     def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
-        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
+        """Set the leaf domains (lowest HyperNodes) that hold each node, for topologies where a node may have several.
+
+        Node i has ``leaves[start[i]:start[i + 1]]``; both arrays are kept, not copied.
+        """
         if leaves.shape[0]:
             self.keep += [start, leaves]
             self.leaf_start = &start[0]
@@ -56,7 +65,7 @@ cdef class HyperNodeTree:
         bint proper,
         bint contained,
     ):
-        """Set the HyperNodes; the memoryviews are kept, not copied."""
+        """Set parent, tier and preorder of every domain (HyperNode); the arrays are kept, not copied."""
         self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
         self.keep += [node_start, node_domains, spans]
         self.n_tiers = tiers.shape[0]
@@ -81,17 +90,24 @@ cdef class HyperNodeTree:
         self.contained = contained
 
     cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
-        """The tier of a HyperNode; that of the virtual top for -1."""
+        """Tier of a HyperNode; for -1 the tier of the virtual top, which lies above all HyperNodes."""
         return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
 
     cpdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil:
-        """Whether ``outer`` is ``inner`` or one of the HyperNodes above it; the virtual top, -1, is above all."""
+        """Whether HyperNode ``outer`` is ``inner`` or an ancestor of ``inner``.
+
+        -1, the virtual top, is an ancestor of all.
+        """
         if outer < 0 or inner < 0:
             return outer < 0
         return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
 
     cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
-        """HyperNode where the walk begins: the lower of the given one and the highest one that the record allows."""
+        """HyperNode below which a search for a job looks, given the tier limit.
+
+        The lower one of ``given`` and the highest HyperNode around ``record``, where the job is allocated so far, whose
+        tier is at most ``limit``.
+        """
         cdef int32_t allowed = record
         if record == NO_RECORD:
             return given
@@ -104,7 +120,7 @@ cdef class HyperNodeTree:
         return allowed if self.contains(given, allowed) else NOWHERE
 
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil:
-        """Index of the tier's first domain at or after ``place`` in preorder (lower bound)."""
+        """Index of the first domain of the ``t``-th tier at or after position ``place`` in preorder (a lower bound)."""
         cdef int64_t low = self.tier_start[t], high = self.tier_start[t + 1], middle
         while low < high:
             middle = (low + high) >> 1
@@ -115,7 +131,10 @@ cdef class HyperNodeTree:
         return low
 
     cdef bint interval(self, int32_t domain, int64_t* first, int64_t* end) noexcept nogil:
-        """Find the first node of a domain and one past its last; False if there is none, or others are between."""
+        """Write the first node of a domain and one past its last.
+
+        False if it has no node or its nodes are not consecutive.
+        """
         cdef int64_t low = self.start[domain], high = self.start[domain + 1]
         if low == high or self.members[high - 1] - self.members[low] != high - low - 1:
             return False
@@ -123,7 +142,7 @@ cdef class HyperNodeTree:
         return True
 
     cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
-        """Whether a node is in a HyperNode; every node is in the virtual top, -1."""
+        """Whether a node lies in a HyperNode; every node lies in -1, the virtual top."""
         cdef int64_t k
         if domain < 0:
             return True
@@ -133,12 +152,19 @@ cdef class HyperNodeTree:
         return False
 
     def interval_of(self, int32_t domain):
-        """The first node of a domain and one past its last; None if there is none, or others are between."""
+        """First node of a domain (HyperNode) and one past its last.
+
+        None if it has no node or its nodes are not consecutive.
+        """
         cdef int64_t first, end
         return (first, end) if self.interval(domain, &first, &end) else None
 
     def gradients(self, int32_t given, int32_t record, limit):
-        """Domains of each gradient of a walk, closest first; ``limit`` None: the given HyperNode alone."""
+        """HyperNodes that Volcano tries for a job: one list ("gradient") per tier, closest tier first.
+
+        The search stays inside HyperNode ``given``, and around ``record``, where the job is allocated so far; ``limit``
+        is the highest tier allowed, None: only ``given`` itself is tried.
+        """
         cdef int64_t i
         cdef Walk walk = self.walk(given, record, limit is not None, 0 if limit is None else limit)
         found = []

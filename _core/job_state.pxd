@@ -1,7 +1,8 @@
-"""Progress of a job and its sub-jobs: the contract of ``job_state.pyx``.
+"""Declarations of ``job_state.pyx``: counts of pods of a job and its sub-jobs during the two-level search.
 
-`reset` begins an attempt from what is settled; `note_sub` tells of pods placed; `settle` makes the attempt the state
-that later turns go on from. Pods placed are appended to the log (`log_sub` and the arrays beside it, `n_log` of them).
+`reset` begins an attempt (the placement of the sub-jobs in one HyperNode) from the state after the last finished turn;
+`note_sub` counts placed pods; `settle` makes the attempt final. Placed pods are appended to a log (`log_sub` and the
+arrays beside it, `n_log` entries).
 """
 
 cimport cython

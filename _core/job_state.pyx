@@ -1,6 +1,7 @@
-"""Progress of a job and its sub-jobs: counts of pods, the sub-job whose turn is next, and the log of placed pods.
+"""Counts of a job and its sub-jobs during the two-level search: pods placed and missing, and which sub-job comes next.
 
-Knows no node but as a number: what is settled, what the attempt at hand made of it, and the order of the sub-jobs.
+Two copies are kept: one after the last finished turn (settled), and one of the attempt under way, the placement of the
+sub-jobs in one HyperNode. Nodes appear as numbers only.
 """
 
 cimport cython
@@ -18,7 +19,10 @@ import numpy as np
 @cython.final
 @cython.auto_pickle(False)
 cdef class JobState:
-    """A job and its sub-jobs, in the settled state and in the state of the current attempt."""
+    """Counts of pods of a job and its sub-jobs, the queue of the sub-jobs, and the list of placed pods.
+
+    The counts exist twice: after the last finished turn, and during the placement that is tried at present.
+    """
 
     def __cinit__(self, int64_t r):
         self.r = r
@@ -63,9 +67,9 @@ cdef class JobState:
         int32_t record,
         const int64_t[::1] wanted,
     ) except -1:
-        """Set the job; the first ``n_shapes`` roles are the shapes.
+        """Set the job's limits, minimums and pods by role; the first ``n_shapes`` roles are the pod shapes.
 
-        None: no pods are present, there are no minimums, every role has a name of its own.
+        None for an array: no pods are present, there are no minimums, or every role has a name of its own.
         """
         cdef int64_t i, here, minimum_of_role, wanted_by_role = 0, n = left.shape[0]
         self.grouped = grouped
@@ -123,9 +127,12 @@ cdef class JobState:
         const int32_t[::1] run_shape,
         const int64_t[::1] run_upto,
     ) except -1:
-        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's.
+        """Set the sub-jobs, one array per property.
 
-        None: every sub-job has a limit, their grades are equal, they have no record and no running pods.
+        A job without sub-groups has one sub-job that stands for the whole job.
+
+        None for an array: every sub-job has a tier limit, all grades are equal, no sub-job is allocated or has running
+        pods.
         """
         cdef int64_t s = rank.shape[0], i, k, e, kinds
         cdef Sub* sub
@@ -203,7 +210,7 @@ cdef class JobState:
         return 0
 
     cpdef bint give_up(self, int32_t number) noexcept nogil:
-        """Give up a sub-job that found no place; True if the job may become ready without it."""
+        """Drop sub-job ``number``, which found no place; return whether the job can still become ready without it."""
         cdef Sub* sub = &self.subs[number]
         cdef int32_t p = sub.policy
         if self.stuck < 0:
@@ -217,7 +224,7 @@ cdef class JobState:
         return self.progress.counted + self.pods_alive >= self.progress.min_available
 
     cdef void choose_first(self) noexcept nogil:
-        """Choose the sub-jobs that each policy needs to have as many ready ones as it wants; they stay first."""
+        """Choose which sub-jobs are tried first: for each sub-group policy as many as the policy needs ready."""
         cdef int64_t i, p
         cdef int32_t number
         for p in range(self.n_policies):
@@ -234,7 +241,10 @@ cdef class JobState:
                 self.ready_of[p] += 1
 
     cdef bint alike(self, const Sub* a, const Sub* b) noexcept nogil:
-        """Whether two sub-jobs agree in every number that the search reads, rank and policy apart."""
+        """Whether two sub-jobs agree in every number that the search reads.
+
+        Their rank and sub-group policy may differ.
+        """
         cdef int64_t e
         cdef const Entry* x = self.entries_settled + a.first_entry
         cdef const Entry* y = self.entries_settled + b.first_entry
@@ -259,7 +269,10 @@ cdef class JobState:
         return True
 
     cdef int64_t find_kinds(self) except -1:
-        """Number the kinds of sub-jobs (equal in all that the search reads); return how many kinds there are."""
+        """Number the kinds of sub-jobs (sub-jobs that agree in all that the search reads).
+
+        Return how many kinds there are.
+        """
         cdef int64_t i, k, kinds = 0
         # The first sub-job of each. A job has few kinds: the subgroup policies of its PodGroup, and their remainders.
         cdef int32_t* firsts = <int32_t*>grab(self.n_subs * sizeof(int32_t))
@@ -275,7 +288,7 @@ cdef class JobState:
         return kinds
 
     cpdef void reset(self) noexcept nogil:
-        """Reset everything but the nodes to the state after the last turn."""
+        """Set all counts back to the state after the last finished turn; the nodes are not changed."""
         cdef int64_t i
         memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
         memcpy(self.subs, self.settled, self.n_subs * sizeof(Sub))
@@ -311,11 +324,14 @@ cdef class JobState:
             memcpy(sub.progress.entries, self.held, sub.progress.n * sizeof(Entry))
 
     cpdef bint job_ready(self) noexcept nogil:
-        """Whether the job has its minimum of pods, and every subgroup policy its minimum of sub-jobs."""
+        """Whether the job has its minimum of pods, and each sub-group policy its minimum of ready sub-jobs."""
         return is_ready(&self.progress) and self.policies_short == 0
 
     cpdef int64_t queue_key(self, int64_t i, bint ready) noexcept nogil:
-        """Sort key of a sub-job that is ready or not: the smallest of those that wait has the next turn."""
+        """Sort key of the ``i``-th sub-job in the queue, as if it had its minimum of pods (``ready``) or not.
+
+        Smallest first.
+        """
         cdef bint later = not self.is_first[i]
         cdef const Sub* sub = &self.settled[i]
         return (<int64_t>later) << 62 | <int64_t>sub.grade << 33 | (<int64_t>ready) << 32 | sub.rank
@@ -324,7 +340,7 @@ cdef class JobState:
         return self.queue_key(i, is_ready(&self.subs[i].progress))
 
     cdef void push(self, int64_t key) noexcept nogil:
-        """Add a sub-job, by its present sort key, to those that wait for a turn."""
+        """Put a sub-job with pods left back into the queue, under its present sort key."""
         cdef int64_t i = self.n_again
         self.n_again += 1
         while i > 0 and self.again[i - 1] < key:
@@ -333,7 +349,10 @@ cdef class JobState:
         self.again[i] = key
 
     cpdef int32_t next_sub(self) noexcept nogil:
-        """Number of the sub-job whose turn is next; -1: none is left."""
+        """Remove the sub-job with the smallest sort key from the queue and return its number.
+
+        -1 if the queue is empty.
+        """
         cdef int64_t key
         if self.n_again and (
             self.next_in_queue == self.n_queue or self.again[self.n_again - 1] < self.queue[self.next_in_queue]
@@ -348,7 +367,10 @@ cdef class JobState:
         return self.by_rank[<int32_t>key]  # the low half
 
     cpdef void line_up(self) noexcept nogil:
-        """Sort the sub-jobs for the beginning of an attempt; the order is the same for all attempts of a turn."""
+        """Sort the sub-jobs that have pods left into the queue, before the job is tried in the HyperNodes of a turn.
+
+        All HyperNodes of one turn start with this order.
+        """
         cdef int64_t i
         self.n_queue = 0
         for i in range(self.n_subs):
@@ -364,7 +386,10 @@ cdef class JobState:
         sub.progress.rest = 0
 
     cdef void note_sub(self, int32_t number, const Progress* now, int64_t placed) noexcept nogil:
-        """Count pods of a sub-job as placed."""
+        """Update the counts after ``placed`` pods of sub-job ``number`` got a node.
+
+        ``now`` is the sub-job's new progress.
+        """
         cdef Sub* sub = &self.subs[number]
         cdef bint was_ready = is_ready(&sub.progress)
         self.pods_alive += now.rest - sub.progress.rest
@@ -379,7 +404,10 @@ cdef class JobState:
             self.alive_of[sub.policy] -= 1
 
     cpdef void settle(self, int32_t record) noexcept nogil:
-        """Make the current attempt the settled state, with a new record."""
+        """Make the counts of the current placement final.
+
+        ``record`` is the HyperNode in which the job is allocated from now on.
+        """
         memcpy(self.settled, self.subs, self.n_subs * sizeof(Sub))
         memcpy(self.entries_settled, self.entries, self.n_entries * sizeof(Entry))
         if self.grouped:
@@ -391,7 +419,7 @@ cdef class JobState:
         self.log_settled = self.n_log
 
     cdef tuple left(self):
-        """Sub-job, shape and pods left of each entry; entries that have no shape have no pods either."""
+        """Pods still to place, by entry (a role of a sub-job): arrays of sub-job, shape and number of pods."""
         sub_array = np.empty(self.n_entries, dtype=np.int32)
         shape_array = np.empty(self.n_entries, dtype=np.int32)
         left_array = np.empty(self.n_entries, dtype=np.int64)
@@ -407,7 +435,7 @@ cdef class JobState:
         return sub_array, shape_array, left_array
 
     cdef int cap(self, const int64_t[::1] left) except -1:
-        """Drop, for good, the pods of each entry beyond ``left``."""
+        """Give up, for good, the pods of each entry (a role of a sub-job) beyond ``left``."""
         cdef int64_t i, e, fewer
         for i in range(self.n_subs):
             for e in range(self.settled[i].first_entry, self.settled[i].first_entry + self.settled[i].progress.n):
@@ -422,11 +450,14 @@ cdef class JobState:
     # ---- asked from Python ----
 
     def kinds(self):
-        """Number of each sub-job's kind; sub-jobs of one kind agree in every number that the search reads."""
+        """Kind of each sub-job, as a number; sub-jobs of one kind agree in all that the search reads."""
         return [self.settled[i].kind for i in range(self.n_subs)]
 
     def place(self, int32_t number, const int64_t[::1] pods not None):
-        """Count ``pods`` of each entry of a sub-job as placed, so that it is ready; it then waits with the others."""
+        """Count ``pods`` pods per role of a sub-job as placed, without a node.
+
+        Queue the sub-job again if pods are left.
+        """
         cdef Sub* sub = &self.subs[number]
         cdef Progress now = sub.progress
         cdef int64_t placed = 0
@@ -441,5 +472,5 @@ cdef class JobState:
             self.push(self.key_now(number))
 
     def placed_on(self):
-        """Node of each pod of the attempt and of the turns before."""
+        """Node of each pod placed so far, in the order of placement; pods of the present attempt are included."""
         return [self.log_node[i] for i in range(self.n_log)]

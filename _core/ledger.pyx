@@ -1,6 +1,6 @@
 """Adds the resources and GPUs of many pods to their nodes, or removes them; finds the lowest free GPUs of nodes.
 
-Validation and errors in words are ``workbench.kernels.ledger``' part; that a node has room is the callers'.
+Arguments are checked in ``workbench.kernels.ledger``; callers see to it that the nodes have room.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -32,9 +32,10 @@ def add_pods(
     int64_t[:, ::1] idle not None,
     uint64_t[:, ::1] gpu_free not None,
 ):
-    """Change ``used``, ``idle`` and ``gpu_free`` by the rows of pods; one row of ``rows`` can serve every pod.
+    """Add pods to their nodes (``sign`` 1) or remove them (-1), changing ``used``, ``idle`` and ``gpu_free`` in place.
 
-    Returns the number of pods looked at; if that is less than all, the next pod has no valid node, and nothing is
+    ``rows`` has the request of each pod, or one row for all; ``words`` the GPU mask of each pod, or None. Returns the
+    number of pods if all nodes are valid, else the index of the first pod with an invalid node; then nothing is
     changed.
     """
     cdef int64_t n = used.shape[0], r = used.shape[1], w = gpu_free.shape[1], p = nodes.shape[0]
@@ -62,9 +63,9 @@ def whole_nodes(
     const uint64_t[:, ::1] gpu_free not None,
     uint64_t[:, ::1] words not None,
 ):
-    """Write into ``words`` the GPUs of pods that each take all free GPUs of a node of their own.
+    """Write into ``words`` the GPUs of pods that each take all ``n_gpus`` free GPUs of a node of their own.
 
-    Returns the number of such pods, up to the first one that does not.
+    Returns the number of leading pods for which this holds; all pods, if it equals their number.
     """
     cdef int64_t n = gpu_free.shape[0], w = gpu_free.shape[1], p = nodes.shape[0], i, k, found
     seen_array = np.zeros(n, dtype=np.uint8)
@@ -91,9 +92,9 @@ def lowest_gpus(
     const int64_t[::1] n_gpus not None,
     const uint64_t[:, ::1] gpu_free not None,
 ):
-    """Give each pod in turn the lowest free GPUs of its node.
+    """Give each pod in turn the free GPUs with the lowest numbers on its node (-1: the pod has none).
 
-    Returns the words of each pod and the number of nodes with such pods, -1 if a node has too few free GPUs.
+    Returns the GPU masks, uint64 (p, w), and the number of nodes with such pods, -1 if a node has too few free GPUs.
     """
     cdef int64_t p = node.shape[0], w = gpu_free.shape[1], i, k, missing, found, n_nodes = 0
     cdef uint64_t lowest

@@ -1,7 +1,7 @@
-"""The distinct bases of groups, and how many nodes fit in the groups of each: what the best base of a contest costs.
+"""Counts, per distinct closeness score of leaf domains, the nodes that a pod fits on.
 
-There are hardly more bases than tiers, so that they are searched one by one. A base is what a group's leaf is worth
-beside the record (`Groups.base`); `fitting` is that of the contest at hand, which owns it.
+A group is the nodes of one leaf domain (lowest HyperNode); its base is the closeness score of that domain to where the
+job is allocated. There are hardly more distinct bases than tiers, so that they are searched one by one.
 """
 
 from libc.math cimport INFINITY
@@ -18,7 +18,7 @@ cdef struct Levels:
 
 
 cdef inline int32_t level_of(Levels* levels, double base) noexcept nogil:
-    """Number of a base among the distinct ones."""
+    """Index of ``base`` among the distinct closeness scores; a new one is appended."""
     cdef int32_t i
     for i in range(levels.n):
         if levels.base[i] == base:
@@ -35,7 +35,10 @@ cdef inline void set_base(Levels* levels, Groups* groups, int64_t g, double base
 
 
 cdef inline void count_groups(Levels* levels, const Contest* c, int64_t low, int64_t high, int64_t sign) noexcept nogil:
-    """Count the nodes that fit in some groups, or with -1 remove them."""
+    """Add the nodes that fit in groups ``low`` to ``high`` (excluded) to the counts by score.
+
+    ``sign`` -1 subtracts them.
+    """
     cdef int64_t g
     for g in range(low, high):
         levels.fitting[levels.of[g]] += sign * c.fitting[g]
@@ -49,7 +52,10 @@ cdef inline void recount(Levels* levels, const Groups* groups, const Contest* c)
 
 
 cdef inline void find_best(const Levels* levels, const Groups* groups, Contest* c) noexcept nogil:
-    """Find the largest base among nodes that fit, and how many of them share it; none where nothing is scored."""
+    """Write the largest closeness score among nodes that the pod fits on, and the number of such nodes, into ``c``.
+
+    (-inf, 0) if pods are not scored by closeness.
+    """
     cdef int32_t i
     c.best_base = -INFINITY
     c.n_best = 0

@@ -1,9 +1,8 @@
-"""Memory blocks that kernel objects claim and pass on to the next object.
+"""Memory allocation for kernel objects that keeps freed blocks for the next object.
 
-A search needs megabytes for a millisecond. Were they returned to the system each time, every page would be a fault of
-the next search: half its time. Blocks of `SMALL` bytes and more are kept when they are freed, up to `KEPT` bytes for
-each compiled module. Call all of it with the GIL only; `free` and what it calls need no declared GIL only because they
-touch no Python object.
+A search needs megabytes for a millisecond. If they were returned to the system each time, page faults would take half
+of the next search. Blocks of `SMALL` bytes and more are kept when freed, up to `KEPT` bytes per compiled module. Call
+these functions with the GIL only; `free` is declared without it because it touches no Python object.
 """
 
 from libc.string cimport memcpy, memset
@@ -78,7 +77,7 @@ cdef extern from *:
 
 
 cdef inline void* claim(size_t size) except NULL:
-    """Allocate memory that the caller writes before reading."""
+    """Allocate ``size`` bytes, not zeroed."""
     cdef void* memory = wb_claim(size)
     if memory == NULL:
         raise MemoryError
@@ -86,14 +85,14 @@ cdef inline void* claim(size_t size) except NULL:
 
 
 cdef inline void* grab(size_t size) except NULL:
-    """Allocate zeroed memory."""
+    """Allocate ``size`` zeroed bytes."""
     cdef void* memory = claim(size)
     memset(memory, 0, size)
     return memory
 
 
 cdef inline void* regrow(void* memory, size_t size) except NULL:
-    """Reallocate memory, keeping its content; NULL allocates new memory. The old block is freed."""
+    """Change the size of a block, keeping its content, and free the old block; NULL allocates a new block."""
     cdef void* grown = claim(size)
     if memory != NULL:
         memcpy(grown, memory, min(size, wb_capacity(memory)))
@@ -102,5 +101,5 @@ cdef inline void* regrow(void* memory, size_t size) except NULL:
 
 
 cdef inline void free(void* memory) noexcept nogil:
-    """Free claimed memory; NULL is ignored."""
+    """Free a block of `claim`, `grab` or `regrow`; NULL is ignored."""
     wb_leave(memory)

@@ -1,4 +1,4 @@
-"""The node score and its weights; shared so that a pod scores alike, bit by bit, in every kernel that places pods.
+"""Score of a node for a pod, and its weights; shared so that every kernel that places pods gives the same score.
 
 The formula stands in ``workbench.kernels.dry_runs.DryRuns``.
 """
@@ -24,10 +24,7 @@ cdef inline bint fits(const int64_t* request, const int64_t* idle, int64_t r) no
 
 
 cdef inline double packing_sum(const double* packing, const int64_t* request, int64_t r) noexcept nogil:
-    """Sum of the weights over the requested resources, of binpack or of the packing of domains.
-
-    Negative weights are ignored.
-    """
+    """Sum of the weights of the requested resources; negative weights are ignored."""
     cdef double total = 0.0
     cdef int64_t k
     for k in range(r):
@@ -43,9 +40,9 @@ cdef inline double node_score(
     const int64_t* used,
     const int64_t* allocatable,
 ) noexcept nogil:
-    """Score of a node for a pod, without the shape's extra number.
+    """Score of a node for a pod (binpack, least or most requested, balanced), without the shape's extra number.
 
-    ``binpack_weights``: the `packing_sum` of the request.
+    ``used`` and ``allocatable`` are the node's amounts; ``binpack_weights`` is the `packing_sum` of the request.
     """
     cdef int64_t r = w.r, k, after, whole, weights
     cdef double score = 0.0, part, spread
@@ -88,7 +85,10 @@ cdef inline double node_score(
 cdef inline double imbalance(
     const Weights* w, const int64_t* request, const int64_t* used, const int64_t* allocatable
 ) noexcept nogil:
-    """Standard deviation of the used fractions; 1, which scores nothing, for a pod that asks for none of them."""
+    """Standard deviation of a node's used fractions with the pod.
+
+    1, the worst, if the pod requests no balanced resource.
+    """
     cdef double low = 0.0, high = 0.0, total = 0.0, squares = 0.0, part, mean
     cdef int64_t k, parts = 0
     cdef bint asks = False

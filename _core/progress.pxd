@@ -1,8 +1,7 @@
-"""Progress of a gang in a pass over its pods: pods placed, left and needed, and whether the pass continues.
+"""Counts of a gang's pods while they are placed: pods placed, left and needed, and whether to try further pods.
 
-The only place that tracks what is ready, what is missing and whether to continue after a pod that fits nowhere. Plain
-structs and inline functions, so that every kernel that places pods counts them alike; the rules are those of
-``workbench.kernels.dry_runs``.
+An entry is one role of the gang. These structs and inline functions are shared, so that every kernel that places pods
+counts alike; the rules are in ``workbench.kernels.dry_runs``.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -57,7 +56,7 @@ cdef inline int64_t below_minimum(const Entry* e) noexcept nogil:
 
 
 cdef inline int64_t until_ready(const Progress* p, const Entry* e) noexcept nogil:
-    """Pods of an entry to place before looking again: up to the pod that makes the gang ready, at least one."""
+    """Number of pods of an entry (role) to place next: up to the pod that makes the gang ready, at least one."""
     cdef int64_t wanted = p.min_available - p.counted
     if p.minimums_count:
         if p.short_of > below_minimum(e):
@@ -97,7 +96,7 @@ cdef inline bint may_go_on(const Progress* now, int32_t failed) noexcept nogil:
 
 
 cdef inline void skip_name(Progress* now, int32_t failed) noexcept nogil:
-    """Skip all remaining pods with the name of a pod that failed (the role cache)."""
+    """Give up all remaining pods of roles with the name of role ``failed``, of which a pod fitted on no node."""
     cdef int32_t other
     for other in range(now.n):
         if now.entries[other].name == now.entries[failed].name:
@@ -107,7 +106,7 @@ cdef inline void skip_name(Progress* now, int32_t failed) noexcept nogil:
 
 
 cdef inline void leave_rest(Progress* now, int32_t last) noexcept nogil:
-    """Skip pods with names that failed, up to the run that ended the pass; later pods stay in the queue."""
+    """Put the pods of given-up roles that come after run ``last``, which ended the fill, back among the pods left."""
     cdef Entry* entry
     cdef int32_t i, k
     cdef int64_t passed

@@ -1,4 +1,4 @@
-"""Checks of arrays for the functions in front of the kernels, each in one pass without a temporary array.
+"""Checks of array arguments (dtype, shape, range) for ``workbench.kernels``, in one pass without a temporary array.
 
 Owns no message: which argument is wrong, and what was expected, is said by ``workbench.kernels.checks``.
 """
@@ -55,7 +55,7 @@ cdef int64_t outside_real(const double* x, int64_t n, double low, double high) n
 
 
 cdef int64_t outside(const Py_buffer* view, low, high) except -2:
-    """Position of the first number outside a range, in an array of one of the four types; other formats raise."""
+    """Position of the first number of a buffer outside ``low .. high``; -1: none. Other dtypes than the four raise."""
     cdef int64_t n = view.len // view.itemsize
     if view.format[0] == c"d":
         return outside_real(<const double*>view.buf, n, low, high)
@@ -69,7 +69,7 @@ cdef int64_t outside(const Py_buffer* view, low, high) except -2:
 
 
 def first_outside(array, low, high):
-    """Where an array first leaves a range.
+    """Position of the first number of an array that is outside a range.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ cdef bint sound(value, int itemsize, tuple shape, low, high) except -1:
 
 
 def is_sound(value, int itemsize, tuple shape not None, low, high):
-    """Whether something is a C-contiguous array of int32 or int64 of a shape, with every number in a range.
+    """Whether a value is a C-contiguous array of int32 or int64 with a given shape and all numbers in a range.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def is_sound(value, int itemsize, tuple shape not None, low, high):
 
 
 def are_sound(tuple columns not None, length):
-    """Whether arrays of one dimension and one length are all sound, as `is_sound` says of one.
+    """Whether each of several values is a sound array of one dimension and a common length, as `is_sound` checks one.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def are_sound(tuple columns not None, length):
 
 
 def are_arrays(bytes kinds not None, *values):
-    """Whether values are C-contiguous arrays of some kinds.
+    """Whether values are C-contiguous arrays of given dtypes and numbers of dimensions.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def are_arrays(bytes kinds not None, *values):
 
 
 def is_offsets(const int64_t[::1] start not None, int64_t end):
-    """Whether numbers ascend (two may be equal) from 0 to ``end``."""
+    """Whether ``start`` is a valid CSR offset array: begins with 0, never falls, ends with ``end``."""
     cdef int64_t i, n = start.shape[0]
     if n == 0 or start[0] != 0 or start[n - 1] != end:
         return False
@@ -196,7 +196,7 @@ def is_offsets(const int64_t[::1] start not None, int64_t end):
 
 
 def is_order(const int32_t[::1] rank not None, uint8_t[::1] seen not None):
-    """Whether each of 0..n-1 occurs once among n numbers; ``seen``: n zeros, written."""
+    """Whether ``rank`` is a permutation of 0..n-1; ``seen`` is scratch memory, n zeros, and is overwritten."""
     cdef int64_t i, n = rank.shape[0]
     for i in range(n):
         if not 0 <= rank[i] < n or seen[rank[i]]:

@@ -1,4 +1,4 @@
-"""One job that is placed repeatedly, on nodes that other jobs change in between."""
+"""Places one job again and again on nodes that other jobs change in between."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -15,10 +15,11 @@ import numpy as np
 @cython.final
 @cython.auto_pickle(False)
 cdef class Repeated:
-    """See ``workbench.kernels.repeated.Repeated`` for the contract; arguments are trusted but where it says otherwise.
+    """Places one job on the present nodes any number of times; each run is undone before it returns.
 
-    What the search holds outside of a run is the cluster without the job's pods: its counts and scores stay true from
-    run to run but for the nodes that changed.
+    The contract is in ``workbench.kernels.repeated.Repeated``; arguments are trusted unless a method says otherwise.
+    Between runs the search holds the cluster without the job's pods, so that only nodes changed by others are counted
+    again.
     """
 
     cdef TwoLevel search
@@ -58,7 +59,7 @@ cdef class Repeated:
         free(self.job_entries)
 
     def pods(self):
-        """Number of pods to place of sub-job i and shape s, at i * n_shapes + s."""
+        """Number of pods to place, by sub-job i and shape s, at index ``i * n_shapes + s``; int64."""
         cdef TwoLevel s = self.search
         out_array = np.zeros(s.job.n_subs * s.states.n_shapes, dtype=np.int64)
         cdef int64_t[::1] out = out_array
@@ -82,9 +83,11 @@ cdef class Repeated:
         return -1
 
     def change(self, const int32_t[::1] nodes not None, const int64_t[:, ::1] rows not None, int64_t largest):
-        """Take rows of amounts from nodes, checked pod by pod in the loop, which is faster than numpy's minima.
+        """Take amounts from nodes: row i of ``rows`` from the idle resources of ``nodes[i]``.
 
-        Returns -1 when done; else the first pod with a node out of range or an amount beyond ``largest``, and nothing
+        Negative amounts are given back.
+
+        Returns -1 when done, else the first index with an invalid node or an amount beyond ``largest``; then nothing
         changes.
         """
         cdef TwoLevel s = self.search
@@ -104,13 +107,13 @@ cdef class Repeated:
 
     @property
     def record(self):
-        """Record of the job after the last run."""
+        """HyperNode in which the job was allocated in the last run; -1: the virtual top (all nodes)."""
         return self.search.job.record
 
     def run(self, int32_t[::1] node not None):
-        """Run all turns of the job, write the node of each pod (-1 for none), and take the pods back.
+        """Place the job, write the node of each pod into ``node`` (-1: none), and take the pods from the nodes again.
 
-        Returns whether the job may start.
+        Returns whether enough pods were placed for the job to start.
         """
         cdef TwoLevel s = self.search
         cdef int64_t i, x, n

@@ -1,4 +1,4 @@
-"""Base of the searches ``DryRuns`` and ``TwoLevel``: states of nodes, HyperNodes and the fill, as attributes."""
+"""Declarations of ``search_parts.pyx``, the base of the kernels that place pods: node amounts, HyperNodes, shapes."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

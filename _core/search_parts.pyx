@@ -1,4 +1,4 @@
-"""Base of the searches ``DryRuns`` and ``TwoLevel``: builds the states of nodes and the trial fill over the HyperNodes."""
+"""Base of the kernels ``DryRuns`` and ``TwoLevel``, which place pods: node amounts, HyperNodes and pod shapes."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -10,7 +10,7 @@ from workbench._core.trial_fill cimport TrialFill
 
 @cython.auto_pickle(False)
 cdef class SearchParts:
-    """Parts that both searches use, with the methods by which Python sets them up; arguments are trusted."""
+    """Base class of the kernels that place pods; holds node amounts, HyperNodes, pod shapes and scores."""
 
     cdef int open(
         self,
@@ -27,7 +27,10 @@ cdef class SearchParts:
         double balanced,
         const uint8_t[::1] balanced_by,
     ) except -1:
-        """Make the parts; comes first. The HyperNodes are not changed."""
+        """Set amounts of the nodes, ranks of their names, HyperNodes and score weights; comes before all other methods.
+
+        ``hypernodes`` is only read, so that several searches can share it.
+        """
         self.states = StateTable()
         self.states.open(
             idle, used, allocatable, binpack, binpack_by, least, most, request_by, balanced, balanced_by
@@ -45,11 +48,14 @@ cdef class SearchParts:
         return self.states.n_shapes
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
-        """Add a shape and return its number; ``feasible`` and ``extra`` are by node and kept, not copied."""
+        """Register a pod shape (pods with equal request and allowed nodes) and return its number.
+
+        ``feasible`` and ``extra`` have an entry per node, or are None, and are kept, not copied.
+        """
         return self.states.add_shape(request, feasible, extra)
 
     def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
-        """Set the groups of nodes with equal amounts: group (state) of each node, and first node of each group.
+        """Set the groups (states) of nodes with equal amounts: the group of each node, the first node of each group.
 
         Call this before the first trial.
         """
@@ -65,5 +71,8 @@ cdef class SearchParts:
         double weight,
         bint roots_meet,
     ):
-        """Set the scores of leaf domains by closeness to a job's record; the memoryviews are kept, not copied."""
+        """Set the scores of leaf domains (lowest HyperNodes) by closeness to the HyperNode of the job so far.
+
+        The arguments are explained in ``workbench.kernels.domains.TopologyScores``; the arrays are kept, not copied.
+        """
         self.fill.set_topology(parent, depth, value, top_value, own_value, weight, roots_meet)

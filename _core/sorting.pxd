@@ -1,4 +1,4 @@
-"""Sorting whole numbers."""
+"""Sorting of int64 numbers in place."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
@@ -10,5 +10,5 @@ cdef inline int compare_numbers(const void* a, const void* b) noexcept nogil:
 
 
 cdef inline void sort_numbers(int64_t* numbers, int64_t n) noexcept nogil:
-    """Sort in place, the smallest first."""
+    """Sort ``n`` numbers in place, the smallest first."""
     qsort(numbers, n, sizeof(int64_t), compare_numbers)

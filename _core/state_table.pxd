@@ -1,7 +1,8 @@
-"""Resources of nodes by state: the contract of ``state_table.pyx``.
+"""Declarations of ``state_table.pyx``: resources of nodes, and groups of nodes with equal amounts, called states.
 
-Whoever changes `idle` and `used` of a node asks `find_state` for its new state. A trial notes it in `run_state` and
-`touched`, under the number of its run (`stamp`), and leaves `state_of` alone; pods that stay are written to `state_of`.
+Whoever changes `idle` and `used` of a node asks `find_state` for its new state. A trial stores that in `run_state` and
+`touched`, under the number of the trial (`stamp`), and leaves `state_of` alone; pods that stay are written to
+`state_of`.
 """
 
 cimport cython
@@ -56,15 +57,18 @@ cdef class StateTable:
     cdef int32_t* met_states
 
     cdef inline int32_t state_now(self, int32_t node) noexcept nogil:
-        """State of a node with the pods of the current run; -1 if there was no room for the state."""
+        """State (number of the group of equal nodes) of a node with the pods of the present trial.
+
+        -1: there was no room for it.
+        """
         return self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node]
 
     cdef inline bint has_room(self, int64_t more) noexcept nogil:
-        """Whether the states of nodes are known and this many more can be added."""
+        """Whether the nodes are grouped into states and ``more`` states can be added."""
         return self.table != NULL and self.n_states + more <= self.state_capacity
 
     cdef inline void take(self, int64_t node, const int64_t* row) noexcept nogil:
-        """Take amounts from a node's idle resources, which changes its state."""
+        """Subtract amounts, one per resource, from a node's idle resources and add them to its used ones."""
         cdef int64_t at = node * self.r, k
         for k in range(self.r):
             self.idle[at + k] -= row[k]

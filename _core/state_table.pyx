@@ -1,7 +1,7 @@
-"""States of nodes, and the score of a pod of each shape in each state.
+"""Groups nodes with equal resources into states, so that a pod's score is computed once per state, not per node.
 
-Nodes with equal resources idle, used and allocatable share one state. A shape's score in a state, the pods that such a
-node holds and the state that one more pod leads to are computed once.
+Nodes with equal idle, used and allocatable amounts share one state. Per state and pod shape, the score, the number of
+pods that fit, and the state after one more pod are computed once.
 """
 
 cimport cython
@@ -18,7 +18,7 @@ import numpy as np
 @cython.final
 @cython.auto_pickle(False)
 cdef class StateTable:
-    """Resources of all nodes, their states, and the shapes of pods that are scored there."""
+    """Idle, used and allocatable resources of nodes, the group of equal nodes ("state") of each, and the pod shapes."""
 
     cdef int open(
         self,
@@ -90,7 +90,10 @@ cdef class StateTable:
     cdef int32_t add_shape(
         self, const int64_t[::1] request, const uint8_t[::1] feasible, const double[::1] extra
     ) except -1:
-        """Add a shape and return its number; ``feasible`` and ``extra`` are by node and kept, not copied."""
+        """Register a pod shape (pods with equal request and allowed nodes) and return its number.
+
+        ``feasible`` and ``extra`` have an entry per node, or are None, and are kept, not copied.
+        """
         cdef int64_t k
         self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         # Zeroed and counted first: if the allocation below fails, __dealloc__ frees what is there.
@@ -110,7 +113,10 @@ cdef class StateTable:
         return self.n_shapes - 1
 
     cdef int change_shape(self, int64_t s, const uint8_t[::1] feasible, const double[::1] extra) except -1:
-        """Set other feasible nodes and extra scores of a shape; both arrays are kept, not copied."""
+        """Replace the allowed nodes and extra scores (arrays over nodes, or None) of shape ``s``.
+
+        Both are kept, not copied.
+        """
         self.shapes[s].feasible = NULL
         self.shapes[s].extra = NULL
         self.keep += [feasible, extra]
@@ -121,7 +127,7 @@ cdef class StateTable:
         return 0
 
     cdef int know_states(self, const int32_t[::1] state_of, const int32_t[::1] first) except -1:
-        """Set the groups of nodes with equal amounts: group (state) of each node, and first node of each group."""
+        """Set the groups (states) of nodes with equal amounts: the group of each node, the first node of each group."""
         if self.n == 0:
             return 0
         self.keep += [state_of, first]
@@ -131,9 +137,9 @@ cdef class StateTable:
         return 0
 
     cdef int open_states(self, int64_t more) except -1:
-        """Find the state of every node anew, with room for ``more`` further states, and forget all scores.
+        """Group all nodes by equal amounts into states anew, forget all scores, and reserve memory for ``more`` states.
 
-        If memory runs out, the states count as not open, so that the next question opens them again.
+        If memory runs out, no states are known, and the next use calls this again.
         """
         try:
             self.claim_states(more)
@@ -194,7 +200,7 @@ cdef class StateTable:
         return 0
 
     cpdef void keep_states(self, int32_t count) noexcept nogil:
-        """Forget all states but the first ones; no node may be in a forgotten state."""
+        """Forget all states (groups of equal nodes) but the first ``count``; no node may be in a forgotten one."""
         cdef int32_t k, i, last = self.n_states
         cdef uint64_t slot
         cdef const int64_t* state
@@ -215,13 +221,16 @@ cdef class StateTable:
                     self.shapes[k].next[i] = 0
 
     cpdef int make_room(self, int64_t more, int64_t per_attempt) except -1:
-        """Make room for ``more`` states, with headroom so that not every attempt begins by forgetting."""
+        """Reserve memory for ``more`` states, with headroom for several placements of up to ``per_attempt`` pods."""
         if not self.has_room(more):
             self.open_states(per_attempt + more + self.n // 4 + 256)
         return 0
 
     cdef void leave_states(self, int64_t more) noexcept nogil:
-        """Forget states of earlier attempts if ``more`` states might not find room; no node may be in one of them."""
+        """Forget states of earlier trials if there is no room for ``more`` new ones.
+
+        No node may be in a forgotten state.
+        """
         if self.n_states + more > self.state_capacity:
             self.keep_states(self.n_settled)
 
@@ -235,7 +244,10 @@ cdef class StateTable:
         return (h ^ h >> 32) & self.slot_mask
 
     cpdef int32_t find_state(self, int64_t node) noexcept nogil:
-        """Number of the state that a node's present amounts form; a new state is added (`make_room` comes before)."""
+        """Number of the state of a node with its present amounts.
+
+        An unknown state is added, so call `make_room` before.
+        """
         cdef const int64_t* idle = self.idle + node * self.r
         cdef const int64_t* used = self.used + node * self.r
         cdef const int64_t* allocatable = self.allocatable + node * self.r
@@ -261,7 +273,10 @@ cdef class StateTable:
         return self.n_states - 1
 
     cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil:
-        """The state of a node after a pod was placed on it; -1: it is new and there is no room for it."""
+        """State of a node after one pod of a shape was placed on it.
+
+        -1 if that state is new and there is no room for it.
+        """
         if state < 0:
             return -1
         if shape.next[state] == 0:
@@ -273,13 +288,16 @@ cdef class StateTable:
     cdef double rate(
         self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable
     ) noexcept nogil:
-        """Score of a pod on a node, its extra part apart; -inf: it does not fit."""
+        """Score of a pod on a node with given amounts, without the shape's extra score.
+
+        -inf if the pod does not fit.
+        """
         if not fits(shape.request, idle, self.r):
             return -INFINITY
         return node_score(&self.weights, shape.request, shape.binpack_weights, used, allocatable)
 
     cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil:
-        """Score of a pod on a node by the node's state."""
+        """Score of one more pod of a shape on a node, looked up by the node's state; -inf if the pod does not fit."""
         cdef int64_t at = node * self.r
         cdef const int64_t* row
         cdef int32_t state = self.state_now(node)
@@ -299,7 +317,7 @@ cdef class StateTable:
     # ---- asked from Python, one node at a time ----
 
     def states(self):
-        """State of every node, without the changes of the current run."""
+        """State of every node (nodes with equal amounts share one), int32 (n,), without pods of a trial under way."""
         cdef int64_t i
         out_array = np.empty(self.n, dtype=np.int32)
         cdef int32_t[::1] out = out_array
@@ -308,17 +326,17 @@ cdef class StateTable:
         return out_array
 
     def score(self, int32_t s, int32_t node):
-        """Score of a pod of a shape on a node with the pods of the run at hand; -inf: it does not fit."""
+        """Score of one more pod of shape ``s`` on a node, given all pods there; -inf if the pod does not fit."""
         return self.score_now(&self.shapes[s], node)
 
     def place_one(self, int32_t s, int32_t node):
-        """Place a pod on a node for good; call `make_room` before."""
+        """Place a pod of shape ``s`` on a node for good; call `make_room` before."""
         cdef int32_t state
         self.take(node, self.shapes[s].request)
         state = self.next_state(&self.shapes[s], self.state_of[node], node)
         self.state_of[node] = state if state >= 0 else self.find_state(node)
 
     def remove_one(self, int32_t s, int32_t node):
-        """Remove a pod from a node; call `make_room` before."""
+        """Remove a pod of shape ``s`` from a node for good; call `make_room` before."""
         self.give_back(node, self.shapes[s].request)
         self.state_of[node] = self.find_state(node)

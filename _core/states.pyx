@@ -1,4 +1,6 @@
-"""Best bottlenecks in every availability state of a machine, bottlenecks of given sets, and groups of equal nodes.
+"""Bottleneck bandwidths of many sets of devices, and groups of nodes with equal resources.
+
+The bottleneck of a set is its lowest pair weight.
 
 Owns the values only, for tables over many states; choosing a set, ties and certificates are in ``bottleneck``.
 Validation and error messages are in ``workbench.kernels.states``.
@@ -16,7 +18,7 @@ cdef int TABLE_DEVICES = 16
 
 
 def best_bottlenecks(const double[:, ::1] pair_weight):
-    """Largest bottleneck of k devices out of every mask of devices.
+    """The best bottleneck (lowest pair weight) that k devices can have, for every mask of free devices and every k.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def best_bottlenecks(const double[:, ::1] pair_weight):
 
 
 def bottlenecks(const double[:, ::1] pair_weight, const uint64_t[:, ::1] sets):
-    """Lowest pair weight of each set of devices.
+    """Lowest pair weight within each of m sets of devices.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def kinds_of_nodes(
     const int64_t[::1] first not None,
     const int64_t[::1] count not None,
 ):
-    """Nodes in the same state that hold pods with the same requests in the same order, by hashing.
+    """Group nodes with equal bandwidth matrix and free devices whose pods have equal requests in equal order.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ cdef inline bint same_amounts(
 def states_of_nodes(
     const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None, const int64_t[:, ::1] allocatable not None
 ):
-    """Groups of nodes that agree in all three amounts, by hashing; a node equal to the one before it is not hashed.
+    """Group nodes whose idle, used and allocatable amounts are all equal; such a group is called a state.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Scores of HyperNodes for one sub-job: the contract of ``sub_job_scores.pyx``.
+"""Declarations of ``sub_job_scores.pyx``: scores of HyperNodes for one sub-job, from counts of fitting pods.
 
-Whoever asks for a key has called `count_for` for that domain. A key of -inf: the counts tell that there is no solution.
+Call `count_for` for a HyperNode before asking for its score. A score of -inf means that the sub-job does not fit there.
 """
 
 cimport cython

@@ -1,7 +1,7 @@
-"""Scores of HyperNodes for a sub-job, computed from counts and totals alone, without placing a pod.
+"""Scores of HyperNodes for a sub-job (a Volcano subGroup), computed from counts of fitting pods without placing a pod.
 
-Pods of one role need no trial at all, because the count is exact; of several roles a count of too few pods rules a
-HyperNode out. Bounds tell beforehand what a HyperNode for the job can score at most.
+For pods of one role the count is exact. For several roles, too small a count rules a HyperNode out. Upper bounds tell
+beforehand how much a HyperNode for the whole job can score.
 """
 
 cimport cython
@@ -21,7 +21,7 @@ from workbench._core.tournament cimport Tournament
 @cython.final
 @cython.auto_pickle(False)
 cdef class SubJobScores:
-    """Scores of HyperNodes for a sub-job, before anything is placed."""
+    """Scores of HyperNodes for a sub-job of which no pod is placed, from counts of fitting pods and used totals."""
 
     def __cinit__(self, DomainCounts counts not None):
         self.counts = counts
@@ -35,7 +35,7 @@ cdef class SubJobScores:
 
     @cython.final
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """Packing score of a HyperNode with the sub-job's pods added."""
+        """How full a HyperNode would be with the sub-job's pods: weighted mean of the used fractions, 0 to 1."""
         cdef int64_t at = self.hypernodes.at(domain) * self.r
         if self.counts.scale == 0.0:
             return 0.0
@@ -50,7 +50,7 @@ cdef class SubJobScores:
 
     @cython.final
     cdef double key_of(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """Score of a HyperNode; -inf if the counts show that it has no solution."""
+        """Score of a HyperNode for a sub-job; -inf if too few of the sub-job's pods fit there."""
         cdef const Progress* now = &sub.progress
         cdef const Entry* entry
         cdef int64_t missing = missing_of(now), here, held = 0, x = self.hypernodes.where(domain)
@@ -74,13 +74,16 @@ cdef class SubJobScores:
 
     @cython.final
     cdef inline double worth(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """Score of a HyperNode for a sub-job, even if the counts show that it has no solution."""
+        """Score of a HyperNode for a sub-job, even if too few of the sub-job's pods fit there."""
         if sub.limited and sub.record == NO_RECORD and not self.counts.large(domain, sub.request + self.r):
             return -INFINITY
         return self.packed(sub, domain)
 
     cdef int64_t least(self, const Sub* sub, const Entry** entry) noexcept nogil:
-        """Lower bound on the pods of one entry that a HyperNode must hold to have a solution."""
+        """Fewest pods of one entry (role) that must fit in a HyperNode for the sub-job to become ready there.
+
+        ``entry`` receives the entry.
+        """
         cdef const Progress* now = &sub.progress
         cdef int64_t missing = missing_of(now), wanted = 0
         cdef int32_t e
@@ -98,7 +101,10 @@ cdef class SubJobScores:
         return wanted
 
     cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
-        """Compute the key of each domain, whose pods are counted, and the winner."""
+        """Compute the score of each of the tree's HyperNodes for a sub-job, and the best one.
+
+        Their pods must be counted.
+        """
         cdef int64_t i, m = tree.m, found = 0
         cdef const Entry* entry
         cdef int64_t least = self.least(sub, &entry)
@@ -124,14 +130,14 @@ cdef class SubJobScores:
         tree.played = False
 
     cdef void count_for(self, const Sub* sub, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        """Count all shapes of a sub-job in consecutive domains of a tier, all inside ``outer``."""
+        """Count the sub-job's pods that fit in each of ``m`` neighbouring HyperNodes of one tier, inside ``outer``."""
         cdef int32_t e
         for e in range(sub.progress.n):
             if sub.progress.entries[e].left:
                 self.counts.count_shape(sub.progress.entries[e].shape, domains, m, outer)
 
     cdef bint too_small(self, const Sub* sub, int64_t t) noexcept nogil:
-        """True if even the tier's largest domain, if fully idle, is too small."""
+        """True if even the largest HyperNode of the ``t``-th tier, if fully idle, is too small for the sub-job."""
         cdef const Progress* now = &sub.progress
         cdef const Entry* entry
         cdef int64_t missing = missing_of(now), wanted
@@ -148,10 +154,10 @@ cdef class SubJobScores:
         return False
 
     cdef double most_of(self, const Sub* sub, int64_t times, int32_t given) noexcept nogil:
-        """Upper bound of the summed scores of ``times`` such sub-jobs in a HyperNode.
+        """Upper bound on the summed scores of ``times`` sub-jobs like this one, placed inside HyperNode ``given``.
 
-        All are fresh and placed at one stroke. -inf: there is no place for one; inf: several, for which the counts
-        alone do not tell that none goes below the HyperNode.
+        None of them has pods placed or running, and each is placed all at once. -inf: not even one fits. inf: no bound
+        is known, because one of several might go to a HyperNode of a lower tier.
         """
         cdef int64_t i
         cdef int32_t domain
@@ -179,7 +185,7 @@ cdef class SubJobScores:
         return most
 
     cdef double most_here(self, const Sub* sub, int64_t times, int32_t domain) noexcept nogil:
-        """Sum of scores if all sub-jobs are placed in the HyperNode itself: when the k-th comes, k - 1 are in it."""
+        """Summed scores of ``times`` equal sub-jobs, placed in the HyperNode ``domain`` itself one after another."""
         cdef int64_t at = self.hypernodes.at(domain) * self.r, i, k
         cdef const int64_t* request
         cdef int32_t e
@@ -208,14 +214,17 @@ cdef class SubJobScores:
     # ---- asked from Python, of a sub-job in the attempt at hand ----
 
     def key(self, JobState job not None, int32_t number, int32_t domain):
-        """Score of a HyperNode; -inf where the counts tell that it has no solution."""
+        """Score of HyperNode ``domain`` for sub-job ``number``; -inf if too few of the sub-job's pods fit there."""
         self.count_for(&job.subs[number], &domain, 1, domain)
         return self.key_of(&job.subs[number], domain)
 
     def bound(self, JobState job not None, int32_t number, int64_t times, int32_t domain):
-        """Upper bound on the summed scores of ``times`` equal sub-jobs in a HyperNode, see `most_of`."""
+        """Upper bound on the summed scores of ``times`` sub-jobs like ``number`` inside HyperNode ``domain``.
+
+        -inf: not even one fits; inf: no bound is known.
+        """
         return self.most_of(&job.subs[number], times, domain)
 
     def leaves_out(self, JobState job not None, int32_t number, int64_t t):
-        """Whether no domain of the t-th tier holds the sub-job even when it is idle."""
+        """Whether no HyperNode of the ``t``-th tier could hold sub-job ``number`` even if all its nodes were idle."""
         return self.too_small(&job.subs[number], t)

@@ -1,7 +1,7 @@
-"""The search for one sub-job: the contract of ``sub_job_search.pyx``.
+"""Declarations of ``sub_job_search.pyx``, which finds the HyperNode for one sub-job of a job.
 
-`place_sub` places a sub-job inside a HyperNode, for the attempt at hand: its pods stay on the nodes, in the counts and
-in the job's log until `take_back`. While `planning`, it only counts them, until `take_plan_back`.
+`place_sub` places a sub-job inside a HyperNode: its pods stay on the nodes, in the counts and in the list of placed
+pods until `take_back`. While `planning` is set, pods are only counted, until `take_plan_back`.
 """
 
 cimport cython

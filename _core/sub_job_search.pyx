@@ -1,9 +1,8 @@
-"""Search for the HyperNode of one sub-job, by trial placements or by counts alone.
+"""Finds the HyperNode in which one sub-job of a job is placed, by trial placements or by counts of fitting pods alone.
 
-HyperNodes are tried in the order of their scores, so that for several roles the trials end with the first that has a
-solution. Sub-jobs that ask for the same share one tournament per tier of a job's HyperNode; a placement changes its
-path. Where all pods are alike, counts and totals tell where sub-jobs go and what that scores: the attempt is planned
-without placing a pod.
+HyperNodes are tried in the order of their scores; with several roles, trials end with the first HyperNode where the
+sub-job fits. Equal sub-jobs share one tournament tree of scores per tier. If all pods of the job are alike, counts and
+totals tell where each sub-job goes, and the placement is only planned: no pod is placed on a node.
 """
 
 cimport cython
@@ -25,7 +24,10 @@ from workbench._core.trial_fill cimport TrialFill
 @cython.final
 @cython.auto_pickle(False)
 cdef class SubJobSearch:
-    """The HyperNodes that a sub-job may go to, in the order of their scores."""
+    """Chooses a HyperNode for a sub-job and places the sub-job's pods there.
+
+    Keeps the HyperNodes of each tier by score.
+    """
 
     def __cinit__(self, TrialFill fill not None, SubJobScores scores not None, JobState job not None):
         self.fill = fill
@@ -52,7 +54,7 @@ cdef class SubJobSearch:
         free(self.plan_pods)
 
     cdef int open(self) except -1:
-        """Allocate the search's arrays by kind, tier and pod, after the sub-jobs are set."""
+        """Allocate the arrays of this search; the sub-jobs must be set before."""
         cdef int64_t i, k, t, e, size, s = self.job.n_subs, kinds = self.job.n_kinds
         cdef Sub* sub
         cdef Tournament* tree
@@ -92,7 +94,10 @@ cdef class SubJobSearch:
         return 0
 
     cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
-        """Build a tournament among domains whose pods are counted."""
+        """Compute the scores of HyperNodes for a sub-job and build the tournament tree that finds the best.
+
+        Pods are counted.
+        """
         self.scores.grow(tree, sub, domains)
         tree.attempt = self.attempt_number
         if not tree.empty:
@@ -122,7 +127,10 @@ cdef class SubJobSearch:
         tree.seen = self.counts.n_changed
 
     cdef void weigh(self, int32_t number, int64_t change) noexcept nogil:
-        """Count the sub-job's pods on their leaves, or remove the counts."""
+        """Add the placed and running pods of sub-job ``number`` to the counts of their leaf domains.
+
+        ``change`` -1: subtract.
+        """
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t i
         for i in range(sub.n_running):
@@ -134,7 +142,7 @@ cdef class SubJobSearch:
                     self.fill.weigh_node(self.job.log_node[i], change)
 
     cdef int64_t inside(self, int32_t number, int32_t domain) noexcept nogil:
-        """Number of the sub-job's pods in a HyperNode."""
+        """Number of the pods of sub-job ``number``, running or placed, that lie in a HyperNode."""
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t i, found = 0
         for i in range(sub.n_running):
@@ -146,7 +154,10 @@ cdef class SubJobSearch:
         return found
 
     cdef Progress try_in(self, int32_t number, int32_t domain) noexcept nogil:
-        """Run a pass over the sub-job's pods in a HyperNode; its entries are the attempt's own and change."""
+        """Place pods of sub-job ``number`` on the nodes of a HyperNode and return the sub-job's progress after it.
+
+        The pods stay on the nodes; the progress refers to the sub-job's own entries, which change.
+        """
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now = sub.progress
         cdef bint weighty = sub.scored and (sub.n_running > 0 or sub.placed > 0)
@@ -159,7 +170,7 @@ cdef class SubJobSearch:
         return now
 
     cdef bint solves(self, int32_t number, int32_t domain) noexcept nogil:
-        """Whether a trial finds a solution for a sub-job of several roles; nodes and counts are left unchanged."""
+        """Whether sub-job ``number`` becomes ready in a HyperNode, found by a trial placement that is undone."""
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now
         cdef bint answer
@@ -171,7 +182,12 @@ cdef class SubJobSearch:
         return answer
 
     cdef bint enter_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
-        """Place the sub-job in a HyperNode; False, with nothing changed, if it does not become ready there."""
+        """Place sub-job ``number`` in a HyperNode.
+
+        Return False, with nothing changed, if it does not become ready there.
+
+        ``score`` is the HyperNode's score for the sub-job and is added to the job's.
+        """
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now
         cdef int64_t i
@@ -193,7 +209,12 @@ cdef class SubJobSearch:
         return True
 
     cdef bint plan_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
-        """Place a sub-job whose pods are all alike in counts and totals only; returns as `enter_in`."""
+        """Place a sub-job with equal pods in counts and totals only, without choosing nodes.
+
+        Parameters as for `enter_in`.
+
+        Return False, with nothing changed, if the sub-job does not become ready in the HyperNode.
+        """
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now = sub.progress
         cdef int64_t wanted
@@ -231,20 +252,20 @@ cdef class SubJobSearch:
         self.counts.commits += 1
 
     cpdef void take_plan_back(self) noexcept nogil:
-        """Undo the current plan: subtract its pods from counts and totals."""
+        """Undo the placements made by `plan_in`: subtract their pods from counts and totals."""
         cdef int64_t i
         for i in range(self.n_plan):
             self.count_plan(self.plan_domain[i], -self.plan_pods[i])
         self.n_plan = 0
 
     cdef inline int32_t widened(self, int32_t record, int32_t domain) noexcept nogil:
-        """The record widened by one more domain that has pods."""
+        """Smallest HyperNode that holds both ``record``, where the job is allocated so far, and ``domain``."""
         return domain if record == NO_RECORD else lca(&self.fill.closeness, record, domain)
 
     cdef void note_sub(
         self, int32_t number, const Progress* now, int64_t placed, int32_t domain, double score
     ) noexcept nogil:
-        """Count pods of a sub-job as placed."""
+        """Update a sub-job's counts after ``placed`` of its pods were placed in HyperNode ``domain`` with a score."""
         cdef Sub* sub = &self.job.subs[number]
         self.job.note_sub(number, now, placed)
         sub.record = self.widened(sub.record, domain)
@@ -252,10 +273,11 @@ cdef class SubJobSearch:
         self.chosen, self.chosen_score = domain, score
 
     cpdef bint may_plan(self) noexcept nogil:
-        """Whether counts alone tell where every sub-job goes: all are alike, fresh and of one role, in a proper tree.
+        """Whether counts of fitting pods alone tell in which HyperNode each sub-job is placed.
 
-        Pods that go to a HyperNode of the closest tier then add no solution below it, so that only the counts of that
-        HyperNode and of those above it matter.
+        So it is if all sub-jobs are alike, none has pods placed, each has one role, and the HyperNodes form a proper
+        tree. A sub-job placed in a HyperNode of the closest tier then changes only the counts of that HyperNode and its
+        ancestors.
         """
         cdef int64_t i, t
         cdef int32_t e
@@ -286,7 +308,10 @@ cdef class SubJobSearch:
         return True
 
     cdef int pick(self, int32_t number, Tournament* tree, const int32_t* domains) noexcept nogil:
-        """Place the sub-job in the best HyperNode of a tournament: 1 done, 0 none will do, -1 give the sub-job up."""
+        """Place sub-job ``number`` in the HyperNode with the best score among ``domains``.
+
+        Return 1 if placed, 0 if it fits in none of them, -1 if the sub-job is to be given up.
+        """
         cdef Sub* sub = &self.job.subs[number]
         cdef bint follows = (sub.n_running > 0 or sub.placed > 0) and self.counts.scale != 0.0
         cdef int64_t i, n_best
@@ -324,7 +349,10 @@ cdef class SubJobSearch:
             play_all(tree, domains)
 
     cdef int pick_one(self, int32_t number, int32_t domain) noexcept nogil:
-        """Place the sub-job in one given HyperNode; returns as `pick`."""
+        """Place sub-job ``number`` in the HyperNode ``domain``.
+
+        Return 1 if placed, 0 if it does not fit, -1 to give it up.
+        """
         self.scores.count_for(&self.job.subs[number], &domain, 1, domain)
         self.scratch.m = 1
         self.grow(&self.scratch, &self.job.subs[number], &domain)
@@ -333,7 +361,10 @@ cdef class SubJobSearch:
         return self.pick(number, &self.scratch, &domain)
 
     cpdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil:
-        """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
+        """Place sub-job ``number`` inside HyperNode ``given``: in the best HyperNode of the lowest tier where it fits.
+
+        Return False if it fits nowhere.
+        """
         cdef Sub* sub = &self.job.subs[number]
         cdef bint shared = (
             self.job.kind_size[sub.kind] > 1 and not sub.alone
@@ -380,7 +411,7 @@ cdef class SubJobSearch:
         return False
 
     cdef void stay(self, int32_t number) noexcept nogil:
-        """Keep the pods of the last run for this attempt."""
+        """Append the pods just placed for sub-job ``number`` to the list of placed pods, so that they stay for now."""
         cdef Sub* sub = &self.job.subs[number]
         cdef int64_t i
         cdef int32_t node, state
@@ -397,12 +428,18 @@ cdef class SubJobSearch:
         self.counts.commits += 1
 
     cpdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
-        """Undo what was placed since two marks: the length of the log of pods, and that of changes of nodes."""
+        """Remove the pods placed since the list of placed pods had ``log_mark`` entries.
+
+        ``changed_mark``: entries that the log of changed nodes had then.
+        """
         self.job.n_log = log_mark
         self.counts.undo(changed_mark)
 
     cpdef void begin(self, bint planning) noexcept nogil:
-        """Begin an attempt from the state after the last turn; with ``planning``, only counts and totals change."""
+        """Begin placing the job's sub-jobs in another HyperNode, from the state after the last finished turn.
+
+        With ``planning``, pods are only counted and no nodes are chosen.
+        """
         self.job.reset()
         self.attempt_number += 1
         self.counts.commits += 1

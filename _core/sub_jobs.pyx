@@ -1,7 +1,7 @@
-"""Distribution of a gang's pods to sub-jobs and queues, in one pass over the pods.
+"""Assigns a gang's pods to its sub-jobs, and orders the pods of queues, in one walk over the pods.
 
-Owns the numbers only; what a sub-job is, is told in ``workbench.policies.volcano.newest.splitting``.
-Validation and errors in words are ``workbench.kernels.sub_jobs``' part.
+What a sub-job is, is told in ``workbench.policies.volcano.newest.splitting``. Arguments are checked in
+``workbench.kernels.sub_jobs``.
 """
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
@@ -10,7 +10,10 @@ import numpy as np
 
 
 def lined_up(groups):
-    """The numbers of several sequences one after another, and the length of each sequence."""
+    """Concatenate sequences of numbers.
+
+    Return the numbers as one array, int64, and the length of each sequence, int64.
+    """
     cdef int64_t i, named = 0
     cdef tuple pods
     # Tuples stay as long as they are found to be.
@@ -41,9 +44,10 @@ def pods_of_sub_jobs(
     int64_t most,
     bint default,
 ):
-    """Distribute pods to sub-jobs; see ``workbench.kernels.sub_jobs.deal_pods``.
+    """Assign a gang's pods to its sub-jobs and count them; see ``workbench.kernels.sub_jobs.deal_pods``.
 
-    ``place`` is the position of each role in the order of roles; ``n_tried`` and above: best effort.
+    ``place`` is the position of each role in the order in which roles are tried; from ``n_tried`` on, roles are best
+    effort and their pods are only counted. ``most`` limits the summed requests.
     """
     cdef int64_t n = role_of_pod.shape[0], r = rows.shape[1], groups = sizes.shape[0], named = positions.shape[0]
     cdef int64_t i, j, k, t, c, s, count, begin, end, entries = 0, out = 0, rest = 0
@@ -157,7 +161,10 @@ def runs_of_queues(
     const int32_t[::1] role_of_pod not None,
     int64_t n_roles,
 ):
-    """Runs of consecutive pods of one role; see ``workbench.kernels.sub_jobs``. None if a pod is named twice."""
+    """Order the pods of several queues and join neighbours of one role into runs; None if a pod is named twice.
+
+    Arguments and result are explained in ``workbench.kernels.sub_jobs.runs_of_queues``.
+    """
     cdef int64_t n = rank.shape[0], queues = start.shape[0] - 1, named = positions.shape[0]
     cdef int64_t q, i, pod, runs = 0
     cdef int32_t role, last

@@ -29,7 +29,7 @@ cdef uint64_t TOO_MANY = <uint64_t>1 << 62
 
 
 cdef uint64_t binomial(int n, int k) noexcept nogil:
-    """C(n, k), or TOO_MANY if it is at least that."""
+    """Binomial coefficient C(n, k), or TOO_MANY if C(n, k) is not below TOO_MANY."""
     cdef uint64_t value = 1, factor, common, divisor
     cdef int i
     if k < 0 or k > n:
@@ -60,7 +60,10 @@ cdef uint64_t greatest_common_divisor(uint64_t a, uint64_t b) noexcept nogil:
 
 
 cdef pascal(int n):
-    """Table of C(m, j) for m <= n and j <= HALF, flat; TOO_MANY where a value is at least that."""
+    """Table of the binomial coefficients C(m, j) for m <= n and j <= HALF, as a flat array.
+
+    TOO_MANY for larger values.
+    """
     result = np.zeros((n + 1) * (HALF + 1), dtype=np.uint64)
     cdef uint64_t[::1] table = result
     cdef uint64_t value
@@ -74,7 +77,10 @@ cdef pascal(int n):
 
 
 cdef inline uint64_t choose(const uint64_t* table, int m, int j) noexcept nogil:
-    """C(m, j) from the table; only asked below a C(n, k) that is not TOO_MANY, so one of j and m - j is small."""
+    """Look the binomial coefficient C(m, j) up in a table made by `pascal`.
+
+    TOO_MANY if both j and m - j exceed HALF.
+    """
     if j < 0 or j > m:
         return 0
     if j > m - j:
@@ -83,7 +89,7 @@ cdef inline uint64_t choose(const uint64_t* table, int m, int j) noexcept nogil:
 
 
 cdef int positions(const uint64_t[::1] mask, int32_t* out) noexcept nogil:
-    """Write the ascending devices of a mask into ``out``; return their number."""
+    """Write the devices of a bit mask, ascending, into ``out``; return their number."""
     cdef Py_ssize_t i
     cdef int count = 0
     cdef uint64_t word
@@ -105,7 +111,7 @@ cdef int count_devices(const uint64_t[::1] mask) noexcept nogil:
 
 
 def device_lists(const uint64_t[:, ::1] rows):
-    """Ascending devices of each row, all of which hold as many devices as the first.
+    """Devices, ascending, of each mask in ``rows``; all masks must hold equally many devices.
 
     Returns
     -------
@@ -143,13 +149,13 @@ def device_lists(const uint64_t[:, ::1] rows):
 
 
 def count(const uint64_t[::1] mask, int k):
-    """Number of k-subsets; -1 if it is 2^62 or more, which ``workbench.kernels.subsets`` counts in Python."""
+    """Number of subsets of ``k`` devices of a mask; -1 if there are 2^62 or more, too many for an int64 rank."""
     cdef uint64_t value = binomial(count_devices(mask), k)
     return -1 if value == TOO_MANY else <int64_t>value
 
 
 def enumerate_masks(const uint64_t[::1] mask, int k, int64_t start, int64_t limit):
-    """Rows ``start`` to ``start + limit`` of the k-subsets in lexicographic order; fewer at the end.
+    """List subsets of ``k`` devices of a mask in lexicographic order, from number ``start`` on, at most ``limit``.
 
     Returns
     -------
@@ -210,7 +216,7 @@ cdef void unrank_positions(const uint64_t* table, int n, int k, uint64_t rank, i
 
 
 def rank(const uint64_t[::1] mask, const uint64_t[:, ::1] subsets):
-    """Rank of each row among the subsets of its own size.
+    """Position of each row of ``subsets`` in the lexicographic list of the subsets of ``mask`` of that size.
 
     Returns
     -------
@@ -255,7 +261,7 @@ def rank(const uint64_t[::1] mask, const uint64_t[:, ::1] subsets):
 
 
 def unrank(const uint64_t[::1] mask, int k, const int64_t[::1] ranks):
-    """The k-subset of each rank.
+    """Subsets of ``k`` devices of a mask at the given positions of their lexicographic list; the inverse of `rank`.
 
     Returns
     -------

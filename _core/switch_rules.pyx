@@ -1,4 +1,4 @@
-"""Rules that choose the switches of a job: those of a new job, and the shared-switch rule, which rescheduling uses too.
+"""Rules that choose leaf switches for a job (switch affinity): the rules of a new job, and the shared-switch rule.
 
 Sources and messages of the rules are in ``workbench.policies.switch_affinity``. Ties are broken by the order of the
 switches, which is that of the configuration.
@@ -36,7 +36,7 @@ cdef enum:
 
 
 cdef int64_t most_of(int64_t s, const int64_t* free) noexcept nogil:
-    """Largest number of free nodes of a switch; -1 if a number is negative."""
+    """Largest of the numbers of free nodes of ``s`` switches; -1 if one is negative."""
     cdef int64_t i, most = 0
     for i in range(s):
         if free[i] < 0:
@@ -62,9 +62,11 @@ cdef int64_t sort_by_free(
     int64_t s, const int8_t* kind, int8_t wanted, const int64_t* free, int64_t most, bint falling, int64_t* bucket,
     int64_t* order
 ) noexcept nogil:
-    """Write the switches of a class into ``order``, sorted by free nodes, which are at most ``most``.
+    """Write the switches of kind ``wanted`` into ``order``, sorted by free nodes (``falling`` or rising).
 
-    Return their number.
+    Return how many.
+
+    ``most`` is the largest number of free nodes; ``bucket`` is scratch memory.
     """
     cdef int64_t i, key
     memset(bucket, 0, (most + 2) * sizeof(int64_t))
@@ -84,7 +86,10 @@ cdef int64_t sort_by_free(
 cdef int64_t smallest_one(
     int64_t s, const int8_t* kind, const int64_t* free, int64_t n_pods, bint sick_too
 ) noexcept nogil:
-    """The switch with the fewest free nodes that has room, in the first class that has one; -1: none."""
+    """Smallest switch with free nodes for all ``n_pods`` pods, in the first class of switches that has one; -1: none.
+
+    ``sick_too``: unhealthy switches may be chosen.
+    """
     cdef int64_t i, best = -1
     for i in range(s):
         if kind[i] == FULL or free[i] < n_pods or (kind[i] == SICK and not sick_too):
@@ -98,7 +103,11 @@ cdef int64_t closest(
     int64_t n, const int64_t* order, const int64_t* free, int64_t n_pods, int64_t max_shared, int64_t* switch,
     int64_t* taken
 ) noexcept nogil:
-    """Choose one or two switches by the shared-switch rule among switches sorted by free nodes; return how many."""
+    """Choose one or two of ``n`` switches for ``n_pods`` pods so that the fewest nodes stay free (shared-switch rule).
+
+    ``order`` lists the switches by free nodes. Writes the switches and the pods under each; returns how many, 0: none
+    fit.
+    """
     cdef int64_t i, other, enough = n, single = 0, total = -1, first = -1, second = -1
     if max_shared == 0:
         return 0
@@ -129,7 +138,10 @@ cdef int64_t closest(
 
 
 cdef int64_t smallest_opened(int64_t n, const int64_t* order, const int64_t* free, int64_t n_pods) noexcept nogil:
-    """The switch with the fewest free nodes that are enough, in a list sorted by falling free nodes; -1: none."""
+    """Switch with the fewest free nodes among those with at least ``n_pods``, in ``order`` (falling free nodes).
+
+    -1: none.
+    """
     cdef int64_t i, best = -1
     for i in range(n):
         if free[order[i]] < n_pods:
@@ -156,9 +168,9 @@ cdef int64_t place(
     int8_t* rule,
     int64_t* missing,
 ) noexcept nogil:
-    """Write ``switch``, ``taken`` and ``rule`` of each switch that is used, and ``missing``.
+    """Choose the switches of a new job: write each switch, its number of pods and the rule that chose it.
 
-    Return the number of switches.
+    ``missing`` receives the number of pods without a node. Returns the number of switches.
     """
     cdef int64_t i, k, n, found = 0, left = n_pods, chosen
     missing[0] = 0
@@ -218,9 +230,11 @@ def place_new(
     int64_t per_switch,
     int64_t max_shared,
 ):
-    """Choose the switches of a new job: the switches, pods and rule of each, and the number of pods without a node.
+    """Choose the switches of a new job.
 
-    If a number of free nodes is negative, the number of such pods is negative.
+    Return arrays of switches, pods and rules, and the number of pods without a node.
+
+    That number is negative if a number of free nodes is negative. See ``workbench.kernels.switch_rules.place_new``.
     """
     cdef int64_t s = free.shape[0], most = most_of(s, &free[0]) if s else 0, found = 0, missing = n_pods
     if most < 0:
@@ -248,9 +262,12 @@ def place_closest(
     int64_t[::1] switch not None,
     int64_t[::1] taken not None,
 ):
-    """Choose up to two switches by the shared-switch rule, written into ``switch`` and ``taken``.
+    """Choose up to two switches so that the fewest nodes stay free (shared-switch rule).
 
-    Returns their number, -1 if a number of free nodes is negative; ``allowed`` is 0 or 1.
+    Write ``switch`` and ``taken``.
+
+    ``allowed`` is 1 for switches that may be chosen. Returns the number of switches, -1 if a number of free nodes is
+    negative.
     """
     cdef int64_t s = free.shape[0], most, n, found
     if s == 0:

@@ -1,4 +1,4 @@
-"""The state of a switch, given the votes for each state; codes and rows are described in ``kernels.switches``."""
+"""State of a leaf switch, given the votes of pods; codes and rows are described in ``workbench.kernels.switches``."""
 
 from libc.stdint cimport int8_t, int64_t
 

@@ -1,7 +1,7 @@
-"""Nodes under leaf switches: free nodes of each switch, nodes that a job takes, and votes of running pods.
+"""Leaf switches and their nodes: free nodes per switch, nodes for a job's pods, and votes of running pods.
 
-Error messages are in ``workbench.kernels.switches``. Numbers are checked here, in the loops that read them anyway: a
-function that meets a number out of range returns less than it was asked for. The rules of choice are in ``policies``.
+Numbers are checked in the loops that read them: a function that meets a number out of range returns less than it was
+asked for, and ``workbench.kernels.switches`` says what is wrong.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
@@ -30,9 +30,9 @@ def free_under_switches(
     uint8_t[::1] free not None,
     int64_t[::1] counts not None,
 ):
-    """Write ``free`` and ``counts``.
+    """Write into ``free`` (n,) which nodes can take one more pod, and into ``counts`` how many there are per switch.
 
-    Return the number of nodes looked at, fewer than all if one is under no such switch.
+    Returns the number of nodes looked at: fewer than n if a free node names a switch that does not exist.
     """
     cdef int64_t n = idle.shape[0], words = gpu_free.shape[1], s = counts.shape[0], r = idle.shape[1]
     cdef int64_t i = 0, k, found, asked = 0, end = 0
@@ -76,7 +76,10 @@ def free_under_switches(
 
 
 def join_votes(const int64_t[:, ::1] votes not None, int8_t[::1] state not None, uint8_t[::1] unhealthy not None):
-    """Write ``state`` and ``unhealthy`` from four rows of ``votes``: idle, shared, exclusive, unhealthy."""
+    """Write state and health of each switch, given the numbers of votes for idle, shared, exclusive, unhealthy (4, s).
+
+    Shared beats exclusive, which beats idle.
+    """
     cdef int64_t i
     with nogil:
         for i in range(state.shape[0]):
@@ -93,7 +96,12 @@ def first_free(
     const int32_t[::1] nodes not None,
     const int64_t[::1] by_position not None,
 ):
-    """Choose nodes under switches; return the number of switches that gave enough, then each pod's node and group."""
+    """Choose free nodes under given switches, the lowest positions first.
+
+    Arguments as in ``workbench.kernels.switches``.
+
+    Returns the number of switches that had enough nodes, the node of each pod, and its group of equal annotations.
+    """
     cdef int64_t n = free.shape[0], m = nodes.shape[0]
     cdef int64_t i, k, entry, left, last, places = 0, found = 0, groups = 0
     cdef int32_t number
@@ -145,7 +153,9 @@ def first_free(
 cdef int64_t first_wrong(
     const int64_t[::1] start, const int32_t[::1] node, const int8_t[::1] says, const int32_t[::1] node_switch, int64_t s
 ) noexcept nogil:
-    """The first pod with a number out of range, -1 for offsets that do not cover the pods; as many as there are: none.
+    """Index of the first pod with a number out of range; the number of pods if all are right.
+
+    -1 if ``start`` is no offset array over the pods.
     """
     cdef int64_t p = node.shape[0], n = node_switch.shape[0], jobs = start.shape[0] - 1, i
     if start[0] != 0 or start[jobs] != p:
@@ -171,7 +181,10 @@ def add_jobs(
     int32_t[::1] holders not None,
     int64_t[:, ::1] sums not None,
 ):
-    """Change ``holders`` and ``sums`` unless a number is out of range; returns as ``first_wrong``."""
+    """Add running jobs (``sign`` 1) to ``holders`` (pods per node) and ``sums`` (votes per switch), or subtract them.
+
+    Returns the number of pods; less, with nothing changed, if a number is out of range.
+    """
     cdef int64_t s = sums.shape[1], i, j, k, under, n_under, wrong
     # The switches of one job, and the last job seen under each; a place beyond the switches stands for none.
     switches_array, seen_array = np.empty(s + 1, dtype=np.int64), np.empty(s + 1, dtype=np.int64)

@@ -111,9 +111,9 @@ cdef void fill_scores_by_level(
 
 
 cdef bint level_values(const View* view, const double* table, int levels, double* by_level) noexcept nogil:
-    """Write the value that all domains of each level share into ``by_level``; False if two of one level differ.
+    """Find the value that all domains of each level share and write it into ``by_level``; False if two values differ.
 
-    ``table`` has the value of the virtual top, then of each domain; ``by_level`` the virtual top's at 0.
+    ``table`` has the value of the virtual top, then of each domain; ``by_level[0]`` is that of the virtual top.
     """
     cdef bint seen[MAX_PATH]
     cdef int64_t i
@@ -134,7 +134,10 @@ cdef bint level_values(const View* view, const double* table, int levels, double
 @cython.final
 @cython.auto_pickle(False)
 cdef class Forest:
-    """Forest of d domains; see ``workbench.kernels.tiers`` for the contract. Arguments are trusted but for cycles."""
+    """HyperNodes as a forest of d domains, for lowest common ancestors (LCA); a cycle of parents raises.
+
+    The contract is in ``workbench.kernels.tiers``; other arguments are trusted.
+    """
 
     cdef readonly object parent, depth
     cdef readonly bint packed
@@ -202,7 +205,7 @@ cdef class Forest:
             self.tour(children, start)
 
     cdef const int32_t* pin(self, array) except? NULL:
-        """Address of an array's entries; the array then lives as long as the forest."""
+        """Address of an array's entries; the forest keeps the array alive."""
         self.keep.append(array)
         return <const int32_t*><uintptr_t>array.ctypes.data
 
@@ -280,14 +283,14 @@ cdef class Forest:
         return 0
 
     def lca(self, const int32_t[::1] a not None, const int32_t[::1] b not None, int32_t[::1] out not None):
-        """Write the LCA of each pair into ``out``; -1 is the virtual top."""
+        """Write the lowest common ancestor of each pair of domains into ``out``; -1 is the virtual top."""
         cdef int64_t m = a.shape[0]
         if m:
             with nogil:
                 fill_lca(&self.view, self.packed, &a[0], &b[0], m, &out[0])
 
     def lca_against(self, const int32_t[::1] a not None, int32_t b, int32_t[::1] out not None):
-        """Write the LCA of ``b`` and each of ``a`` into ``out``."""
+        """Write the lowest common ancestor of ``b`` and each domain of ``a`` into ``out``."""
         cdef int64_t i
         with nogil:
             for i in range(a.shape[0]):
@@ -301,7 +304,10 @@ cdef class Forest:
         const double[::1] own not None,
         double[::1] out not None,
     ):
-        """Write ``table[LCA + 1]`` of each pair into ``out``, and ``own[a + 1]`` where a == b."""
+        """Write a score per pair of domains into ``out``: ``table`` at the pair's lowest common ancestor + 1.
+
+        Where both are the same domain, ``own`` at that domain + 1 is written instead.
+        """
         cdef int64_t m = a.shape[0]
         cdef double by_level[MAX_PATH]
         cdef double by_zeros[64]
@@ -320,7 +326,7 @@ cdef class Forest:
                 fill_scores(&self.view, self.packed, &a[0], &b[0], m, &table[0], &own[0], &out[0])
 
     def path(self, int32_t domain):
-        """Ancestors of one domain, itself first, root last."""
+        """Ancestors of one domain (HyperNode), itself first, its root last."""
         cdef int64_t length = 0 if domain < 0 else self.view.depth[domain] + 1, i
         out_array = np.empty(length, dtype=np.int32)
         cdef int32_t[::1] out = out_array

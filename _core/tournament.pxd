@@ -1,4 +1,4 @@
-"""A tournament over the HyperNodes of one tier: the largest key wins; ties go to the smallest number.
+"""Tournament tree over the HyperNodes of one tier: finds the one with the largest score, ties by the smallest number.
 
 A leaf is a HyperNode, numbered by its place among ``domains``; ``best[i]`` with 0 < i < m is the leaf that wins below
 inner node i.

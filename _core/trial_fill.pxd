@@ -1,8 +1,7 @@
-"""Trial placements in a domain: the contract of ``trial_fill.pyx``.
+"""Declarations of ``trial_fill.pyx``, which places pods one by one on the nodes of a HyperNode.
 
-`run` places pods and leaves them on the nodes (`StateTable.idle`, `used`); what it placed stands in `run_node` and the
-arrays beside it until the next run. `take_back_run` takes the pods from the nodes again. `look` makes the contest of one
-shape over a domain and places nothing.
+`run` places pods and leaves them on the nodes (`StateTable.idle`, `used`); `run_node` and the arrays beside it list
+them until the next run. `take_back_run` removes them. `look` ranks the nodes for one shape and places nothing.
 """
 
 cimport cython

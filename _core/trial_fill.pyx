@@ -1,9 +1,8 @@
-"""Fills one domain as a trial, pod by pod in score order.
+"""Places pods one by one on the nodes of a domain (HyperNode), each on the node with the best score, and can undo it.
 
-The order of choice is that of ``workbench.kernels.dry_runs``. Hundreds of trials are cheap because a node's score is that of its
-state (``state_table.pxd``), and no trial makes an object. Of the shapes that take turns in one trial a few keep their
-trees (``contest.pxd``). A placed pod touches the groups whose offset it changes: those inside the HyperNode to which
-the record widened, and those with tasks where the best group changed.
+The order of choice is that of ``workbench.kernels.dry_runs``. Hundreds of trials are cheap: nodes with equal amounts
+share their score (``state_table.pxd``), and no trial makes an object. A tournament tree per pod shape (``contest.pxd``)
+finds the best node. A placed pod touches only the groups of nodes whose topology score it changes.
 """
 
 cimport cython
@@ -27,7 +26,7 @@ from workbench._core.state_table cimport Shape, StateTable
 @cython.final
 @cython.auto_pickle(False)
 cdef class TrialFill:
-    """Trial placements in one domain: the trees of its nodes for the shapes of a run, and the pods placed."""
+    """Places pods on the nodes of one domain as a trial, and holds what was placed until the next trial."""
 
     cdef int open(self, StateTable states, HyperNodeTree hypernodes, const int32_t[::1] rank) except -1:
         cdef int64_t n = states.n, d = hypernodes.d
@@ -97,7 +96,10 @@ cdef class TrialFill:
         double weight,
         bint roots_meet,
     ) except -1:
-        """Set the scores of leaf domains by closeness to a job's record; the memoryviews are kept, not copied."""
+        """Set the scores of leaf domains (lowest HyperNodes) by closeness to the HyperNode of the job so far.
+
+        The arguments are explained in ``workbench.kernels.domains.TopologyScores``; the arrays are kept, not copied.
+        """
         self.keep += [parent, depth, value]
         self.closeness.parent = &parent[0] if parent.shape[0] else NULL
         self.closeness.depth = &depth[0] if depth.shape[0] else NULL
@@ -109,7 +111,7 @@ cdef class TrialFill:
         return 0
 
     cdef int open_leaves(self) except -1:
-        """Allocate memory after the leaves of nodes with several leaves were set."""
+        """Allocate memory for nodes that lie in several leaf domains; call this after the leaves were set."""
         if self.hypernodes.leaf_start != NULL:
             self.leaf_group = <int32_t*>grab(self.d * sizeof(int32_t))
         return 0
@@ -123,7 +125,10 @@ cdef class TrialFill:
         const double[::1] packing,
         double scale,
     ) except -1:
-        """Set the score by which pods without a topology prefer full domains; the memoryviews are kept, not copied."""
+        """Set the score by which pods without a topology constraint prefer full domains (HyperNodes).
+
+        The arguments are explained in ``workbench.kernels.fading.Fading``; the arrays are kept, not copied.
+        """
         cdef int64_t rings = around.shape[0]
         if column.shape[0] == 0 or self.n == 0 or self.r == 0:
             return 0
@@ -149,7 +154,10 @@ cdef class TrialFill:
         return 0
 
     cdef void find_floor(self, const Progress* now) noexcept nogil:
-        """Find the amounts that a node must have idle to hold a pod of any remaining shape."""
+        """Compute the least idle amounts with which a node can hold a pod of any shape that is left.
+
+        Nodes below are skipped.
+        """
         cdef const int64_t* request
         cdef int64_t k
         cdef int32_t e
@@ -163,7 +171,11 @@ cdef class TrialFill:
                     self.floor[k] = min(self.floor[k], request[k] if request[k] > 0 else INT64_MIN)
 
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
-        """Take the nodes of a domain that may hold a pod, grouped by leaf, or by ring if pods are scored by rings."""
+        """Collect the nodes of a domain that may hold a pod, grouped by leaf domain.
+
+        ``scored``: pods are scored by closeness to where the job is; if not, and full domains are preferred, the groups
+        are rings (nodes with the same domain in every tier).
+        """
         cdef int64_t i, g = -1, c, m
         cdef const int32_t* nodes = NULL
         cdef const int32_t* by = self.fading.ring_of if self.fades else self.hypernodes.leaf
@@ -233,9 +245,9 @@ cdef class TrialFill:
         self.by_leaf.first[self.by_leaf.g] = c
 
     cdef int keep_contests(self, int32_t count) except -1:
-        """Allocate the contests of the shapes that take turns.
+        """Allocate tournament trees of nodes for up to ``count`` pod shapes.
 
-        If there are more shapes than fit, some begin anew each time.
+        If there are more shapes than trees are kept, some trees are built again each time.
         """
         cdef int32_t k
         cdef Contest* nodes
@@ -249,7 +261,10 @@ cdef class TrialFill:
         return 0
 
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil:
-        """Set the record and the base of every group; bases outside ``low`` to ``high`` are unchanged."""
+        """Set the domain in which the job is allocated, and the closeness score of each group of nodes to it.
+
+        Scores may have changed only for groups from ``low`` to ``high``.
+        """
         cdef int64_t g, from_group, to_group
         cdef int32_t outer, inner
         cdef double base
@@ -286,7 +301,7 @@ cdef class TrialFill:
         return every
 
     cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil:
-        """Find the groups inside a domain, if they are those whose leaves are below it; False if that is unknown."""
+        """Write the range of groups of nodes that lie inside a domain; False if that range is unknown."""
         cdef int64_t first, last
         if not self.hypernodes.contained or self.first_node < 0:
             return False
@@ -308,7 +323,7 @@ cdef class TrialFill:
         return True
 
     cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil:
-        """Set the bases of the groups whose LCA with the record is a domain."""
+        """Set the closeness score of the groups whose lowest common ancestor with the job's domain is ``common``."""
         cdef double value = self.closeness.value[common] if common >= 0 else self.closeness.top_value
         cdef int32_t level = level_of(&self.levels, value), domain
         cdef int64_t g
@@ -320,7 +335,7 @@ cdef class TrialFill:
                 set_base(&self.levels, &self.by_leaf, g, 0.0 if domain < 0 else self.closeness.own_value)
 
     cdef void turn_to(self, int32_t number) noexcept nogil:
-        """Select the contest of a shape: the one that this run kept, or a new one."""
+        """Select the tournament tree of shape ``number``: the one kept from this fill, or a new one."""
         cdef Kept* one = &self.kept[self.at_hand]
         cdef int32_t k, free_one = -1
         cdef bint known
@@ -347,7 +362,10 @@ cdef class TrialFill:
             self.build(&self.states.shapes[number])
 
     cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil:
-        """Update the nodes that pods of other shapes changed."""
+        """Update the tournament tree of a shape for nodes on which pods of other shapes were placed in between.
+
+        ``seen``: number of pods placed when the tree was last right; ``stale``: topology scores changed, too.
+        """
         cdef int64_t i, g, n, slot
         cdef double best_base = self.nodes.best_base
         cdef bint shared = self.nodes.n_best >= 2, fitted, fits
@@ -413,10 +431,10 @@ cdef class TrialFill:
 
     @property
     def best(self):
-        """Best closeness of the nodes that the pod at hand fits on, and how many such nodes have it.
+        """Best closeness score among the nodes that the next pod fits on, and the number of nodes that have it.
 
-        Closeness is the score of a node by its distance to the job's HyperNode. (-inf, 0) where it is not scored, and
-        where the pod fits nowhere.
+        Closeness is the score of a node by its distance to the domain of the job. (-inf, 0) if pods are not scored by
+        it or the pod fits nowhere.
         """
         return self.nodes.best_base, self.nodes.n_best
 
@@ -427,7 +445,10 @@ cdef class TrialFill:
         self.by_leaf.tasks[g] += 1
 
     cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil:
-        """Count a pod on every leaf that holds its node; True if leaves other than its own are among the groups."""
+        """Count a placed pod on every leaf domain that holds its node, group ``g`` being the node's own.
+
+        True if another leaf domain of the node is among the groups of nodes.
+        """
         cdef int64_t k
         cdef int32_t leaf
         cdef bint others = False
@@ -443,7 +464,7 @@ cdef class TrialFill:
         return others
 
     cdef void put(self, Shape* shape, int32_t entry) noexcept nogil:
-        """Place one pod on the winner."""
+        """Place one pod of a shape on the best node; ``entry`` is the pod's role."""
         cdef int32_t node = <int32_t>self.nodes.outer[1].key  # the low half of the key
         cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], i, n
         cdef int64_t low = 0, high = 0
@@ -497,7 +518,7 @@ cdef class TrialFill:
         lift_range(&self.by_leaf, &self.closeness, &self.nodes, low, high)
 
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil:
-        """Place up to ``count`` pods of an entry; return how many were placed."""
+        """Place up to ``count`` pods of an entry (role), each on its best node; return how many were placed."""
         cdef Shape* shape = &self.states.shapes[now.entries[entry].shape]
         cdef int64_t done = 0
         self.turn_to(now.entries[entry].shape)
@@ -510,7 +531,10 @@ cdef class TrialFill:
         return done
 
     cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil:
-        """Place pods of an entry until ``upto`` have come; False if the pass is over."""
+        """Place pods of entry ``i`` (a role) until ``upto`` of its pods have been tried.
+
+        False if the fill ends here.
+        """
         cdef Entry* entry = &now.entries[i]
         cdef int64_t wanted, found
         # Turns without a failure are one pass; after one, the turn is over with the pod that leaves the gang ready.
@@ -530,7 +554,10 @@ cdef class TrialFill:
         return may_go_on(now, i)
 
     cdef void take_turn(self, Progress* now) noexcept nogil:
-        """Try the pods in their order, to the end of one turn, or of the last of those that are taken together."""
+        """Try the pods in their order until the gang is ready, which ends a turn of the job in Volcano.
+
+        If later turns are to be taken together with it, go on to the end of the last one.
+        """
         cdef int32_t i
         self.first_failed = -1
         self.turn_start = self.n_run
@@ -548,7 +575,7 @@ cdef class TrialFill:
                 break
 
     cdef void begin(self, int32_t domain, bint scored, int32_t record) noexcept nogil:
-        """Enter a domain with a record; `floor` is known."""
+        """Prepare the nodes of a domain for a fill; ``record`` is the domain in which the job is allocated so far."""
         cdef int64_t low, high
         self.n_run = 0
         self.topology = scored
@@ -562,7 +589,7 @@ cdef class TrialFill:
             self.widen(record, &low, &high)
 
     cdef void look(self, int32_t domain, bint scored, int32_t record, int32_t shape) noexcept nogil:
-        """Make the contest of a shape's first pod in a domain."""
+        """Build the tournament tree that ranks the nodes of a domain for a pod of ``shape``; no pod is placed."""
         cdef const int64_t* request = self.states.shapes[shape].request
         cdef int64_t k
         for k in range(self.r):
@@ -571,7 +598,12 @@ cdef class TrialFill:
         self.turn_to(shape)
 
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
-        """One pass over the pods in a domain, ending with the pod that makes the gang ready; pods stay."""
+        """Place pods in a domain one by one until the gang is ready or a failure ends the fill.
+
+        The pods stay on the nodes.
+
+        ``record`` is the domain in which the job is allocated so far; ``now`` holds the pods left and is updated.
+        """
         cdef int64_t i
         cdef const int64_t* request
         self.find_floor(now)

@@ -1,4 +1,4 @@
-"""The two-level search and its parts, for kernels that run it: the contract of ``two_level.pyx``."""
+"""Declarations of ``two_level.pyx``, the search that places a job and its sub-jobs in HyperNodes."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t

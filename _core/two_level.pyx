@@ -1,17 +1,14 @@
-"""The newest Volcano's two-level search: HyperNodes for a job, and inside each of them HyperNodes for its sub-jobs.
+"""Volcano's newest topology search: HyperNodes for a job, and inside each of them HyperNodes for its sub-jobs.
 
 What makes an exhaustive search cheap:
 
-- pods of one shape that each HyperNode holds are counted once and corrected along the path of every node that changed,
-  so that a HyperNode without room costs one comparison, and pods of one role need no trial at all: the count is exact;
-- HyperNodes are tried in the order of their scores, so that for several roles the trials end with the first that has
-  a solution; the rest cannot win; so are those for the job where it is known before what they can score at most;
-- a shape that one sub-job alone asks for is counted when its turn comes, where it looks;
-- sub-jobs that ask for the same share one tournament tree per tier of a job's HyperNode; a placement changes its path;
-- where all pods are alike, counts and totals tell where sub-jobs go and what that scores: an attempt is planned without
-  placing a pod, and only the HyperNode that wins is filled;
-- a log of changed nodes lets counts and trees look only at what changed since they were last asked, and takes an
-  attempt back.
+- pods of one shape (equal requests) that fit in a HyperNode are counted once and corrected when a node changes. A full
+  HyperNode costs one comparison, and pods of one role need no trial placement, because the count is exact;
+- HyperNodes are tried in the order of their scores or upper bounds, and those that cannot win are not tried;
+- a shape of which only one sub-job has pods is counted when the sub-job is tried, in the HyperNodes that are looked at;
+- equal sub-jobs share one tournament tree of HyperNodes per tier;
+- where all pods are alike, counts tell where each sub-job goes: only the HyperNode that wins is filled with pods;
+- a log of changed nodes lets counts and trees look only at what changed, and removes the pods of a trial.
 """
 
 cimport cython
@@ -53,9 +50,10 @@ cdef int compare_places(const void* a, const void* b) noexcept nogil:
 @cython.final
 @cython.auto_pickle(False)
 cdef class TwoLevel(SearchParts):
-    """See ``workbench.kernels.two_level.TwoLevel`` for the contract; arguments are trusted.
+    """Places one job with sub-jobs in HyperNodes as Volcano does, turn by turn (a turn ends when the job is ready).
 
-    Set up by `set_job`, `set_totals`, `set_subs`, each once and in this order.
+    The contract is in ``workbench.kernels.two_level.TwoLevel``; arguments are trusted. Call `set_job`, `set_totals` and
+    `set_subs` once each, in this order.
     """
 
     def __cinit__(
@@ -98,9 +96,10 @@ cdef class TwoLevel(SearchParts):
         double scale,
         const int64_t[::1] caps not None,
     ):
-        """Set the sums over the nodes of each domain.
+        """Set the totals of each domain (HyperNode): sums of the amounts over its nodes.
 
-        ``caps`` are the most pods of each shape that are ever counted; further entries are not looked at.
+        ``idle_at_open`` is what each domain had idle when the session began; ``packing`` and ``scale`` weigh the score
+        of a domain by its fullness; ``caps`` limits, per shape, how many pods are counted; further entries are ignored.
         """
         self.counts.set_totals(used, allocatable, idle_at_open, packing, scale, caps)
         self.fill.fading.totals = self.counts.totals
@@ -114,7 +113,10 @@ cdef class TwoLevel(SearchParts):
         const double[::1] packing not None,
         double scale,
     ):
-        """Set the score by which pods without a topology prefer full domains; call `set_totals` before."""
+        """Set the score by which pods without a topology constraint prefer full domains (HyperNodes).
+
+        Call `set_totals` before.
+        """
         self.fill.set_fading(ring_of, around, column, by_tier, packing, scale)
 
     def set_job(
@@ -133,9 +135,9 @@ cdef class TwoLevel(SearchParts):
         int32_t record,
         const int64_t[::1] wanted not None,
     ):
-        """Set the job; the first ``n_shapes`` roles are the shapes.
+        """Set the job's limits, minimums and pods by role; the first ``n_shapes`` roles are the pod shapes.
 
-        None: no pods are present, there are no minimums, every role has a name of its own.
+        None for an array: no pods are present, there are no minimums, or every role has a name of its own.
         """
         self.job.set_job(
             grouped, limited, limit, minimum, left, present, minimums, names, rule, min_available, counted, record,
@@ -166,9 +168,12 @@ cdef class TwoLevel(SearchParts):
         const int32_t[::1] run_shape,
         const int64_t[::1] run_upto,
     ):
-        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's.
+        """Set the sub-jobs, one array per property.
 
-        None: every sub-job has a limit, their grades are equal, they have no record and no running pods.
+        A job without sub-groups has one sub-job that stands for the whole job.
+
+        None for an array: every sub-job has a tier limit, all grades are equal, no sub-job is allocated or has running
+        pods.
         """
         self.job.set_subs(
             entry_start, shapes, left, min_available, counted, total, stop, limit, limited, scored, policy,
@@ -177,30 +182,38 @@ cdef class TwoLevel(SearchParts):
         self.search.open()
 
     def update_nodes(self, const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None):
-        """Take over the present idle and used amounts, which include the pods placed by earlier turns."""
+        """Replace the nodes' idle and used amounts by the present ones, which include the pods this search placed."""
         self.counts.update_nodes(idle, used, self.job.n_pods)
 
     def see_shape(self, int32_t s, const uint8_t[::1] feasible, const double[::1] extra):
-        """Replace the allowed nodes and extra scores of a shape; both arrays are kept, not copied."""
+        """Replace the allowed nodes and extra scores (arrays over nodes, or None) of shape ``s``.
+
+        Both are kept, not copied.
+        """
         self.states.change_shape(s, feasible, extra)
         self.counts.forget(s)
 
     def left(self):
-        """Sub-job, shape and pods left of each entry; entries that have no shape have no pods either."""
+        """Pods still to place, by entry (a role of a sub-job): arrays of sub-job, shape and number of pods."""
         return self.job.left()
 
     def cap(self, const int64_t[::1] left not None):
-        """Drop, for good, the pods of each entry beyond ``left``."""
+        """Give up, for good, the pods of each entry (a role of a sub-job) beyond ``left``."""
         self.job.cap(left)
         self.counts.commits += 1
 
     def scores_of(self, int32_t number, const int32_t[::1] domains not None):
-        """Score and share of tasks of a sub-job in some domains, if each had a solution."""
+        """Packing score of sub-job ``number`` in each of some HyperNodes, and the share of its tasks inside.
+
+        Float64 (m, 2).
+
+        Computed as if the sub-job fitted in every one.
+        """
         return self.trace.scores_of(number, domains)
 
     @property
     def last_score(self):
-        """Sum of the sub-jobs' scores in the last turn."""
+        """Score of the HyperNode chosen in the last turn: the sum of the scores of the sub-jobs placed there."""
         return self.job.last_score
 
     # ---- one HyperNode for the job ----
@@ -214,7 +227,12 @@ cdef class TwoLevel(SearchParts):
         return 0
 
     cdef bint attempt_in(self, int32_t domain, bint planning) noexcept nogil:
-        """Place sub-jobs inside a HyperNode until the job is ready; the pods stay."""
+        """Place the sub-jobs inside one HyperNode until the job is ready; return whether it is.
+
+        The pods stay on the nodes.
+
+        With ``planning`` pods are only counted, and no nodes are chosen.
+        """
         cdef int64_t before = self.job.n_log
         cdef int32_t number
         cdef Sub* sub
@@ -243,9 +261,10 @@ cdef class TwoLevel(SearchParts):
         self.states.n_settled = self.states.n_states
 
     cdef bint all_alike(self, Sub* first) noexcept nogil:
-        """Whether all sub-jobs with pods are alike, are placed at one stroke and are scored by the HyperNode alone.
+        """Whether all sub-jobs with pods left are alike, so that one upper bound of the score serves them all.
 
-        ``first`` receives a copy of the first of these sub-jobs.
+        None may have pods placed or running, and each must need all its pods. ``first`` receives a copy of the first
+        one.
         """
         cdef int64_t i
         cdef const Sub* sub
@@ -264,7 +283,11 @@ cdef class TwoLevel(SearchParts):
         return True
 
     cdef void open_tier(self, const Walk* walk, const int64_t* left, int64_t needs, const Sub* alike) noexcept nogil:
-        """Make rows for the HyperNodes of a tier that may hold the job; ``alike``: any sub-job if all are alike."""
+        """List the HyperNodes of a tier that may hold the job, with the pods that fit and an upper bound of the score.
+
+        ``left`` has the remaining pods per shape, of which ``needs`` must fit; ``alike`` is a sub-job equal to all
+        others, or NULL, if there is none, and no bound is computed.
+        """
         cdef int64_t i
         cdef int32_t domain
         cdef const int32_t* domains = &walk.start if walk.alone else self.hypernodes.tier_domains + walk.first
@@ -283,21 +306,24 @@ cdef class TwoLevel(SearchParts):
             self.n_rows += 1
 
     def turn(self):
-        """Take one turn; return whether a HyperNode had a solution, without which everything stays as before."""
+        """Place the job's sub-jobs in the best HyperNode until the job is ready to start.
+
+        Return False, with nothing changed, if the job can start in no HyperNode.
+        """
         self.find(False)
         return self.take()
 
     def look(self):
-        """Find where the next turn would place pods, and return whether a HyperNode has a solution.
+        """Find the HyperNode in which the next turn would place the job, without placing a pod; False if there is none.
 
-        HyperNodes that cannot win are tried too. Everything stays as before; `take` ends the turn.
+        All HyperNodes are tried, also those that cannot win. Call `take` to place the pods.
         """
         self.find(True)
         self.take_back_attempt()
         return self.found != NOWHERE
 
     def take(self):
-        """Settle the attempt in the HyperNode that was found last; return whether there is one."""
+        """Place the pods in the HyperNode that was found last, for good; return False if none was found."""
         if self.found == NOWHERE:
             return False
         with nogil:
@@ -310,14 +336,17 @@ cdef class TwoLevel(SearchParts):
         return True
 
     cdef void take_back_attempt(self) noexcept nogil:
-        """Take back the attempt that stands; the next one begins from what is settled."""
+        """Remove the pods placed since the last finished turn."""
         self.search.take_back(self.job.log_settled, self.counts.changed_settled)
         self.job.reset()
         # States that the copy of an attempt names may be forgotten before it is repeated.
         self.standing = self.kept = NOWHERE
 
     cdef int find(self, bint every) except -1:
-        """Try the HyperNodes of one turn, with ``every`` those that cannot win, too; the last attempt may stand."""
+        """Find the best HyperNode for one turn of the job; ``every``: try also those that cannot win.
+
+        The pods of the HyperNode tried last may still be on the nodes afterwards.
+        """
         cdef int64_t i, needs, before, tried
         cdef int32_t best = NOWHERE, last = NOWHERE, kept = NOWHERE
         cdef double best_score = 0.0
@@ -389,7 +418,11 @@ cdef class TwoLevel(SearchParts):
     # ---- answers ----
 
     def explain_in(self, int32_t domain, bint inner):
-        """Trace an attempt in one HyperNode and undo it; ``inner``: with every HyperNode that a step compared."""
+        """Steps by which the next turn would place the sub-jobs in HyperNode ``domain``; all of it is undone.
+
+        ``inner``: with every HyperNode that was compared for a sub-job. The result is as in `AttemptSteps` of
+        ``workbench.kernels.two_level_values``.
+        """
         cdef bint kept
         self.open_rows()
         self.trace.begin(inner)
@@ -406,13 +439,13 @@ cdef class TwoLevel(SearchParts):
 
     @property
     def ready(self):
-        """Whether the job may start."""
+        """Whether the job may start: enough of its pods and of its sub-jobs have a node."""
         self.job.reset()
         return bool(self.job.job_ready())
 
     @property
     def pods_left(self):
-        """Number of pods that a further turn would try."""
+        """Number of pods still to place in later turns."""
         cdef int64_t i, left = 0
         for i in range(self.job.n_subs):
             left += self.job.settled[i].progress.rest
@@ -427,7 +460,11 @@ cdef class TwoLevel(SearchParts):
         return self.job.log_settled
 
     def fit_in(self, int32_t domain):
-        """Try the first sub-job with pods left: the shape that failed first, -1 for none, and the pods placed."""
+        """Try the first sub-job with pods left in HyperNode ``domain``; no pod stays.
+
+        Returns the shape of the first pod that fits nowhere (else of the first role; -1: no pods are left), and shapes
+        and nodes of the pods that fit.
+        """
         cdef int64_t i
         cdef int32_t number = 0, failed = -1
         cdef Progress now
@@ -458,7 +495,10 @@ cdef class TwoLevel(SearchParts):
         return failed, shapes_array, nodes_array
 
     def room(self, const int32_t[::1] domains not None):
-        """Number of the job's pods that each of some domains holds, of each shape at most those that are left."""
+        """Number of the job's remaining pods that fit in each of some HyperNodes, of each shape at most those left.
+
+        An upper bound.
+        """
         cdef int64_t m = domains.shape[0], i, s, here, left
         out_array = np.zeros(m, dtype=np.int64)
         cdef int64_t[::1] out = out_array
@@ -475,7 +515,7 @@ cdef class TwoLevel(SearchParts):
         return out_array
 
     def takes_one(self):
-        """For each shape, whether some node takes a pod of it."""
+        """For each pod shape, whether at least one node has room for a pod of it; bool."""
         out_array = np.zeros(self.states.n_shapes, dtype=np.bool_)
         cdef uint8_t[::1] out = out_array.view(np.uint8)
         cdef int64_t i, node
@@ -493,7 +533,7 @@ cdef class TwoLevel(SearchParts):
         return out_array
 
     def records(self):
-        """Record of each sub-job."""
+        """HyperNode in which each sub-job is allocated so far; -1: the virtual top; -2: none; int32."""
         out_array = np.empty(self.job.n_subs, dtype=np.int32)
         cdef int32_t[::1] out = out_array
         cdef int64_t i
@@ -502,7 +542,10 @@ cdef class TwoLevel(SearchParts):
         return out_array
 
     def placed(self, int64_t first):
-        """Sub-job, shape and node of each pod from the ``first``-th on, in the order of placement."""
+        """Sub-job, shape and node of each placed pod from the ``first``-th on, in the order of placement.
+
+        Three int32 arrays.
+        """
         cdef int64_t n = self.job.log_settled - first, i
         subs_array = np.empty(n, dtype=np.int32)
         shapes_array = np.empty(n, dtype=np.int32)
@@ -524,9 +567,10 @@ cdef class TwoLevel(SearchParts):
         const int64_t[::1] positions not None,
         int32_t[::1] node not None,
     ):
-        """Write the node of each placed pod at the pod's position: those of entry e begin at ``first[e]``.
+        """Write the node of each placed pod into ``node`` at the position of the pod in the gang.
 
-        Pods beyond the positions of their entry are left out.
+        Positions of the pods of entry e (a role of a sub-job) begin at ``positions[first[e]]``; pods beyond them are
+        left out.
         """
         cdef int64_t i, e, place
         for i in range(self.job.log_settled):
@@ -538,7 +582,11 @@ cdef class TwoLevel(SearchParts):
                     break
 
     def rows(self):
-        """HyperNodes tried in the last turn: domain, most pods held, whether kept, score, sub-job without a place."""
+        """HyperNodes tried in the last turn, as five arrays.
+
+        Domain, upper bound of the pods that fit, whether the job can start there, score, and first sub-job without a
+        place.
+        """
         cdef int64_t i, n = self.n_rows
         domain_array = np.empty(n, dtype=np.int32)
         holds_array = np.empty(n, dtype=np.int64)
