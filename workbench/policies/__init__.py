@@ -1,4 +1,4 @@
-"""Placement policies: their contract, their registry and the policies themselves."""
+"""Placement policies: their contract, the registry that finds them by name, and the policies themselves."""
 
 from workbench.policies.base import Policy
 from workbench.policies.registry import PolicyInfo, get_gpu_policy, get_policy, list_policies, policy

@@ -56,7 +56,10 @@ Words = npt.NDArray[np.uint64]
 
 
 def session_order(gangs: Sequence[Gang]) -> list[int]:
-    """Positions of gangs in the order of a session: higher priority, then queue, namespace and name in byte order."""
+    """Indices of gangs in the order in which one scheduling session takes them.
+
+    Higher priority first, then queue, namespace and name in byte order.
+    """
     return sorted(
         range(len(gangs)),
         key=lambda i: (
@@ -69,7 +72,9 @@ def session_order(gangs: Sequence[Gang]) -> list[int]:
 
 
 class Policy(ABC):
-    """Places gangs, deterministically: the same arguments give the same bytes.
+    """Base class of all policies: places gangs (groups of pods that start together) on the nodes of a cluster.
+
+    Policies are deterministic: the same arguments give the same answer, byte for byte.
 
     Attributes
     ----------
@@ -144,11 +149,14 @@ class Policy(ABC):
         return [None] * len(gangs)
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
-        """A `Stream` of this policy: gangs that come and go on one ledger, each placed as `place` would place it."""
+        """Return a `Stream`, which places gangs one by one on a copy of a snapshot and can take placements back.
+
+        Each gang is placed as `place` would place it.
+        """
         return Stream(self, snapshot)
 
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
-        """The decision on one gang in a session of its own, with every candidate that was considered.
+        """Place one gang by itself on a snapshot and return the decision with every candidate that was considered.
 
         For a gang among others, hand `schedule` a recorder for it.
         """
@@ -163,7 +171,7 @@ class Policy(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The question to a node policy: one gang, the ledger (not to be changed), and tools to read both.
+    """The question to a node policy: which nodes do the pods of one gang get, given a ledger of free resources?
 
     Attributes
     ----------
@@ -189,18 +197,18 @@ class Request:
         return self.ledger.snapshot
 
     def progress(self) -> Progress:
-        """A fresh count of the pods that the gang still needs, free to be changed."""
+        """Counts of the pods that the gang still needs; a new object at each call, which the caller may change."""
         return self.start.copy()
 
     @cached_property
     def start(self) -> Progress:
-        """The count of the pods that the gang needs before anything is placed; read-only, shared by all callers."""
+        """Counts of the pods that the gang needs before anything is placed; one read-only object for all callers."""
         return Progress.of(self.gang, self.snapshot)
 
 
 @dataclass(eq=False)
 class Assignment:
-    """A node policy's positive answer: a node for each pod.
+    """A node policy's answer if it can place a gang: a node for each pod.
 
     Attributes
     ----------
@@ -230,7 +238,7 @@ class Assignment:
 
 @dataclass(eq=False)
 class Declined:
-    """A node policy's negative answer: the reasons, as in `Refusal`.
+    """A node policy's answer if it cannot place a gang: the reasons, as in `Refusal`.
 
     Attributes
     ----------
@@ -246,7 +254,7 @@ class Declined:
 
 
 class NodePolicy(ABC):
-    """The node part of a policy: gives the pods of a gang their nodes.
+    """Base class of node policies, which choose a node for each pod of a gang; GPUs are then chosen by a GPU policy.
 
     Attributes
     ----------
@@ -275,10 +283,10 @@ class NodePolicy(ABC):
     @property
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the node part with their values."""
+        """Parameters of this node policy, by name, with their present values."""
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """The question that `assign` will answer about a gang.
+        """Make the `Request` about a gang that `assign` will answer.
 
         A policy overrides this if its configuration changes how the gang is read.
 
@@ -330,15 +338,21 @@ class NodePolicy(ABC):
         return [None] * len(gangs)
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
-        """A stream of the policy that this is the node part of; the answers are those of the policy's `place`."""
+        """Make a `Stream`, which places gangs that come and go; its answers are those of the policy's `place`.
+
+        `whole` is the policy of which this is the node part.
+        """
         return Policy.stream(whole, snapshot)
 
     @abstractmethod
     def assign(self, request: Request) -> Assignment | Declined:
-        """Choose nodes for all `min_available` pods of a gang or for none; the ledger stays unchanged."""
+        """Choose nodes for the gang's pods: for at least `min_available` of them, or for none (`Declined`).
+
+        The request's ledger stays unchanged.
+        """
 
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
-        """Choose nodes for pods without a request: the first nodes by name that accept them.
+        """Choose nodes for best-effort pods (pods that request no resource): the first nodes by name that accept them.
 
         Fewer nodes than pods if not all find one.
 
@@ -437,7 +451,7 @@ class Composed(Policy):
 
     @staticmethod
     def _take(gang: Gang, ledger: Ledger, node: Ints, rows: Longs, words: Words | None) -> None:
-        """Give the placed pods their nodes in a ledger.
+        """Enter the placed pods of a gang in a ledger, so that their resources and GPUs (`words`, bit masks) are taken.
 
         Copies are stored, because a caller may change a placement's arrays.
         """
@@ -451,7 +465,7 @@ class Composed(Policy):
             ledger.take(nodes, rows[0] if len(rows) == 1 else rows.take(roles, axis=0), words)
 
     def refusal(self, gang: Gang, request: Request, answer: Declined) -> Refusal:
-        """The refusal that the user gets if the node policy declines.
+        """Make the `Refusal` that a user gets when the node policy cannot place a gang.
 
         Resources that no node offers are the first reason.
 
@@ -526,7 +540,7 @@ class Composed(Policy):
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
     ) -> list[Decision]:
-        """One session, run by the node policy, which may have queues and an order of its own.
+        """Decide on all gangs of one scheduling session; the node policy may have queues and an order of its own.
 
         Parameters
         ----------
@@ -550,7 +564,7 @@ class Composed(Policy):
 
 
 def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
-    """A function that returns the answer of `later` with the reasons `first` put before its own."""
+    """Return a function that calls ``later`` and puts the reasons ``first`` before those that ``later`` returns."""
     if not first:
         return later
 
@@ -606,7 +620,10 @@ def place_best_effort(
 
 
 def _alike(gang: Gang, role: int) -> Iterator[Longs]:
-    """Split the pods of a role into runs of consecutive pods that all have a topology constraint or all have none."""
+    """Split the pods of a role into runs of consecutive pods that all have a topology constraint or all have none.
+
+    Yields int64 arrays of positions in the gang.
+    """
     first, count = int(gang.role_start[role]), gang.roles[role].count
     if count == 0:
         return

@@ -1,4 +1,6 @@
-"""Baselines to compare with: `gang`, `binpack`, `spread`, `random`.
+"""Simple policies to compare others with: `gang` (first fit), `binpack`, `spread` and `random`.
+
+All place at least `min_available` pods of a gang or none; none reads the topology.
 
 All keep gang semantics; none reads the topology.
 """
@@ -30,13 +32,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoreParameters:
-    """Parameters of the scored baselines."""
+    """Parameters of the baselines that score nodes (`binpack` and `spread`)."""
 
     gpu_weight: float = gpu_weight()
 
 
 class _Rest:
-    """What the pods of a gang leave idle; those placed are subtracted when somebody asks.
+    """Idle resources of the nodes while the pods of one gang are placed role by role.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ class _Rest:
         self._placed: list[tuple[int, Ints]] = []
 
     def take(self, role: int, nodes: Ints) -> None:
-        """Place pods of a role, each on its node."""
+        """Subtract the requests of pods of a role from the idle resources; ``nodes`` has the node of each pod."""
         self._placed.append((role, nodes))
 
     @property
@@ -63,12 +65,12 @@ class _Rest:
         return self._idle
 
     def room(self, role: int, count: int) -> Longs:
-        """Pods of a role that each node holds, at most `count`: int64 of shape (n,)."""
+        """Number of pods of a role that fit on each node, at most ``count``: int64 of shape (n,)."""
         return self._demand.capacity(role, self.idle, count)
 
 
 class _Slots(NodePolicy):
-    """A baseline that places all pods of a role at once."""
+    """Base class of the baselines: goes through the roles of a gang and places all pods of a role in one call."""
 
     monotone = True
 
@@ -95,7 +97,7 @@ class _Slots(NodePolicy):
         raise NotImplementedError
 
     def start(self, request: Request) -> Any:
-        """Make the state that successive calls of `pick` for the roles of one gang share."""
+        """Make the object (such as a random generator) that the calls of `pick` for the roles of one gang share."""
         return None
 
     def scores(self, role: int, request: Request, state: Any) -> dict[str, Floats]:
@@ -103,7 +105,7 @@ class _Slots(NodePolicy):
         return {}
 
     def score(self, state: Any) -> float:
-        """Sum of the scores of the nodes taken."""
+        """Sum of the scores of the nodes that the gang's pods got; ``state`` is what `start` returned."""
         return 0.0
 
     def assign(self, request: Request) -> Assignment | Declined:
@@ -219,7 +221,7 @@ class Random(_Slots):
 
 @dataclass(eq=False)
 class _Filling:
-    """State of the nodes while the pods of one gang fill them, and the summed scores of the chosen nodes."""
+    """The kernel that fills nodes with the pods of one gang by score, and the sum of the scores of the chosen nodes."""
 
     runs: DryRuns
     score: float = 0.0
@@ -236,7 +238,10 @@ class _Scored(_Slots):
         return asdict(self._parameters)
 
     def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
-        """The score over the columns of a snapshot, given as 1 for what is scored and 0 for the pod slots."""
+        """Weights of this baseline's node score over the resources of a snapshot.
+
+        ``resources`` is 1 for each resource that is scored and 0 for the pod slots.
+        """
         raise NotImplementedError
 
     def start(self, request: Request) -> _Filling:
@@ -285,7 +290,7 @@ class _Scored(_Slots):
 
 
 class BinPack(_Scored):
-    """Fullest node first, over every requested resource."""
+    """Baseline that puts each pod on the fullest node where it fits, counting every resource that the pod requests."""
 
     name = "binpack"
 
@@ -294,7 +299,10 @@ class BinPack(_Scored):
 
 
 class Spread(_Scored):
-    """Emptiest node first, by whole percents over every resource that nodes have (Kubernetes least requested)."""
+    """Baseline that puts each pod on the emptiest node, counting every resource that nodes have.
+
+    Fullness is rounded to whole percents (Kubernetes least requested).
+    """
 
     name = "spread"
 
@@ -303,7 +311,7 @@ class Spread(_Scored):
 
 
 def _record(request: Request, role: int, scores: Mapping[str, Floats]) -> None:
-    """Record the nodes on which the first pod of a role fits, with their scores if there are any."""
+    """Tell the request's recorder on which nodes the first pod of a role fits, with the nodes' scores if any."""
     recorder = request.recorder
     if recorder is None:
         return

@@ -26,7 +26,9 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(eq=False)
 class Demand:
-    """The requests of one gang against one ledger, for one call of `place`.
+    """What the pods of one gang request, as arrays over a ledger's resources, and the nodes that accept the pods.
+
+    Made for one call of `place`.
 
     Attributes
     ----------
@@ -52,14 +54,17 @@ class Demand:
 
     @cached_property
     def taken(self) -> Longs:
-        """Amounts that a pod of each role takes from a ledger: its request, with assumed cpu and memory if any."""
+        """Amounts that placing one pod of each role takes from a ledger, int64 (roles, columns).
+
+        Its request, and cpu and memory that Kubernetes assumes for containers without a request, if any pod has those.
+        """
         if self.ledger.assumed is None and not self.gang.assumes:
             return self.rows
         return np.concatenate([self.rows, self.gang.assumed], axis=1)
 
     @cached_property
     def in_order(self) -> Longs:
-        """Every role, first those with a request in the order they are tried, then the others: int64 (roles,)."""
+        """Roles in order: first those with a request, as they are tried, then the others: int64 (roles,)."""
         return np.array([*self.order, *self.best_effort], dtype=np.int64)
 
     @cached_property
@@ -71,7 +76,7 @@ class Demand:
 
     @cached_property
     def idle(self) -> Longs:
-        """Idle resources, int64 (n, r), with GPU columns limited to the number of free GPUs.
+        """Idle resources of the nodes, int64 (n, r); a GPU column is at most the number of free GPUs.
 
         May be the ledger's own array.
         """
@@ -83,7 +88,7 @@ class Demand:
         return capped_by_gpus(ledger.idle, ledger.gpu_free, snapshot.gpu_columns)
 
     def feasible(self, role: int) -> Bytes:
-        """Nodes that a pod of the role accepts, resources apart: uint8 of shape (n,)."""
+        """Which nodes accept a pod of the role by selectors, taints and GPUs, resources apart: uint8 (n,)."""
         return self._mask(role)[0]
 
     def restriction(self, role: int) -> Bytes | None:
@@ -106,11 +111,11 @@ class Demand:
         return found
 
     def _accepting(self, condition: NodeFilter) -> npt.NDArray[np.bool_]:
-        """Nodes that satisfy a filter, uint8 of shape (n,)."""
+        """Nodes that satisfy a filter of the gang's roles (selectors, tolerations): bool (n,)."""
         return self.ledger.snapshot.filters.mask(condition)
 
     def capacity(self, role: int, idle: Longs, cap: int) -> Longs:
-        """Pods of a role that each node holds.
+        """Number of pods of a role that fit on each node of the snapshot.
 
         Parameters
         ----------
@@ -127,7 +132,7 @@ class Demand:
         return pods_per_node(idle, self.rows[role], feasible=self.feasible(role), cap=cap)
 
     def capacity_of(self, nodes: Ints, role: int, idle: Longs, cap: int) -> Longs:
-        """Pods of a role that each of some nodes holds.
+        """Number of pods of a role that fit on each of some nodes.
 
         Parameters
         ----------
@@ -147,7 +152,7 @@ class Demand:
 
 
 class Cause(NamedTuple):
-    """One cause that excludes some nodes for a pod: a code of `Notice`, Kubernetes' text, and the number of nodes."""
+    """One reason why nodes do not take a pod: the code of a `Notice`, Kubernetes' text, and the number of nodes."""
 
     code: str
     text: str
@@ -155,7 +160,7 @@ class Cause(NamedTuple):
 
 
 def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cause]:
-    """Causes why one more pod of a role fits on none of some nodes; each node is counted for one cause.
+    """Reasons why one more pod of a role fits on none of some nodes; each node is counted for one reason.
 
     A node is counted for the first thing that excludes it: cordoned, taints, labels, resources in the order of the
     snapshot's columns, GPUs.

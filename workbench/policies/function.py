@@ -1,4 +1,4 @@
-"""A policy that is one function, as written in a notebook cell."""
+"""Policies that are one Python function, as written in a notebook cell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ PlaceFunction = Callable[..., Any]
 
 
 def parameters_of(name: str, function: PlaceFunction) -> type:
-    """Parameters of a policy that is a function: its arguments after gang and ledger, typed by their defaults.
+    """Make the parameter dataclass of a policy that is a function: the arguments after gang and ledger.
+
+    A parameter's type is that of its default.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def parameters_of(name: str, function: PlaceFunction) -> type:
 
 @dataclass(eq=False)
 class FunctionPolicy(NodePolicy):
-    """Calls a function and checks its answer.
+    """A node policy that calls a user's function and checks the function's answer.
 
     The function gets the gang and a copy of the ledger, whose arrays it may change as it likes, and returns one entry
     per pod: a node's name or index, None or -1 for a pod left out; or None / a text / a `Refusal` to refuse.
@@ -63,7 +65,10 @@ class FunctionPolicy(NodePolicy):
         return dict(self.values)
 
     def assign(self, request: Request) -> Assignment | Declined:
-        """Call the function and check its answer; InputError, naming the policy, for an answer that is no placement."""
+        """Call the user's function and turn its answer into an `Assignment` or `Declined`.
+
+        InputError, naming the policy, if the answer is no placement.
+        """
         answer = call_foreign(self.function, request.gang, request.ledger.copy(), **self.values)
         if answer is None:
             return Declined((Notice("refused", f"{self.name} found no placement"),))

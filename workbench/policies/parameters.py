@@ -66,7 +66,7 @@ class ParameterInfo:
 
     @property
     def range(self) -> str:
-        """The allowed values in words."""
+        """The allowed values of the parameter in words."""
         if self.choices:
             return " or ".join(self.choices)
         if self.type == "table":
@@ -122,7 +122,7 @@ def parameter(
     choices: tuple[str, ...] = (),
     source: str = "",
 ) -> Any:
-    """A dataclass field that is a policy parameter; its type is that of the default.
+    """Declare a dataclass field that is a parameter of a policy; its type is that of the default.
 
     Parameters
     ----------
@@ -164,11 +164,11 @@ def gpu_weight() -> Any:
 
 @dataclass(frozen=True)
 class NoParameters:
-    """The parameters of a policy without any."""
+    """Parameters of a policy that has none."""
 
 
 def parameter_infos(parameters: type) -> tuple[ParameterInfo, ...]:
-    """The parameters that a dataclass declares, in its order."""
+    """Describe the parameters that a dataclass declares with `parameter`, in the order of its fields."""
     infos = []
     for f in dataclasses.fields(parameters):
         default = f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
@@ -203,7 +203,7 @@ def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]
 
 
 def type_name(default: object) -> str:
-    """Name of the parameter type that a default value stands for."""
+    """Parameter type of a default value: "integer", "number", "flag", "text", "table" or "configuration"."""
     if isinstance(default, bool):
         return "flag"
     if isinstance(default, int):
@@ -237,7 +237,7 @@ def _number(value: object) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """The value itself.
+    """Return a parameter's value unchanged, unless it is a text that Python would read as a number by accident.
 
     ValueError for text with non-ASCII characters or underscores, which Python would read as numbers.
     """

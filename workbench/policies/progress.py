@@ -1,4 +1,4 @@
-"""`Progress`: count of the pods that a gang still needs before it may start.
+"""Counts of the pods that a gang still needs before it may start.
 
 The rules are Volcano's (JobInfo: ready, per-role minimums, going on after a pod that fits nowhere); every policy of
 this package honours them.
@@ -17,7 +17,7 @@ __all__ = ["Progress", "invalid_gang", "invalid_sub_groups"]
 
 @dataclass
 class Progress:
-    """Counts of a gang's pods, placed and left, by role.
+    """Counts of a gang's pods by role: pods placed, and pods still to place.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Progress:
 
     @classmethod
     def of(cls, gang: Gang, snapshot: ClusterSnapshot) -> Progress:
-        """Counts of a gang before anything is placed."""
+        """Counts of a gang's pods before anything is placed, with the pods that run in the snapshot."""
         present = [0] * len(gang.roles)
         n_running = gang.ready
         if gang.ready:
@@ -70,13 +70,13 @@ class Progress:
         )
 
     def place(self, role: int, count: int) -> None:
-        """Count pods of a role as placed."""
+        """Move ``count`` pods of a role from the pods to place to the placed ones."""
         self.counted += count
         self.present[role] += count
         self.left[role] -= count
 
     def give_up(self, role: int) -> None:
-        """Drop the role's remaining pods, which are not tried again."""
+        """Drop the remaining pods of a role: they will not be tried again."""
         self.left[role] = 0
 
     @property
@@ -85,7 +85,7 @@ class Progress:
 
     @property
     def ready(self) -> bool:
-        """Whether the gang may start."""
+        """Whether the gang may start: it has `min_available` pods, and each role its own minimum."""
         if self.counted < self.min_available:
             return False
         return not self._minimums_count or all(p >= m for p, m in zip(self.present, self.minimums, strict=True))
@@ -99,7 +99,7 @@ class Progress:
         return max(short, self.min_available - self.counted, 0)
 
     def until_ready(self, role: int) -> int:
-        """Number of pods of a role to place next: up to the pod that makes the gang ready, at least one."""
+        """Number of pods of a role to place in one go: up to the pod with which the gang may start, at least one."""
         left = self.left[role]
         if self._minimums_count and any(
             p < m for i, (p, m) in enumerate(zip(self.present, self.minimums, strict=True)) if i != role
@@ -111,7 +111,7 @@ class Progress:
         return min(left, max(wanted, 1))
 
     def go_on(self, failed: Collection[int]) -> bool:
-        """Whether to try further pods after pods of some roles fitted on no node.
+        """Whether to try further pods of the gang after pods of the roles ``failed`` fitted on no node.
 
         Source: docs/reference/volcano-topology.md, section 5.1, step 5.
         """
@@ -136,7 +136,7 @@ def invalid_gang(progress: Progress) -> str:
 
 
 def invalid_sub_groups(gang: Gang) -> str:
-    """Volcano's text if some policy has fewer sub-groups than must be ready; empty if there are enough."""
+    """Volcano's text if a sub-group policy has fewer sub-groups than must be ready; empty if there are enough."""
     if not gang.min_subgroups:
         return ""
     missing = dict(gang.min_subgroups)

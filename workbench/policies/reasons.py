@@ -1,4 +1,4 @@
-"""The notices that explain refusals: their codes are stable, their texts are for people.
+"""Notices that explain why a gang is refused; programs read their codes, people their texts.
 
 If Volcano or the Kubernetes scheduler has a text for a reason, that text is used.
 """
@@ -37,7 +37,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None) -> Notice:
-    """Why one more pod of a role fits nowhere: ``0/8 nodes are unavailable: 8 Insufficient cpu.``
+    """Notice that says why one more pod of a role fits on no node: ``0/8 nodes are unavailable: 8 Insufficient cpu.``
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def gang_text(
     nodes: npt.NDArray[np.int32] | None = None,
     hypernode: str = "",
 ) -> Notice:
-    """Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``.
+    """Notice with Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``.
 
     Parameters
     ----------
@@ -93,7 +93,10 @@ def gang_text(
 
 
 def gang_untried(request: Request, missing: int) -> Notice:
-    """Volcano's condition of a pending PodGroup none of whose pods was tried on a node: there is no fit error."""
+    """Notice with Volcano's condition of a pending PodGroup of which no pod was tried on a node (no fit error).
+
+    ``missing`` is the number of pods that the gang lacks.
+    """
     gang, total = request.gang, request.progress().total
     counts = ", ".join(sorted((f"{gang.n_pods} Pending", f"{gang.min_available} minAvailable")))
     text = f"{missing}/{total} tasks in gang unschedulable: pod group is not ready, {counts}"
@@ -101,13 +104,13 @@ def gang_untried(request: Request, missing: int) -> Notice:
 
 
 def gang_incomplete(placed: int, missing: int) -> Notice:
-    """The reason that fewer pods find a node than the gang needs to start."""
+    """Notice that only ``placed`` pods find a node and ``missing`` more are needed for the gang to start."""
     text = "the 1 pod needed finds no node" if missing == 1 else f"{placed} of the {missing} pods needed find a node"
     return Notice("gang-incomplete", text, numbers={"count": missing})
 
 
 def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
-    """The reason for a node where each pod of the gang would find GPUs, but not all pods together.
+    """Notice about a node where each pod of the gang would find GPUs, but not all its pods together.
 
     Parameters
     ----------
@@ -121,19 +124,19 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
 
 
 def not_enough_pods(text: str, progress: Progress) -> Notice:
-    """The reason that a gang has fewer pods than it needs, so that it can never start."""
+    """Notice that a gang has fewer pods than it needs, so that it can never start; ``text`` is Volcano's sentence."""
     return Notice("not-enough-pods", text, numbers={"count": progress.missing})
 
 
 def fractional_gpus(policy: str, gang: Gang) -> Notice:
-    """The reason that a gang asks for parts of GPUs under a policy that gives whole GPUs only."""
+    """Notice that a gang asks for parts of GPUs, but the policy gives whole GPUs only."""
     pods = sum(role.count for role in gang.roles if role.gpu_milli)
     text = f"{counted(pods, 'pod asks', 'pods ask')} for thousandths of a GPU: {policy} gives whole GPUs only"
     return Notice("fractional-gpus", text, numbers={"count": pods})
 
 
 def topology_not_ready(topology: Topology) -> Notice:
-    """The reason that the HyperNodes are missing or form no tree, so that no job may rely on them.
+    """Notice that the HyperNodes are missing or form no tree, so that no job may rely on them.
 
     Source: docs/decisions.md, decision 14.
     """
@@ -143,7 +146,9 @@ def topology_not_ready(topology: Topology) -> Notice:
 
 
 def not_offered(request: Request) -> tuple[Notice, ...]:
-    """Requests without which the gang cannot start and that no node of the cluster offers, however idle; empty if none.
+    """Notices about requests that no node can meet even if idle, although the gang cannot start without them.
+
+    Empty if none.
 
     ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the largest has 8)``.
     This reason comes before all others, because neither queues nor HyperNodes matter as long as it holds. Selectors and

@@ -1,4 +1,4 @@
-"""The one registry of policies: lists them by name, and makes one from the text that a user typed.
+"""The registry of policies: lists them by name, and makes a policy from the name that a user typed.
 
 The registry holds our own policies, those of the entry-point group ``workbench.policies`` (an `Entry` or a function of
 another package), and those that the decorator `policy` adds in a notebook cell.
@@ -50,7 +50,7 @@ _GPU_PREFIX = "gpu."
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered policy.
+    """A policy as it stands in the registry: its name, how it is made, and its parameters.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """One policy as `workbench policies` lists it."""
+    """One policy as `workbench policies` lists it: name, kind, parameters, meaning and source."""
 
     name: str
     kind: str
@@ -269,7 +269,7 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
 
 
 def watch(told: Callable[[str], None]) -> Callable[[], None]:
-    """Call a function with the name of every policy that a notebook cell registers from now on.
+    """Call ``told`` with the name of every policy that is registered from now on (by a notebook cell).
 
     Returns
     -------
@@ -294,7 +294,7 @@ def _function_entry(name: str, function: PlaceFunction, reads_topology: bool = F
 
 
 def _entries() -> dict[str, Entry]:
-    """Every policy by name; entry points of other packages are loaded at the first call."""
+    """Every registered policy by name; policies of other packages (entry points) are loaded at the first call."""
     global _packages_read
     if not _packages_read:
         _packages_read = True

@@ -1,4 +1,4 @@
-"""`Stream`: gangs that come and go on one ledger, for the replay of a trace."""
+"""`Stream`: places gangs one after another and takes placements back, for the replay of a trace."""
 
 from __future__ import annotations
 
@@ -51,17 +51,20 @@ class Stream(Working):
 
     @property
     def ledger(self) -> Ledger:
-        """The present state of the cluster, to be read only, and valid until the next call."""
+        """The present resources of the cluster, to be read only.
+
+        Valid until the next call of a method of the stream.
+        """
         return self._ledger
 
     @property
     def held(self) -> tuple[Placement, ...]:
-        """Placements that were not given back, oldest first."""
+        """Placements made by this stream whose resources were not given back, oldest first."""
         return tuple(self._held)
 
     @property
     def n_held(self) -> int:
-        """Number of placements that were not given back."""
+        """Number of placements made by this stream whose resources were not given back."""
         return len(self._held)
 
     def place(self, gang: Gang) -> Placement | Refusal:
@@ -95,7 +98,7 @@ class Stream(Working):
         self._ledger.commit()
 
     def _by_policy(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
-        """Answer of the policy, and the changes that it made to the ledger."""
+        """Let the policy place a gang on the ledger; return its answer and the changes that it made to the ledger."""
         ledger = self.ledger
         result = self._policy.place(gang, ledger)
         taken = ledger.since(0)

@@ -1,1 +1,1 @@
-"""GPU policies: which GPUs of its node a pod gets."""
+"""GPU policies: choose the GPUs that a pod gets on its node."""

@@ -1,4 +1,4 @@
-"""`gpu-ascend910`: the two HCCS rings of an Ascend 910 module."""
+"""`gpu-ascend910`: NPUs of an Ascend 910 module, whose eight NPUs form two HCCS rings of four."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ class GpuAscend910(PerPodGpuPolicy):
         return None
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """100 for the most preferred ring, 25 less for each step down (upstream: a weight times 4 minus the step)."""
+        """Score of a node by its free NPUs: 100 if the pod gets its most preferred ring, 25 less for each step down.
+
+        Upstream multiplies a weight by 4 minus the step.
+        """
         left, right = ((gpus.free & ring).bit_count() for ring in RINGS)
         priority = node_priority(requests[0], left, right)
         return 0.0 if priority is None else 100.0 - 25.0 * priority

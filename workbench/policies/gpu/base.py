@@ -1,4 +1,4 @@
-"""The contract of GPU policies, and the assignment of GPUs on every node of a placement.
+"""The contract of GPU policies, and the choice of GPUs on every node of a placement.
 
 A GPU policy chooses on one node at a time and keeps no state; equal questions are asked once per call.
 """
@@ -34,7 +34,10 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class NodeGpus:
-    """The free GPUs of one node as a mask, and their bandwidth matrix if it is known."""
+    """The free GPUs of one node as a bit mask (bit i is GPU i), and the node's bandwidth matrix.
+
+    None if it is unknown.
+    """
 
     free: int
     matrix: BandwidthMatrix | None
@@ -45,7 +48,7 @@ _BLIND = NodeGpus(0, None)
 
 
 class GpuPolicy(ABC):
-    """The GPU part of a policy: chooses GPUs on one node at a time.
+    """Base class of GPU policies, which choose the GPUs of the pods on one node at a time.
 
     Attributes
     ----------
@@ -66,19 +69,24 @@ class GpuPolicy(ABC):
     @property
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the GPU part with their values."""
+        """Parameters of this GPU policy, by name, with their values."""
 
     def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
-        """Whether pods that ask for these numbers of GPUs can be served together on a node."""
+        """Whether pods that request these numbers of GPUs can all be served on a node with these free GPUs."""
         return sum(requests) <= gpus.free.bit_count()
 
     @abstractmethod
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """Score from 0 to 100 of a node for pods that fit on it; called only if the node policy gives it a weight."""
+        """Score of a node, 0 to 100, for pods with these requests, which fit there.
+
+        Used if the node policy weighs GPU scores.
+        """
 
     @abstractmethod
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
-        """Choose a mask of free GPUs for each pod of the gang on this node; masks are disjoint.
+        """Choose a mask of free GPUs for each pod of a gang on one node, in the order of ``requests``.
+
+        Masks are disjoint.
 
         Called once per node. None if the pods cannot be served together although each alone could (never with
         `counts_only`); the gang is then refused.
@@ -103,12 +111,15 @@ class GpuPolicy(ABC):
         return None
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
-        """Notices about the answers for the user; each question comes with the number of nodes it stands for."""
+        """Notices for the user about the chosen GPUs.
+
+        Each question is a node's free GPUs, the requests there, and the number of nodes for which it was asked.
+        """
         return []
 
 
 def lowest_indices(free: int, count: int) -> int:
-    """The lowest `count` bits of a mask."""
+    """Mask of the ``count`` free GPUs with the lowest numbers."""
     chosen = 0
     for _ in range(count):
         lowest = free & -free
@@ -119,7 +130,7 @@ def lowest_indices(free: int, count: int) -> int:
 
 @dataclass(frozen=True)
 class GpuAssignment:
-    """GPUs of each pod of a gang.
+    """The GPUs chosen for the pods of a gang, as bit masks.
 
     Attributes
     ----------
@@ -140,7 +151,7 @@ class GpuAssignment:
 
 @dataclass(eq=False)
 class GpuQuestions:
-    """Calls one GPU policy for the nodes of a ledger, once for equal questions; used for one call of `place`."""
+    """Asks one GPU policy about the nodes of a ledger, and remembers the answers, during one call of `place`."""
 
     policy: GpuPolicy
     ledger: Ledger
@@ -148,17 +159,19 @@ class GpuQuestions:
     _scores: dict[tuple[int, int, int], float] = field(default_factory=dict)
 
     def free_count(self) -> Longs:
-        """Free GPUs of each node."""
+        """Number of free GPUs of each node, int64 (n,)."""
         return gpu_counts(self.ledger.gpu_free)
 
     def feasible(self, n_gpus: int) -> npt.NDArray[np.bool_] | None:
-        """Nodes where one pod with so many GPUs can be served, or None if counting the free GPUs is enough."""
+        """Which nodes can serve one pod with ``n_gpus`` GPUs, bool (n,); None if it is enough that so many are free."""
         if n_gpus == 0 or self.policy.counts_only:
             return None
         return self._per_node(n_gpus, self._fits, self.policy.fits, np.dtype(np.bool_))
 
     def scores(self, n_gpus: int) -> npt.NDArray[np.float64] | None:
-        """Score of each node for one pod with so many GPUs, 0 where the pod does not fit.
+        """The GPU policy's score of each node for one pod with ``n_gpus`` GPUs, float64 (n,).
+
+        0 where the pod does not fit.
 
         None for pods without GPUs.
         """
@@ -259,7 +272,7 @@ class GpuQuestions:
         return GpuAssignment(words, tuple(self.policy.warnings(asked)))
 
     def _deal_lowest(self, gang: Gang, node: Ints) -> GpuAssignment | None:
-        """GPUs of all pods if the policy takes the lowest indices on every node; else None."""
+        """Choose the lowest free GPUs for all pods; None if the policy may choose otherwise on some node."""
         if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
             return None
         n_gpus = [role.n_gpus for role in gang.roles]
@@ -274,7 +287,7 @@ class GpuQuestions:
         return GpuAssignment(words, tuple(self.policy.warnings([(_BLIND, (1,), n_nodes)])))
 
     def _deal_wholes(self, gang: Gang, node: Ints) -> GpuAssignment | None:
-        """GPUs of all pods if equal pods, one per node, take all free GPUs of their nodes; else None."""
+        """Give each pod all free GPUs of its node, if equal pods, one per node, take just those; else return None."""
         if not self.policy.counts_only or len(gang.roles) != 1 or not gang.roles[0].n_gpus or len(node) == 0:
             return None
         words = whole_nodes(node, gang.roles[0].n_gpus, self.ledger.gpu_free)
@@ -286,7 +299,10 @@ class GpuQuestions:
         return GpuAssignment(words, tuple(self.policy.warnings(asked)))
 
     def _of_matrices(self, matrix: Ints) -> list[tuple[NodeGpus, Sequence[int], int]]:
-        """For each matrix the question of a node whose only pod takes all its GPUs, with the number of such nodes."""
+        """For each matrix number in ``matrix``, describe a node whose only pod takes all GPUs; count these nodes.
+
+        The result is an argument of `GpuPolicy.warnings`.
+        """
         counts = np.bincount(matrix + 1)
         return [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
 

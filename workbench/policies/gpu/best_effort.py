@@ -1,4 +1,7 @@
-"""`gpu-best-effort`: the preference of NVIDIA's device plugin, link counts summed over a split of all free GPUs."""
+"""`gpu-best-effort`: the GPU choice of NVIDIA's device plugin, by points for the links between GPUs.
+
+All free GPUs are split into sets of the pod's size, and the split with the most points in total gives the pod's set.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +145,11 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
 
 
 def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: int, size: int) -> Masks:
-    """First set of the best split of each mask in `asked` and of each remainder of such a split, indexed by mask."""
+    """For every mask of free GPUs, the first set of its best split into sets of ``size``: int64, indexed by mask.
+
+    Computed for the masks in ``asked`` and for all that remain of them while they are split; ``points`` are by mask of
+    a set.
+    """
     most = np.full(len(points), _NO_SPLIT)
     most[0] = 0
     first = np.zeros(len(points), dtype=np.int64)
@@ -159,7 +166,9 @@ def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: 
 
 
 def _remainders(asked: Masks, size: int, n_masks: int) -> list[tuple[Masks, Masks]]:
-    """Masks that can remain while the given masks are split, (m,), and candidates for the first set of each (m, s).
+    """Masks of devices that can remain while the masks in ``asked`` are split into sets, by number of devices.
+
+    Each pair holds the masks, (m,), and for each the sets that can be split off next, (m, s).
 
     Remainders with equally many GPUs form one group, so that numpy handles them at once.
     """
@@ -209,7 +218,7 @@ def first_sets(remainders: Masks, size: int) -> Masks:
 
 @lru_cache(maxsize=1 << 8)
 def _first_positions(count: int, size: int) -> Masks:
-    """`first_sets` of the devices 0 to count - 1, as 0 and 1 of shape (count, s)."""
+    """Sets that can come first when devices 0 to ``count - 1`` are split by ``size``: 0 or 1, int64 (count, s)."""
     behind = (1 << count) - 2
     padding = -count % size
     sets = enumerate_masks(behind, size - 1, n_words=1)
@@ -225,7 +234,10 @@ def _first_positions(count: int, size: int) -> Masks:
 
 @lru_cache(maxsize=8)
 def _set_scores(scores: bytes, n: int) -> npt.NDArray[np.int64]:
-    """Sum of the points of all pairs of every set, by mask."""
+    """Sum of the link points of all pairs within each set of n devices: int64 (2^n,), indexed by the mask of the set.
+
+    ``scores`` are the points of the pairs, an (n, n) int64 array as bytes.
+    """
     pairs = np.frombuffer(scores, dtype=np.int64).reshape(n, n)
     table = np.zeros(1 << n, dtype=np.int64)
     for device in range(n):

@@ -1,4 +1,4 @@
-"""`gpu-bottleneck`: the GPUs whose slowest pair is as fast as possible, exactly."""
+"""`gpu-bottleneck`: chooses the GPUs whose slowest pair is as fast as possible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BottleneckParameters:
 
 
 class GpuBottleneck(GpuPolicy):
-    """GPU policy that maximizes the bottleneck bandwidth, link classes first (docs/decisions.md, decision 1).
+    """GPU policy that maximizes the bottleneck (the bandwidth of the slowest pair), comparing link classes first.
 
     Several pods of a gang on one node: the union of their GPUs is chosen first, then dealt to them so that the
     ascending list of their own bottlenecks is the largest. A node without a matrix gets the lowest indices.
@@ -64,7 +64,10 @@ class GpuBottleneck(GpuPolicy):
         return asdict(self._parameters)
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """Bottleneck of the best union as a percentage of the machine's fastest pair; 100 for one GPU, 0 if unknown."""
+        """Slowest pair of the best free GPUs for the pods, in percent of the machine's fastest pair.
+
+        100 for a single GPU, 0 if the node's bandwidths are unknown.
+        """
         if gpus.matrix is None:
             return 0.0
         solver = gpus.matrix.solver(self._symmetric, True)

@@ -1,4 +1,4 @@
-"""Points that NVIDIA's allocator gives for the links between two GPUs, derived from a bandwidth matrix.
+"""Points that NVIDIA's device plugin gives for the links between two GPUs, derived from a bandwidth matrix.
 
 Owns the points and the reading of links from a matrix; `best_effort` adds the points up.
 """
@@ -27,7 +27,9 @@ _NVLINKS = re.compile(r"NV(\d{1,2})")
 
 
 def link_score(link_type: str) -> int:
-    """Points for a link type as `nvidia-smi topo -m` prints it; 0 for a type that the allocator does not know.
+    """NVIDIA's points for a link type as printed by `nvidia-smi topo -m`.
+
+    0 for a type that the allocator does not know.
 
     Several links between two GPUs are joined by plus signs and add up: ``NV2+NODE`` has 220 points.
     """
@@ -39,7 +41,7 @@ def link_score(link_type: str) -> int:
 
 
 def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
-    """Points for each pair of GPUs.
+    """NVIDIA's points for the links of each pair of GPUs of a machine.
 
     Parameters
     ----------

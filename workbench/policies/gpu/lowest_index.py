@@ -1,4 +1,4 @@
-"""`gpu-lowest-index`: the free GPUs with the lowest numbers, as the device plugin hands them out."""
+"""`gpu-lowest-index`: gives pods the free GPUs with the lowest numbers, as a plain device plugin does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["GpuLowestIndex", "deal_lowest"]
 
 
 class GpuLowestIndex(GpuPolicy):
-    """GPU policy that takes the lowest free indices, pod after pod, without regard to links."""
+    """GPU policy that gives each pod in turn the free GPUs with the lowest numbers, without regard to links."""
 
     name = "gpu-lowest-index"
     lowest_unknown = True
@@ -32,7 +32,10 @@ class GpuLowestIndex(GpuPolicy):
 
 
 def deal_lowest(free: int, requests: Sequence[int]) -> tuple[int, ...]:
-    """Lowest free indices for each pod in turn."""
+    """Masks of the lowest free GPUs for each pod in turn.
+
+    ``free`` is a mask, ``requests`` the number of GPUs per pod.
+    """
     masks = []
     for count in requests:
         mask = lowest_indices(free, count)

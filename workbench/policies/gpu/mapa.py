@@ -44,7 +44,7 @@ class MapaParameters:
 
 
 class GpuMapa(PerPodGpuPolicy):
-    """GPU policy by predicted bandwidth; a job that does not need bandwidth gets the set that leaves most NVLinks.
+    """GPU policy that predicts the bandwidth of sets of GPUs; jobs that need no bandwidth leave the NVLinks to others.
 
     A job that needs bandwidth gets the set, and the order of its GPUs in a ring, with the highest
     `predicted_bandwidth_gb_s`. Any other job, and a pod of one GPU, gets the set outside of which the NVLinks between
@@ -160,7 +160,7 @@ def _n_rings(n_free: int, count: int) -> int:
 
 
 def _sets(free: int, count: int) -> Ints:
-    """Every set of `count` free GPUs, intp (sets, count), lexicographic.
+    """Every set of ``count`` GPUs out of the mask ``free``, in lexicographic order: intp (sets, count).
 
     Made in several calls if one would exceed its limit.
     """
@@ -169,7 +169,10 @@ def _sets(free: int, count: int) -> Ints:
 
 
 def _predicted_of_orders(sets: Ints, edges: Ints, nvlinks: npt.NDArray[np.int64]) -> Floats:
-    """`predicted_bandwidth_gb_s` of each set (s) in each order (r), float64 (s, r); `nvlinks` of each pair are 0 to 2.
+    """Predicted bandwidth (GB/s) of each set of GPUs for each order in which they communicate: float64 (sets, orders).
+
+    ``edges`` has the pairs of positions that communicate in each order; ``nvlinks`` (n, n) the NVLinks of each pair, 0
+    to 2.
 
     The model depends only on the numbers of links, and few different numbers occur, so it is evaluated once for each.
     """
@@ -182,7 +185,7 @@ def _predicted_of_orders(sets: Ints, edges: Ints, nvlinks: npt.NDArray[np.int64]
 
 
 def _along(sets: Ints, edges: Ints, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Sum of a value over the edges of each set (s) in each order (r), in the values' dtype (s, r)."""
+    """Sum of ``values`` (n, n) over the communicating pairs of each set of GPUs in each order: (sets, orders)."""
     total = np.zeros((len(sets), len(edges)), dtype=values.dtype)
     for edge in range(edges.shape[1]):
         total += values[sets[:, edges[:, edge, 0]], sets[:, edges[:, edge, 1]]]
@@ -191,7 +194,9 @@ def _along(sets: Ints, edges: Ints, values: npt.NDArray[Any]) -> npt.NDArray[Any
 
 @lru_cache(maxsize=32)
 def _edges(count: int, pattern: str) -> Ints:
-    """Pairs of positions that communicate, for each different order of a ring: intp (orders, edges, 2).
+    """Pairs of positions that communicate in a pattern ("ring" or "all"): intp (orders, edges, 2).
+
+    A ring of ``count`` GPUs has several different orders; "all" has one.
 
     A ring of two is one pair used both ways, so that its link counts twice, as upstream counts it.
     """

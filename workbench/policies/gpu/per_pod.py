@@ -11,7 +11,7 @@ __all__ = ["PerPodGpuPolicy"]
 
 
 class PerPodGpuPolicy(GpuPolicy):
-    """GPU policy that serves pods in order of position, each from the GPUs that the earlier pods left."""
+    """GPU policy that serves the pods of a node one after another, each from the GPUs that the earlier pods left."""
 
     @abstractmethod
     def choose_one(self, gpus: NodeGpus, count: int) -> int | None:

@@ -13,7 +13,7 @@ __all__ = ["GpuSimple", "simple_set"]
 
 
 class GpuSimple(PerPodGpuPolicy):
-    """GPU policy that takes the lowest numbers without regard to links."""
+    """GPU policy that gives a pod the free GPUs with the lowest numbers, without regard to links."""
 
     name = "gpu-simple"
 
@@ -28,7 +28,7 @@ class GpuSimple(PerPodGpuPolicy):
 
 
 def simple_set(available: int, required: int, size: int) -> int:
-    """The required GPUs and the lowest other available ones, as a mask.
+    """Mask of ``size`` GPUs: the required ones and the lowest other available ones.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`gpu-static-dgx`: NVIDIA's tables of the sets that a DGX hands out."""
+"""`gpu-static-dgx`: NVIDIA's fixed tables of the sets of GPUs that a DGX gives to pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TABLES", "GpuStaticDgx", "StaticDgxParameters", "static_set"]
 
 
 def _aligned(n: int, size: int) -> tuple[int, ...]:
-    """Sets of `size` neighbouring GPUs of a machine of n: 0 to size - 1, and so on."""
+    """Masks of the sets of ``size`` neighbouring GPUs of a machine of n: 0 to size - 1, then the next, and so on."""
     return tuple(mask_of(range(first, first + size)) for first in range(0, n, size))
 
 
@@ -47,7 +47,7 @@ class StaticDgxParameters:
 
 
 class GpuStaticDgx(PerPodGpuPolicy):
-    """GPU policy that takes the first free row of the machine's table, for 1, 2, 4, 8 (DGX-2: 16) GPUs.
+    """GPU policy that gives a pod the first set of the machine's table that is free, for 1, 2, 4, 8 (DGX-2: 16) GPUs.
 
     Requests for any other number of GPUs are refused.
 

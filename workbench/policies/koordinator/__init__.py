@@ -1,1 +1,1 @@
-"""Koordinator: GPU groups planned as a whole, gangs inside network layers, and its choice of devices."""
+"""Koordinator: nodes and GPUs planned for a whole group of pods, gangs inside one network layer, choice of devices."""

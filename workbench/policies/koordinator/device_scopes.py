@@ -18,7 +18,7 @@ SCOPE_LEVEL: Mapping[str, int] = {"": 0, "Node": 1, "NUMANode": 2, "PCIe": 3, "D
 
 @dataclass(frozen=True)
 class Scope:
-    """A part of a machine (node, NUMA node, PCIe root): its level, its GPUs' minor numbers ascending, its parts."""
+    """A part of a machine (node, NUMA node or PCIe root): its level, minor numbers of its GPUs, and its own parts."""
 
     level: int
     minors: tuple[int, ...]
@@ -34,7 +34,7 @@ class _GpuSet:
 
 
 def scope_tree(gpus: Sequence[NodeDevice]) -> Scope:
-    """The scopes of a machine: the node, below it NUMA nodes by number, below them PCIe roots by name."""
+    """Tree of a machine's scopes: the node, below it its NUMA nodes by number, below them their PCIe roots by name."""
 
     def minors(some: Sequence[NodeDevice]) -> tuple[int, ...]:
         return tuple(sorted(gpu.minor for gpu in some))
@@ -56,7 +56,7 @@ def choose_in_scope(
     required_level: int = 0,
     score: Callable[[int], int] | None = None,
 ) -> tuple[int, ...] | None:
-    """Choose the first GPUs that fit in the best scope.
+    """Choose ``count`` GPUs with room inside the best scope (part of the machine): the deepest one that has enough.
 
     Parameters
     ----------

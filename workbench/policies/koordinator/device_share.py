@@ -1,4 +1,4 @@
-"""Koordinator's deviceshare plugin on one node: partition table, topology scope, default, and NICs beside GPUs.
+"""Koordinator's deviceshare plugin on one node: chooses GPUs by partition table, scope or score, and NICs.
 
 Source: Koordinator, deviceshare device allocator; docs/reference/gpu-topology.md, part (b). Templates of shared
 resources (Huawei NPUs), NUMA hints, reservations and preemption are not modelled.
@@ -36,7 +36,7 @@ def choose_devices(
     honor: bool = False,
     score: DeviceScore | None = None,
 ) -> DeviceChoice | DeviceRefusal:
-    """GPUs and NICs of one node for one pod.
+    """Choose the GPUs and NICs of one node for one pod.
 
     Parameters
     ----------
@@ -142,7 +142,11 @@ def _no_partition(table: PartitionTable | None, count: int) -> str:
 def _score(
     score: DeviceScore | None, wanted: Mapping[str, int], total: Mapping[str, int], free: Mapping[str, int]
 ) -> int:
-    """Score of a device, 0 to 100 in whole numbers, over the resources that the score weighs and the device has."""
+    """Score of a device, a whole number from 0 to 100; 0 without the rule ``score``.
+
+    ``wanted``, ``total`` and ``free`` are amounts by resource; only resources that the rule weighs and the device has
+    count.
+    """
     weighed = {name: weight for name, weight in score.weights.items() if total.get(name)} if score else {}
     if score is None or not sum(weighed.values()):
         return 0
@@ -193,7 +197,10 @@ def _choose_nics(
 
 
 def _in_turns(devices: Sequence[NodeDevice], preferred: Collection[str]) -> list[NodeDevice]:
-    """NICs by number, the first of each preferred PCIe root before the second of any root, the other roots last."""
+    """NICs in the order of choice: the first of each preferred PCIe root, then the second, then other roots.
+
+    Within a root by number.
+    """
     turn: dict[str, int] = {}
     order = []
     for nic in sorted((device for device in devices if device.kind == "rdma"), key=lambda nic: nic.minor):

@@ -59,7 +59,7 @@ class NodeDevice:
 
 @dataclass(frozen=True)
 class GpuShare:
-    """A pod's share of one GPU, in percent."""
+    """A pod's share of one GPU: minor number, and percent of its cores and of its memory."""
 
     minor: int
     core: int
@@ -77,7 +77,7 @@ class Nic:
 
 @dataclass(frozen=True)
 class DeviceUse:
-    """Devices of a node that running pods hold."""
+    """The shares of GPUs and NICs of a node that running pods hold."""
 
     gpus: tuple[GpuShare, ...] = ()
     nics: tuple[Nic, ...] = ()
@@ -85,7 +85,7 @@ class DeviceUse:
 
 @dataclass(frozen=True)
 class DeviceScore:
-    """Rule by which devices are compared: LeastAllocated or MostAllocated over weighted resources."""
+    """Rule by which Koordinator compares devices: LeastAllocated or MostAllocated over weighted resources."""
 
     strategy: Literal["LeastAllocated", "MostAllocated"]
     weights: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""`koordinator-gpu`: GPU groups planned as a whole, with their nodes and GPUs at once.
+"""`koordinator-gpu`: plans nodes and GPUs for a whole group of pods (a GPU group) at once.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling"; the gaps it leaves are settled as in
 docs/reference/gpu-topology.md, part A.
@@ -67,7 +67,7 @@ class KoordinatorGpuParameters:
 
 
 class _GroupGpus(GpuQuestions):
-    """GPU part of `koordinator-gpu`: GPUs chosen for a gang, and the GPUs that plans of other groups leave free."""
+    """Chooses the GPUs of a gang for `koordinator-gpu`, leaving alone the GPUs that plans of other groups reserve."""
 
     def __init__(self, whole: KoordinatorGpu, ledger: Ledger, cache: PlanCache, gang: Gang) -> None:
         super().__init__(whole.gpu, ledger)
@@ -94,7 +94,7 @@ class _GroupGpus(GpuQuestions):
 
 
 class _GroupNodes(NodePolicy):
-    """The node part of `koordinator-gpu`, which also chooses the GPUs."""
+    """Chooses nodes and GPUs of a gang for `koordinator-gpu`, following the plans of GPU groups."""
 
     name = "koordinator-gpu"
 
@@ -156,7 +156,7 @@ class _GroupNodes(NodePolicy):
 
 
 class KoordinatorGpu(Composed):
-    """Groups of pods planned together: fewest nodes, least left over, largest bottleneck bandwidth.
+    """Places the pods of a GPU group together: fewest nodes, fewest GPUs left over, largest bottleneck bandwidth.
 
     Pods that agree on the two labels (in one namespace) are a group. A live plan of the group is followed; a plan that
     is no longer possible is replaced by a new plan for the group or, once a pod is bound, by placing each pod by
@@ -179,7 +179,7 @@ class KoordinatorGpu(Composed):
         self._ttl_s = parameters.plan_ttl_s
 
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
-        """Place one gang with the plans of the snapshot, GPUs included.
+        """Place one gang, nodes and GPUs, following the plans of GPU groups in the ledger's snapshot.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class KoordinatorGpu(Composed):
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
     ) -> list[Decision]:
-        """One session: every gang in `session_order` on one ledger, with the plans that earlier gangs of it made.
+        """Decide on every gang of a session, in `session_order` on one ledger, with the plans that earlier gangs made.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class KoordinatorGpu(Composed):
 
 
 def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int], int]:
-    """Mask of the GPUs that running pods of the group hold, by node, and the number of such pods."""
+    """GPUs that running pods of the gang's GPU group hold (mask by node), and the number of these pods."""
     group = gang.koordinator.gpu_group
     members: dict[int, int] = {}
     bound = 0
@@ -259,7 +259,10 @@ def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
 
 
 def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterSnapshot) -> GpuPlan | None:
-    """The plan made for the group in this turn; None if every pod was placed by itself."""
+    """The plan (node and GPUs of each pod) made for the group when the gang was placed.
+
+    None if every pod was placed by itself.
+    """
     names = snapshot.topology.node_names
     pods = tuple(
         PlannedPod(gang.pod(pod).name, names[int(turn.node[pod])], turn.masks.get(pod, 0))
@@ -269,7 +272,7 @@ def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterSnapshot
 
 
 def _record(request: Request, turn: GangTurn) -> None:
-    """Record every node with its score for the first placed pod: 100 for that pod's node, 0 for the others."""
+    """Tell the recorder every node with its score for the first placed pod: 100 for that pod's node, else 0."""
     recorder = request.recorder
     if recorder is None or not request.demand.order:
         return

@@ -1,4 +1,4 @@
-"""GPUs of one node for the pods of a group that were placed there: the best union, divided as well as possible.
+"""Chooses the GPUs of one node for the pods of a group placed there: the best set for all, divided among the pods.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; how the union is dealt to
 the pods is left open there (docs/reference/gpu-topology.md, section A4).
@@ -24,7 +24,7 @@ _MOST_SPLITS = 2_000
 
 @dataclass(frozen=True)
 class GpuChoice:
-    """The rule by which sets of GPUs are compared.
+    """Rule by which `koordinator-gpu` compares sets of GPUs of one node.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class GpuChoice:
         return solver.value(self._union(solver, free, count, bound) | bound)
 
     def masks(self, matrix: BandwidthMatrix | None, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
-        """GPUs for each pod of a group on one node; no two pods share one.
+        """Choose disjoint sets of GPUs on one node for the pods of a group placed there; return a mask per pod.
 
         Parameters
         ----------
@@ -111,7 +111,10 @@ class GpuChoice:
         return deal_lowest(union, sizes)
 
     def undealt(self, matrix: BandwidthMatrix | None, sizes: Sequence[int]) -> bool:
-        """Whether `masks` is inexact for these sizes: it divides by index, or takes the best union first."""
+        """Whether `masks` is not exact for pods of these sizes on a machine.
+
+        It then divides the best set by device number, or puts the bottleneck of all pods together first.
+        """
         if matrix is None or len(matrix) <= MAX_SPLIT_DEVICES or len(sizes) < 2:
             return False
         return self.pods_first or (len(sizes) > 2 and sum(sizes) > MAX_SPLIT_DEVICES)
@@ -127,7 +130,7 @@ class GpuChoice:
         return found.mask & ~bound
 
     def _deal_part(self, matrix: BandwidthMatrix, union: int, sizes: Sequence[int]) -> tuple[int, ...]:
-        """Divide the union of a large machine's GPUs among pods by the kernel; the union fits the kernel's tables."""
+        """Divide a set of GPUs (mask ``union``) of a large machine among pods exactly, as it has at most 16 GPUs."""
         gpus = indices_of(union)
         square = np.ix_(gpus, gpus)
         weights = np.ascontiguousarray(matrix.pair_weights_gb_s(self.symmetric)[square])
@@ -136,7 +139,7 @@ class GpuChoice:
         return tuple(mask_of(gpus[i] for i in indices_of(mask)) for mask in part)
 
     def _deal_two(self, matrix: BandwidthMatrix, union: int, sizes: Sequence[int]) -> tuple[int, ...]:
-        """Divide a union too large for tables between two pods.
+        """Divide more than 16 GPUs (mask ``union``) between two pods so that the slower pod is as fast as possible.
 
         The larger or earlier pod gets the lexicographically smaller set.
         """
@@ -146,7 +149,9 @@ class GpuChoice:
 
 
 def _pods_first(solver: BottleneckSolver, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
-    """The split with the best ascending list of bottlenecks; ties: the best union, then the kernel's order.
+    """Masks of GPUs for each pod such that the ascending list of the pods' own bottlenecks is the largest.
+
+    Ties: the best bottleneck of all pods together with the GPUs in ``bound``, then lexicographic order.
 
     Pods of one GPU have no pair and change no list: they share what the others leave, so that the union is the best.
     The GPUs that nobody gets count as such pods, too.

@@ -1,4 +1,4 @@
-"""Koordinator's partition tables: the only sets of GPUs that fabric-managed machines give out, packed well.
+"""Koordinator's partition tables: the only sets of GPUs that machines with a managed fabric give to pods.
 
 Source: Koordinator, deviceshare GPU allocator, partition table; docs/reference/gpu-topology.md, part (b).
 """
@@ -103,7 +103,12 @@ def _wide(partition: Partition, wanted: float | None) -> bool:
 
 
 def _left_whole(table: PartitionTable, count: int, used: int) -> int:
-    """Bin-pack score: partitions, not smaller than the wanted one, that are still whole with these GPUs used."""
+    """Weighted number of partitions, not smaller than the wanted one, none of whose GPUs is used.
+
+    The more, the better the GPUs are packed.
+
+    ``used`` is the mask of used GPUs, ``count`` the size of the wanted partition.
+    """
     total = 0
     for size, weight in _BIN_PACK:
         groups = _by_score(table.get(size, ())) if size >= count else []

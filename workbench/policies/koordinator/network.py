@@ -1,4 +1,4 @@
-"""`koordinator-network`: a gang under one domain of the network, by Koordinator's gather rules.
+"""`koordinator-network`: places all pods of a gang under one domain of the network, by Koordinator's gather rules.
 
 Source: Koordinator, ClusterNetworkTopology and the coscheduling network topology solver;
 docs/reference/gpu-topology.md, part (b). Preemption is not modelled.
@@ -46,7 +46,7 @@ INDEX_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-index"
 
 @dataclass(frozen=True)
 class _Wish:
-    """A gang's rules for network layers: the layer it must gather in (empty: none), and multiples by layer."""
+    """A gang's gather rules: the layer in one domain of which it must stay (empty: none); pod multiples by layer."""
 
     must: str
     multiples: Mapping[str, int]
@@ -55,7 +55,7 @@ class _Wish:
 
 
 class KoordinatorNetwork(NodePolicy):
-    """All pods of a gang under the lowest domain that holds them, inside one domain of the MustGather layer.
+    """Places all pods of a gang under the lowest network domain with room, inside one domain of the MustGather layer.
 
     Nodes offer slots: how many of the gang's pods, in their order, they hold. The lowest layer with a domain that
     offers enough wins; there more running pods of the same selector, then fewer slots (best fit), then the name. It is
@@ -158,7 +158,7 @@ class KoordinatorNetwork(NodePolicy):
 
 
 def _layers(topology: Topology) -> list[tuple[int, str]]:
-    """Tier and name of each network layer, widest first."""
+    """Tier number and name of each network layer of a topology, widest first."""
     layers: list[tuple[int, str]] = []
     for tier in topology.tiers[::-1]:
         names = {topology.tier_names[j] for j in topology.domains_at(tier)}
@@ -211,7 +211,10 @@ def _index_and_name(gang: Gang, pod: int) -> tuple[bool, int, bytes]:
 
 
 def _slots(request: Request, pods: list[int]) -> Longs:
-    """Number of the gang's pods that each node holds, added one after another until one does not fit."""
+    """Number of the gang's pods that fit on each node, int64 (n,).
+
+    Pods are added in their order until one does not fit.
+    """
     demand, gang = request.demand, request.gang
     if len({int(gang.role_of_pod[pod]) for pod in pods}) == 1:
         return demand.capacity(int(gang.role_of_pod[pods[0]]), demand.idle, len(pods))
@@ -229,7 +232,10 @@ def _slots(request: Request, pods: list[int]) -> Longs:
 
 
 def _tree(request: Request, layers: list[tuple[int, str]], slots: Longs) -> tuple[TreeNode, list[int]]:
-    """The network tree with the slots of its nodes, and the nodes that are in no domain of some layer."""
+    """Tree of the network layers over the nodes, with the number of pods (slots) that each node holds.
+
+    Also returns the nodes that are in no domain of some layer.
+    """
     topology = request.ledger.topology
     root = TreeNode("", CLUSTER_LAYER)
     domains: dict[int, TreeNode] = {}
@@ -252,7 +258,7 @@ def _tree(request: Request, layers: list[tuple[int, str]], slots: Longs) -> tupl
 
 
 def _existing(request: Request) -> dict[int, int]:
-    """Running pods per node with the selector of the gang's first pod; none without a selector."""
+    """Number of running pods per node that the selector of the gang's first pod matches; empty without a selector."""
     roles: tuple[Role, ...] = request.gang.roles
     selector = roles[0].annotations.get(SELECTOR_ANNOTATION, "") if roles else ""
     found: dict[int, int] = {}
@@ -273,7 +279,10 @@ def _outside(nodes: list[int], topology: Topology) -> tuple[Notice, ...]:
 
 
 def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
-    """A node that gets more pods than it has room for, which can happen if pods differ; -1 for none."""
+    """First node that would get more pods than it has room for, which can happen if pods differ; -1: none.
+
+    ``node`` has the node of each pod.
+    """
     idle = request.demand.idle.copy()
     placed = np.flatnonzero(node >= 0)
     roles = request.gang.role_of_pod[placed]
@@ -287,7 +296,10 @@ def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
 
 
 def _record(request: Request, roots: list[TreeNode], chosen: TreeNode | None, wanted: int) -> None:
-    """Record every domain below the roots with its slots, and every node."""
+    """Tell the recorder every domain below ``roots`` with the number of pods that it holds, and every node.
+
+    ``chosen`` is the domain where the gang goes, ``wanted`` its number of pods.
+    """
     recorder = request.recorder
     if recorder is None:
         return

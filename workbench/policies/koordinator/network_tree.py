@@ -1,4 +1,4 @@
-"""Koordinator's network tree: slots of the nodes, the tree node a gang gathers under, and the order of filling.
+"""Koordinator's network tree: domains over nodes, the domain that a gang is placed under, and how it is filled.
 
 Source: Koordinator, coscheduling network topology solver; docs/reference/gpu-topology.md, part (b).
 """
@@ -94,7 +94,9 @@ class TreeNode:
 
 
 def constrain(root: TreeNode, multiples: Mapping[str, int]) -> None:
-    """Round each tree node's slots down to the multiple of its layer, from the nodes up.
+    """Round the number of pods (slots) that each tree node holds down to the multiple of its layer, from the nodes up.
+
+    A domain holds the sum of its children.
 
     A domain offers its children's sum.
     """
@@ -117,7 +119,10 @@ def gathered(root: TreeNode, layer: str) -> list[TreeNode]:
 
 
 def candidates(roots: Iterable[TreeNode], wanted: int) -> list[TreeNode]:
-    """Tree nodes of the lowest layer on which one has room for all pods; only those below others with room."""
+    """Tree nodes with room for ``wanted`` pods on the lowest layer that has one.
+
+    Searched only below others with room.
+    """
     found: list[TreeNode] = []
     level = list(roots)
     while level:
@@ -151,7 +156,7 @@ def comes_before(a: TreeNode, b: TreeNode, fewer_first: bool) -> bool:
 
 
 def ordered(some: Sequence[TreeNode], fewer_first: bool) -> list[TreeNode]:
-    """Tree nodes of one layer in the order of `comes_before`."""
+    """Sort tree nodes of one layer by preference, as `comes_before` compares them."""
 
     def compare(a: TreeNode, b: TreeNode) -> int:
         return -1 if comes_before(a, b, fewer_first) else 1
@@ -160,7 +165,9 @@ def ordered(some: Sequence[TreeNode], fewer_first: bool) -> list[TreeNode]:
 
 
 def distribute(at: TreeNode, wanted: int, multiples: Mapping[str, int]) -> list[tuple[TreeNode, int]]:
-    """Fill a tree node greedily: the children with most slots first, each level rounded down to its multiple.
+    """Distribute ``wanted`` pods over the nodes below a tree node, greedily: children that hold most come first.
+
+    Each number is rounded down to the multiple of its layer.
 
     Parameters
     ----------

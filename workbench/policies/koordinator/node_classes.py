@@ -39,7 +39,7 @@ def node_classes(
     choice: GpuChoice,
     members: Mapping[int, int],
 ) -> list[NodeClass]:
-    """Classes of interchangeable nodes that hold at least one pod of the given roles, ordered by first name.
+    """Group nodes that are interchangeable for the pods of a group and hold at least one of them, by first name.
 
     Parameters
     ----------
@@ -95,7 +95,10 @@ def _values(
     mask: int,
     held: int,
 ) -> tuple[float, ...]:
-    """Best bottleneck of each number of GPUs that pods can take on a node.
+    """Best bottleneck (GB/s) on a node for each number of GPUs from 0 on, over the pods that fit there.
+
+    ``room`` lists the pods per role that fit together, ``gpus`` their GPUs; ``mask`` are the free GPUs, ``held`` those
+    that the group holds already.
 
     A number that no mixture of pods takes gets the next lower number's bottleneck.
     """
@@ -107,7 +110,10 @@ def _values(
 
 
 def _room(row: Longs, rows: Longs, gpus: Longs, counts: Pods) -> tuple[Pods, ...]:
-    """Every vector of pods per role that a node in this state holds, the empty one included."""
+    """Every combination of pods (number per role, up to ``counts``) that fits on a node, the empty one included.
+
+    ``row`` has the node's idle amounts, ``rows`` the request of each role.
+    """
     n = len(counts)
     accepts, free, idle = row[:n], int(row[n]), row[n + 1 :]
     most = []

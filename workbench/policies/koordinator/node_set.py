@@ -1,4 +1,4 @@
-"""Choice of the nodes for a whole group: fewest nodes, then least GPUs left over, then bandwidth, then names.
+"""Chooses the nodes for a whole group of pods: fewest nodes, then fewest GPUs left over, then bandwidth, then names.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Node Selection"; the order of the tie-breaks is
 that of docs/reference/gpu-topology.md, section A3.
@@ -20,7 +20,7 @@ _MOST_WORK = 300_000
 
 @dataclass(frozen=True)
 class NodeClass:
-    """Nodes that are interchangeable for a group.
+    """Nodes that are interchangeable for a group of pods: equal in everything that the pods request.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class NodeClass:
 
 @dataclass(frozen=True)
 class NodeSet:
-    """The nodes chosen for a group.
+    """The nodes chosen for a group of pods, with the number of pods on each.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class NodeSet:
 
 
 def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> NodeSet | None:
-    """Choose nodes for `counts` pods of each role.
+    """Choose nodes that together hold a whole group of pods.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class _NodeSet:
 
 
 def _offers(classes: Sequence[NodeClass], gpus: Pods, floor: float) -> list[list[Pods]]:
-    """For each class the maximal vectors of pods that a node holds with a bottleneck of at least `floor`."""
+    """For each class of nodes, the largest sets of pods that a node holds with a bottleneck of ``floor`` or more."""
     offers = []
     for c in classes:
         kept = {pods for pods in c.room if c.values[_gpus(pods, gpus)] >= floor}
@@ -159,7 +159,10 @@ def _search(
     limit: int,
     budget: _Budget,
 ) -> _NodeSet | None:
-    """The best set of at most `limit` nodes, without regard to bandwidth."""
+    """Find the best set of at most ``limit`` nodes by number of nodes, GPUs left over and names, not by bandwidth.
+
+    ``offers`` lists for each class the combinations of pods that a node holds. None if there is no such set.
+    """
     # Largest offers first, so that what the classes still to come can hold bounds early.
     order = sorted(
         (i for i in range(len(classes)) if offers[i]),
@@ -210,7 +213,10 @@ def _with(ranks: Pods, rank: int) -> Pods:
 def _widest(
     classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _NodeSet, budget: _Budget
 ) -> tuple[_NodeSet, bool]:
-    """The set with the largest worst bottleneck among those as small and full as `best`, and whether it is proven."""
+    """Find the set with the best worst node bandwidth among those with as few nodes and spare GPUs as ``best``.
+
+    Also returns whether the answer is proven (the budget of steps sufficed).
+    """
 
     def with_floor(floor: float) -> _NodeSet | None:
         found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used, budget)
@@ -224,7 +230,10 @@ def _widest(
 
 
 def _last(floors: Sequence[float], ask: Callable[[float], _NodeSet | None]) -> _NodeSet | None:
-    """The answer for the highest floor that has one; if a floor has an answer, so has every lower floor."""
+    """Answer of ``ask`` for the highest of the ascending ``floors`` that has one; None if none has.
+
+    If a floor has an answer, so must every lower one.
+    """
     found = None
     low, high = 0, len(floors)
     while low < high:
@@ -240,7 +249,7 @@ def _last(floors: Sequence[float], ask: Callable[[float], _NodeSet | None]) -> _
 def _fullest_first(
     classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]], counts: Pods, gpus: Pods
 ) -> list[tuple[int, Pods]] | None:
-    """Greedy choice: the node that takes most of the remaining pods, repeatedly.
+    """Choose nodes greedily: again and again the node that takes most of the remaining pods.
 
     The last node is the tightest that takes all.
     """

@@ -1,4 +1,4 @@
-"""`gpu-koordinator-partition`: Koordinator's built-in table of GPU partitions as a baseline."""
+"""`gpu-koordinator-partition`: GPU policy that gives out the sets of Koordinator's built-in partition table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class GpuPartition(GpuPolicy):
         return self.choose(gpus, requests) is not None
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """Percentage of the pods that get a partition."""
+        """Percentage of the pods that get a partition of their size on the node."""
         free, served = gpus.free, 0
         for count in sorted(requests, reverse=True):
             mask = self._partition(free, count)

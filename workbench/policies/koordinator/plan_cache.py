@@ -1,4 +1,4 @@
-"""The pre-allocation cache: the live plans, how a plan is used, and the GPUs that plans reserve.
+"""Koordinator's pre-allocation cache: the plans of GPU groups, how a plan is used, and the GPUs that plans reserve.
 
 Values only: the cache of a session is made from the snapshot and goes back into the decisions.
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; docs/reference/gpu-topology.md,
@@ -25,7 +25,7 @@ PlanAction = Literal["use-plan", "place-this-pod", "replan-group"]
 
 
 def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
-    """The action for a pod that a live plan holds.
+    """Decide what happens to a pod for which its group has a plan (a node and GPUs).
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
 
 
 def node_scores(planned: str, nodes: Iterable[str]) -> dict[str, int]:
-    """Score of each node: 100 for the planned node, 0 for the others and for all nodes without a plan."""
+    """Score of each node for a pod: 100 for the node ``planned`` for it, 0 for others; empty: none is planned."""
     return {node: 100 if node == planned else 0 for node in nodes}
 
 
 def free_for_others(free: int, plans: Iterable[int]) -> int:
-    """Mask of a node's GPUs that are free for a group to which none of these plans belongs."""
+    """Mask of a node's free GPUs without those in ``plans``, masks that plans of other groups reserve there."""
     for mask in plans:
         free &= ~mask
     return free
@@ -53,7 +53,7 @@ def free_for_others(free: int, plans: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class PlanCache:
-    """The live plans of all groups; every change returns a new cache.
+    """The live plans (nodes and GPUs for the pods of a GPU group) of all groups; every change returns a new cache.
 
     Attributes
     ----------
@@ -80,19 +80,19 @@ class PlanCache:
         return cls(tuple(plan for plan in plans if plan.pods))
 
     def plan_of(self, namespace: str, group: GpuGroup) -> GpuPlan | None:
-        """The plan of a group; None if it has none."""
+        """The plan of a GPU group; None if it has none."""
         return next((p for p in self.plans if p.namespace == namespace and p.group == group), None)
 
     def with_plan(self, plan: GpuPlan) -> PlanCache:
-        """The cache with a plan instead of the group's former one."""
+        """Return a cache in which ``plan`` replaces the earlier plan of its group."""
         return PlanCache((*self.without(plan.namespace, plan.group).plans, plan))
 
     def without(self, namespace: str, group: GpuGroup) -> PlanCache:
-        """The cache without the plan of a group that has ended or whose last pod is bound."""
+        """Return a cache without the plan of a group that has ended or whose last pod is bound."""
         return PlanCache(tuple(p for p in self.plans if (p.namespace, p.group) != (namespace, group)))
 
     def unreserve(self, namespace: str, group: GpuGroup, pod: str, bound: int) -> PlanCache:
-        """The cache after a reserved pod could not be bound.
+        """Return the cache after a pod with reserved GPUs could not be bound.
 
         If no pod of the group is bound, the whole plan is dropped, so that the next pod plans for all again; otherwise
         only this pod's entry is dropped.
@@ -113,7 +113,7 @@ class PlanCache:
         return self.with_plan(rest) if bound and rest.pods else self.without(namespace, group)
 
     def bind(self, namespace: str, group: GpuGroup, pod: str) -> PlanCache:
-        """The cache after a pod is bound, without the pod's entry: its GPUs now count as used.
+        """Return the cache after a pod is bound, without the pod's entry: its GPUs now count as used.
 
         Parameters
         ----------

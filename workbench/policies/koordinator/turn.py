@@ -1,4 +1,4 @@
-"""The decision on one gang: by its live plan, by a new plan for its group, or pod by pod.
+"""Places the pods of one gang by Koordinator's rules: by its group's plan, by a new plan, or pod by pod.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; docs/reference/gpu-topology.md,
 sections A2 to A4.
@@ -107,7 +107,7 @@ class GangTurn:
         return []
 
     def _planned_node(self, pod: int, name: str, mask: int) -> int:
-        """The planned node if the pod can still have it with these GPUs; else -1."""
+        """Index of the node ``name`` if the pod still fits there and the GPUs of ``mask`` are free; else -1."""
         topology, role = self._request.ledger.topology, int(self._request.gang.role_of_pod[pod])
         if not topology.has_node(name) or mask.bit_count() != self._request.gang.roles[role].n_gpus:
             return -1
@@ -117,7 +117,10 @@ class GangTurn:
         return node if fits and not mask & ~words_to_mask(self._free[node]) else -1
 
     def together(self, pods: Sequence[int]) -> bool:
-        """Plan for all these pods at once; return False, with nothing changed, if no set of nodes holds them."""
+        """Place all these pods (indices in the gang) together by a new plan.
+
+        Return False, with nothing changed, if impossible.
+        """
         gang = self._request.gang
         roles = [role for role in self._request.demand.order if any(gang.role_of_pod[pod] == role for pod in pods)]
         of_role = {role: [pod for pod in pods if gang.role_of_pod[pod] == role] for role in roles}
@@ -174,7 +177,7 @@ class GangTurn:
         return True
 
     def _give(self, node: int, pods: Sequence[int]) -> None:
-        """Put pods on a node and choose their GPUs together, larger pods first."""
+        """Put pods (indices in the gang) on a node and choose their GPUs together, those of larger pods first."""
         roles, of_pod = self._request.gang.roles, self._request.gang.role_of_pod
         asking = sorted((p for p in pods if roles[of_pod[p]].n_gpus), key=lambda p: (-roles[of_pod[p]].n_gpus, p))
         sizes = [roles[of_pod[pod]].n_gpus for pod in asking]
@@ -201,7 +204,7 @@ class GangTurn:
         return matrix_for(self._request, node)
 
     def gpu_warnings(self) -> list[Notice]:
-        """Warnings about the GPUs that were chosen."""
+        """Warnings for the user about the chosen GPUs, for example that their division among pods is not exact."""
         found = []
         nodes = {int(self.node[pod]) for pod in self.masks}
         several = {node for node in nodes if self.members[node].bit_count() > 1}
