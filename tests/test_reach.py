@@ -72,10 +72,6 @@ def test_the_names_a_file_imports_come_with_their_lines():
 #: Reached by nothing that is shipped, and kept: what it is for. The rules that conformance cases ask for stand in
 #: `tests.conformance.test_shipped_code`.
 KEPT = {
-    "workbench.cluster.changes:added": "the changes of a live cluster",
-    "workbench.cluster.changes:deleted": "the changes of a live cluster",
-    "workbench.cluster.changes:read_change": "the events of a watch",
-    "workbench.cluster.state:ClusterState": "a live cluster that is followed",
     "workbench.objects.discovery:reload": "a controller's configuration that is followed",
     "workbench.report.blocks:MIN_CELL": "a promise of `pack` to which tests hold it",
     "workbench.topology.mapa_machines:MAPA_MACHINES": "the machines of a publication, for notebooks",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.control.cluster import EmbeddedCluster
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 
 
 def node(name: str, gpus: int = 8) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def command(name: str, target: str, action: str) -> dict[str, Any]:
 
 
 def phase_of(cluster: EmbeddedCluster, name: str = "train") -> str:
-    found = cluster.store.get(Key("Job", "default", name))
+    found = cluster.store.get(Ref("Job", "default", name))
     return "" if found is None else str(found.get("status", {}).get("state", {}).get("phase", ""))
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from tests.control.manifests import command, hypernode, job, node, phase_of, pod_template, pods_of, small_cluster, task
 from workbench.control.cluster import EmbeddedCluster
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.kubelets import containers_environment
 from workbench.errors import InputError
 
-JOB = Key("Job", "default", "train")
+JOB = Ref("Job", "default", "train")
 
 
 def cluster_with(*objects: dict[str, Any], policy: str = "volcano-1.15", **options: Any) -> EmbeddedCluster:
@@ -26,7 +26,7 @@ def cluster_with(*objects: dict[str, Any], policy: str = "volcano-1.15", **optio
     return cluster
 
 
-def status_of(cluster: EmbeddedCluster, key: Key) -> dict[str, Any]:
+def status_of(cluster: EmbeddedCluster, key: Ref) -> dict[str, Any]:
     found = cluster.store.get(key)
     assert found is not None
     return dict(found.get("status") or {})
@@ -206,13 +206,13 @@ def test_a_stateful_set_numbers_its_pods() -> None:
 def test_queues_and_hypernodes_show_their_counts() -> None:
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "research"}}
     cluster = cluster_with({**queue, "spec": {"weight": 1}}, job(queue="research"))
-    assert status_of(cluster, Key("Queue", "", "research")) == {"state": "Open", "running": 1}
-    assert status_of(cluster, Key("HyperNode", "", "leaf0"))["nodeCount"] == 2
+    assert status_of(cluster, Ref("Queue", "", "research")) == {"state": "Open", "running": 1}
+    assert status_of(cluster, Ref("HyperNode", "", "leaf0"))["nodeCount"] == 2
     by_pattern = hypernode("all", 3, [])
     by_pattern["spec"]["members"] = [{"type": "Node", "selector": {"regexMatch": {"pattern": "^n"}}}]
     cluster.submit(by_pattern, node("n9"))
     cluster.settle()
-    assert status_of(cluster, Key("HyperNode", "", "all"))["nodeCount"] == 5
+    assert status_of(cluster, Ref("HyperNode", "", "all"))["nodeCount"] == 5
 
 
 def test_a_hyper_job_becomes_jobs() -> None:
@@ -225,7 +225,7 @@ def test_a_hyper_job_becomes_jobs() -> None:
     cluster = cluster_with(hyper_job, run_seconds=5)
     assert [one["metadata"]["name"] for one in cluster.store.list("Job")] == ["llm-w-0", "llm-w-1"]
     cluster.run()
-    (condition,) = status_of(cluster, Key("HyperJob", "default", "llm"))["conditions"]
+    (condition,) = status_of(cluster, Ref("HyperJob", "default", "llm"))["conditions"]
     assert condition["type"] == "Completed"
     cluster.delete("HyperJob", "llm")
     cluster.settle()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.control.manifests import command, job, node, phase_of, pod_template, pods_of, small_cluster
 from tests.profiles import max_examples
 from workbench.control.cluster import EmbeddedCluster
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 
 NAMES = ("a", "a-b", "c")
 POLICIES = ("volcano-1.13", "volcano-1.15", "allocate")
@@ -65,10 +65,10 @@ def live(
     for number, step in enumerate(steps):
         match step:
             case ("submit", manifest):
-                if cluster.store.get(Key("Job", "default", manifest["metadata"]["name"])) is None:
+                if cluster.store.get(Ref("Job", "default", manifest["metadata"]["name"])) is None:
                     cluster.submit(manifest)
             case ("delete", name):
-                if cluster.store.get(Key("Job", "default", name)) is not None:
+                if cluster.store.get(Ref("Job", "default", name)) is not None:
                     cluster.delete("Job", name)
             case ("scale", name, replicas):
                 _scale(cluster, name, replicas)
@@ -77,7 +77,7 @@ def live(
             case ("command", name, action):
                 cluster.submit(command(f"c{number}", name, action))
             case ("lose", index):
-                if cluster.store.get(Key("Node", "", f"n{index}")) is not None:
+                if cluster.store.get(Ref("Node", "", f"n{index}")) is not None:
                     cluster.delete("Node", f"n{index}")
             case ("return", index):
                 cluster.submit(node(f"n{index}"))
@@ -94,7 +94,7 @@ def live(
 
 
 def _scale(cluster: EmbeddedCluster, name: str, replicas: int) -> None:
-    stored = cluster.store.get(Key("Job", "default", name))
+    stored = cluster.store.get(Ref("Job", "default", name))
     if stored is None:
         return
     spec = copy.deepcopy(dict(stored["spec"]))
@@ -122,7 +122,7 @@ def check(cluster: EmbeddedCluster) -> None:
     for pod in store.list("Pod"):
         at = pod["spec"].get("nodeName")
         if at:
-            assert store.get(Key("Node", "", at)) is not None
+            assert store.get(Ref("Node", "", at)) is not None
             if pod["status"]["phase"] == "Running":
                 used[at] += pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"]
         assert not pod["metadata"].get("deletionTimestamp")
@@ -141,7 +141,7 @@ def _check_job(cluster: EmbeddedCluster, one: Any) -> None:
     for plugin in spec.get("plugins") or {}:
         marked = (status.get("controlledResources") or {}).get(f"plugin-{plugin}")
         assert ended or marked in (plugin, None)
-    group = cluster.store.get(Key("PodGroup", "default", f"{name}-{one['metadata']['uid']}"))
+    group = cluster.store.get(Ref("PodGroup", "default", f"{name}-{one['metadata']['uid']}"))
     if group is not None and not ended:
         mine = [pod for pod in cluster.store.list("Pod") if pod["metadata"]["name"] in pods]
         started = sum(bool(pod["spec"].get("nodeName")) for pod in mine)

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from workbench.control.clock import VirtualClock
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.memory_store import MemoryStore
 from workbench.control.store import Store
 from workbench.errors import StoreError
 
 STORES: dict[str, Callable[[], Store]] = {"memory": lambda: MemoryStore(VirtualClock())}
 
-POD = Key("Pod", "default", "p")
+POD = Ref("Pod", "default", "p")
 
 
 def pod(name: str = "p", **spec: Any) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_a_pod_on_a_node_goes_in_two_steps_any_other_at_once(store: Store) -> No
 
 
 def test_finalizers_hold_an_object_back(store: Store) -> None:
-    key = Key("ConfigMap", "default", "c")
+    key = Ref("ConfigMap", "default", "c")
     store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "finalizers": ["x/y"]}})
     store.delete(key, now=True)
     held = store.get(key)
@@ -176,5 +176,5 @@ def test_a_watch_from_a_forgotten_version_fails() -> None:
 def test_kinds_of_two_groups_are_told_apart() -> None:
     store = MemoryStore(VirtualClock())
     store.create({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "default"}})
-    assert store.get(Key("Job", "default", "j")) is None
-    assert store.get(Key("Job.batch", "default", "j")) is not None
+    assert store.get(Ref("Job", "default", "j")) is None
+    assert store.get(Ref("Job.batch", "default", "j")) is not None

@@ -12,13 +12,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from workbench.model.gpu_environment import shell_line
 
 from tests.machines import koordinator_matrix_a
 from tests.widgets.page import ask, refused
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
+from workbench.model.gpu_variables import shell_line
 from workbench.model.machine_parts import near_lines
 from workbench.policies import list_policies
 from workbench.widgets import matrix_loader, matrix_view

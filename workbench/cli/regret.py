@@ -17,7 +17,7 @@ __all__ = ["refuse_options", "show_regret"]
 
 
 def refuse_options(options: Mapping[str, object]) -> None:
-    """Raise InputError if ``--regret`` was given together with an option that applies only to choosing one set of GPUs."""
+    """Raise InputError if an option that applies only to choosing one set of GPUs was given beside ``--regret``."""
     for name, value in options.items():
         if value:
             raise InputError("not with --regret, which is about every state", source=name)

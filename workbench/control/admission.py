@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from workbench.control.kinds import Key, key_of, resource_of
+from workbench.control.kinds import Ref, key_of, resource_of
 from workbench.control.memory_store import MemoryStore
 from workbench.control.store import Object
 from workbench.errors import CapacityError, InputError, StoreError
@@ -31,7 +31,7 @@ class Webhooks(Working):
 
     Attributes
     ----------
-    warnings : list of (Key, Notice)
+    warnings : list of (Ref, Notice)
         What was accepted and has no effect, or will cause trouble, in the order of the writes.
 
     Notes
@@ -41,7 +41,7 @@ class Webhooks(Working):
     """
 
     def __init__(self) -> None:
-        self.warnings: list[tuple[Key, Notice]] = []
+        self.warnings: list[tuple[Ref, Notice]] = []
 
     def __call__(self, store: MemoryStore, before: Object | None, after: Object) -> Object:
         """The object to store: `after` with its defaults; `StoreError` if it is refused."""
@@ -59,7 +59,7 @@ class Webhooks(Working):
         except (InputError, CapacityError) as error:
             _refuse("Invalid", key, str(error))
 
-    def _new(self, store: MemoryStore, key: Key, data: Object) -> Object:
+    def _new(self, store: MemoryStore, key: Ref, data: Object) -> Object:
         queues = _queues(store)
         verdict = review(data, Release.NEWEST, _known(store, queues), strict=False)
         if verdict.refusal:
@@ -73,7 +73,7 @@ class Webhooks(Working):
         self.warnings += [(key, notice) for notice in verdict.warnings if notice.code != "unknown-queue"]
         return stored
 
-    def _changed(self, key: Key, before: Object, after: Object) -> Object:
+    def _changed(self, key: Ref, before: Object, after: Object) -> Object:
         same_spec = before.get("spec") == after.get("spec")
         if key.kind == "Job" and not same_spec and (text := refuse_job_update(after, before=before)):
             _refuse("Denied", key, text)
@@ -86,7 +86,7 @@ class Webhooks(Working):
         return after
 
 
-def _owned_pod(key: Key, data: Object) -> Object:
+def _owned_pod(key: Ref, data: Object) -> Object:
     metadata = data["metadata"]
     text = refuse_gpu_group(metadata.get("labels") or {}, metadata.get("annotations") or {})
     if text:
@@ -109,5 +109,5 @@ def _known(store: MemoryStore, queues: Mapping[str, KnownQueue]) -> Known:
     return Known(queues, tier_names if hypernodes else None, namespaces)
 
 
-def _refuse(reason: str, key: Key, text: str) -> NoReturn:
+def _refuse(reason: str, key: Ref, text: str) -> NoReturn:
     raise StoreError(reason, f'{resource_of(key.kind)} "{key.name}" is refused: {text.strip().rstrip(";")}')

@@ -13,7 +13,7 @@ import orjson
 from workbench.control.admission import Webhooks
 from workbench.control.clock import VirtualClock
 from workbench.control.event_log import EventLog, LogLine
-from workbench.control.kinds import Key, key_of
+from workbench.control.kinds import Ref, key_of
 from workbench.control.kubelets import Behaviour, Kubelets
 from workbench.control.manager import Manager
 from workbench.control.memory_store import MemoryStore
@@ -151,7 +151,7 @@ class EmbeddedCluster(Working):
         return tuple(self._log.lines)
 
     @property
-    def warnings(self) -> Sequence[tuple[Key, Notice]]:
+    def warnings(self) -> Sequence[tuple[Ref, Notice]]:
         """What admission accepted although it has no effect or will cause trouble, in the order of the writes."""
         return tuple(self._admission.warnings)
 
@@ -168,7 +168,7 @@ class EmbeddedCluster(Working):
         """The pods with their nodes, GPUs and environment; ``pandas.DataFrame(cluster.pods())`` is a table."""
         return pod_rows(self.store)
 
-    def submit(self, *sources: str | Path | Mapping[str, Any]) -> list[Key]:
+    def submit(self, *sources: str | Path | Mapping[str, Any]) -> list[Ref]:
         """Submit manifests: all of them, or, if one is refused, none.
 
         Parameters
@@ -180,7 +180,7 @@ class EmbeddedCluster(Working):
 
         Returns
         -------
-        list of Key
+        list of Ref
             Identities of the objects in their order.
 
         Raises
@@ -192,7 +192,7 @@ class EmbeddedCluster(Working):
             [document for number, source in enumerate(sources) for document in _documents(source, number)]
         )
 
-    def submit_read(self, paths: Sequence[str], stdin: bytes | str | None = None) -> list[Key]:
+    def submit_read(self, paths: Sequence[str], stdin: bytes | str | None = None) -> list[Ref]:
         """Submit the manifests of files, as the command line names them.
 
         Parameters
@@ -204,7 +204,7 @@ class EmbeddedCluster(Working):
 
         Returns
         -------
-        list of Key
+        list of Ref
 
         Raises
         ------
@@ -213,7 +213,7 @@ class EmbeddedCluster(Working):
         """
         return self._submitted(read_manifests(paths, stdin).documents)
 
-    def _submitted(self, documents: Sequence[Document]) -> list[Key]:
+    def _submitted(self, documents: Sequence[Document]) -> list[Ref]:
         for document in documents:
             if type(document.data.get("apiVersion")) is not str or type(document.data.get("kind")) is not str:
                 raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
@@ -243,8 +243,8 @@ class EmbeddedCluster(Working):
         StoreError
             There is no such object.
         """
-        key = Key(kind, namespace, name)
-        self.store.delete(key if self.store.get(key) is not None else Key(kind, "", name))
+        key = Ref(kind, namespace, name)
+        self.store.delete(key if self.store.get(key) is not None else Ref(kind, "", name))
 
     def save(self, path: str | Path) -> None:
         """Write the cluster to a file, from which `resume` makes a cluster that goes on.
@@ -303,7 +303,7 @@ class EmbeddedCluster(Working):
         running = [row for row in self.pods() if row.phase == "Running" and row.namespace == namespace]
         if all(row.name != pod for row in running):
             raise UnknownNameError("running pod", pod, [row.name for row in running])
-        self._kubelets.finish(Key("Pod", namespace, pod), exit_code)
+        self._kubelets.finish(Ref("Pod", namespace, pod), exit_code)
 
     def settle(self) -> None:
         """Let controllers, kubelets and the scheduler work until nothing is left to do at the present time."""

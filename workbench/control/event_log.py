@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.model.value import Working
 
 __all__ = ["EventLog", "LogLine"]
@@ -17,7 +17,7 @@ class LogLine(NamedTuple):
     ----------
     at : float
         Seconds since the start of the cluster.
-    key : Key
+    key : Ref
         The object that the line is about.
     reason : str
         What happened, in one word, such as ``Scheduled``.
@@ -27,7 +27,7 @@ class LogLine(NamedTuple):
     """
 
     at: float
-    key: Key
+    key: Ref
     reason: str
     message: str
     warning: bool = False
@@ -41,9 +41,9 @@ class EventLog(Working):
 
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
-        self._last: dict[Key, tuple[str, str]] = {}
+        self._last: dict[Ref, tuple[str, str]] = {}
 
-    def say(self, at: float, key: Key, reason: str, message: str, *, warning: bool = False, again: bool = True) -> None:
+    def say(self, at: float, key: Ref, reason: str, message: str, *, warning: bool = False, again: bool = True) -> None:
         """Add a line.
 
         Parameters

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Key", "key_of", "kind_of", "resource_of"]
+__all__ = ["Ref", "key_of", "kind_of", "resource_of"]
 
 
-class Key(NamedTuple):
+class Ref(NamedTuple):
     """Identity of an object in a store.
 
     Attributes
@@ -60,18 +60,18 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def kind_of(data: Mapping[str, Any]) -> str:
-    """Kind of a manifest, followed by its API group if that is not the group of the kind as `Key` names it."""
+    """Kind of a manifest, followed by its API group if that is not the group of the kind as `Ref` names it."""
     kind, group = str(data.get("kind")), str(data.get("apiVersion") or "").rpartition("/")[0]
     known = _KINDS.get(kind)
     return f"{kind}.{group}" if group and (known is None or group not in known.groups) else kind
 
 
-def key_of(data: Mapping[str, Any]) -> Key:
+def key_of(data: Mapping[str, Any]) -> Ref:
     """Identity of a manifest; a namespaced object without a namespace is in ``default``."""
     kind, metadata = kind_of(data), data.get("metadata") or {}
     known = _KINDS.get(kind)
     namespaced = known.namespaced if known is not None else "namespace" in metadata
-    return Key(kind, (metadata.get("namespace") or "default") if namespaced else "", metadata.get("name") or "")
+    return Ref(kind, (metadata.get("namespace") or "default") if namespaced else "", metadata.get("name") or "")
 
 
 def resource_of(kind: str) -> str:

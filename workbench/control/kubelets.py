@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import InputError
@@ -81,22 +81,27 @@ class Kubelets(Reconciler):
         As for every reconciler.
     behaviour : Behaviour
         How pods behave that no annotation tells about.
-    ends : mapping of Key to float, optional
+    ends : mapping of Ref to float, optional
         Times at which pods start or end, from a cluster that was saved.
     """
 
     kinds = frozenset({"Pod"})
 
     def __init__(
-        self, store: Store, clock: Clock, log: EventLog, behaviour: Behaviour, ends: Mapping[Key, float] | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        log: EventLog,
+        behaviour: Behaviour,
+        ends: Mapping[Ref, float] | None = None,
     ) -> None:
         super().__init__(store, clock, log)
         self.behaviour = behaviour
         #: Time at which a pod starts or ends, by its key; a pod that is not here runs until it is deleted.
-        self._ends: dict[Key, float] = dict(ends or {})
+        self._ends: dict[Ref, float] = dict(ends or {})
 
     @property
-    def ends(self) -> Mapping[Key, float]:
+    def ends(self) -> Mapping[Ref, float]:
         """The times at which pods start or end."""
         return dict(self._ends)
 
@@ -109,7 +114,7 @@ class Kubelets(Reconciler):
 
     def reconcile(self, key: Hashable) -> float | None:
         """Start a pod, end it, or remove it."""
-        assert isinstance(key, Key)
+        assert isinstance(key, Ref)
         pod = self.store.get(key)
         if pod is None or not pod["spec"].get("nodeName"):
             return None
@@ -139,12 +144,12 @@ class Kubelets(Reconciler):
         self.finish(key, behaviour.exit_code)
         return None
 
-    def finish(self, key: Key, exit_code: int) -> None:
+    def finish(self, key: Ref, exit_code: int) -> None:
         """End a running pod with an exit code.
 
         Parameters
         ----------
-        key : Key
+        key : Ref
             The pod; `StoreError` if there is none.
         exit_code : int
             0: the pod succeeds.
@@ -155,7 +160,7 @@ class Kubelets(Reconciler):
         self.store.patch_status(key, {"phase": phase, "containerStatuses": _statuses(pod, ended, ready=False)})
         self.log.say(self.clock.now, key, phase, f"exit code {exit_code}", warning=bool(exit_code))
 
-    def _start(self, key: Key, pod: Object) -> None:
+    def _start(self, key: Ref, pod: Object) -> None:
         running = {"running": {"startedAt": self.clock.stamp}}
         status = {"phase": "Running", "startTime": self.clock.stamp, "containerStatuses": _statuses(pod, running)}
         self.store.patch_status(key, status)
@@ -207,7 +212,7 @@ def _value(store: Store, pod: Object, variable: Mapping[str, Any]) -> str | None
     metadata = pod["metadata"]
     if "configMapKeyRef" in source:
         wanted = source["configMapKeyRef"]
-        config_map = store.get(Key("ConfigMap", metadata["namespace"], wanted.get("name") or ""))
+        config_map = store.get(Ref("ConfigMap", metadata["namespace"], wanted.get("name") or ""))
         value = ((config_map or {}).get("data") or {}).get(wanted.get("key"))
         return None if value is None else str(value)
     fields = {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.control.clock import Clock
-from workbench.control.kinds import Key, key_of, resource_of
+from workbench.control.kinds import Ref, key_of, resource_of
 from workbench.control.store import Object, StoreChange
 from workbench.errors import StoreError
 from workbench.model.value import Working
@@ -47,7 +47,7 @@ class MemoryStore(Working):
     def __init__(self, clock: Clock, admit: Admit = _as_submitted) -> None:
         self._clock = clock
         self._admit = admit
-        self._objects: dict[str, dict[Key, Object]] = {}
+        self._objects: dict[str, dict[Ref, Object]] = {}
         self._log: list[StoreChange] = []
         self._version = 0
         #: Version before the oldest change in the log.
@@ -64,7 +64,7 @@ class MemoryStore(Working):
     def __len__(self) -> int:
         return sum(map(len, self._objects.values()))
 
-    def get(self, key: Key) -> Object | None:
+    def get(self, key: Ref) -> Object | None:
         """The object of an identity; None if there is none."""
         return self._objects.get(key.kind, {}).get(key)
 
@@ -125,25 +125,25 @@ class MemoryStore(Working):
         self._unchanged_since(key, before, data)
         return self._replace(key, before, {**data, "status": before.get("status")})
 
-    def patch(self, key: Key, change: Object) -> Object:
+    def patch(self, key: Ref, change: Object) -> Object:
         """StoreChange an object by a JSON merge patch (RFC 7396), which leaves status alone."""
         before = self._known(key)
         self._unchanged_since(key, before, change)
         return self._replace(key, before, {**_merged(before, change), "status": before.get("status")})
 
-    def patch_status(self, key: Key, status: Object) -> Object:
+    def patch_status(self, key: Ref, status: Object) -> Object:
         """Replace fields of an object's status; a field set to None is removed."""
         before = self._known(key)
         old = before.get("status") or {}
         new = {name: value for name, value in {**old, **status}.items() if value is not None}
         return before if new == old else self._write(key, before, {**before, "status": new})
 
-    def bind(self, key: Key, node: str, annotations: Mapping[str, str]) -> Object:
+    def bind(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object:
         """Give a pod its node, and write annotations on it.
 
         Parameters
         ----------
-        key : Key
+        key : Ref
             The pod.
         node : str
             Name of its node.
@@ -160,7 +160,7 @@ class MemoryStore(Working):
             metadata = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}
         return self._write(key, before, {**before, "metadata": metadata, "spec": {**before["spec"], "nodeName": node}})
 
-    def delete(self, key: Key, *, now: bool = False) -> None:
+    def delete(self, key: Ref, *, now: bool = False) -> None:
         """Delete an object, or mark it as terminating."""
         before = self._known(key)
         metadata = before["metadata"]
@@ -184,13 +184,13 @@ class MemoryStore(Working):
         """Every object, by kind, namespace and name."""
         return [each for kind in sorted(self._objects) for each in self.list(kind)]
 
-    def _known(self, key: Key) -> Object:
+    def _known(self, key: Ref) -> Object:
         found = self.get(key)
         if found is None:
             raise StoreError("NotFound", f'{resource_of(key.kind)} "{key.name}" not found')
         return found
 
-    def _unchanged_since(self, key: Key, before: Object, data: Object) -> None:
+    def _unchanged_since(self, key: Ref, before: Object, data: Object) -> None:
         """Refuse a write that names another version of the object than the present one, or another object's uid."""
         given, has = data.get("metadata") or {}, before["metadata"]
         for name in ("resourceVersion", "uid"):
@@ -199,7 +199,7 @@ class MemoryStore(Working):
                 what = f'Operation cannot be fulfilled on {resource_of(key.kind)} "{key.name}"'
                 raise StoreError("Conflict", f"{what}: {text}")
 
-    def _replace(self, key: Key, before: Object, data: Object) -> Object:
+    def _replace(self, key: Ref, before: Object, data: Object) -> Object:
         has = before["metadata"]
         kept = {name: has[name] for name in _OWN if name in has}
         given = {name: value for name, value in (data.get("metadata") or {}).items() if name not in _OWN}
@@ -217,14 +217,14 @@ class MemoryStore(Working):
             return after
         return self._write(key, before, after)
 
-    def _write(self, key: Key, before: Object | None, after: Object) -> Object:
+    def _write(self, key: Ref, before: Object | None, after: Object) -> Object:
         self._version += 1
         stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self._version)}}
         self._objects.setdefault(key.kind, {})[key] = stored
         self._log.append(StoreChange(self._version, key, before, stored))
         return stored
 
-    def _remove(self, key: Key, before: Object) -> None:
+    def _remove(self, key: Ref, before: Object) -> None:
         self._version += 1
         del self._objects[key.kind][key]
         self._log.append(StoreChange(self._version, key, before, None))
@@ -236,11 +236,11 @@ def _is_alive(pod: Object) -> bool:
     return bool((pod.get("spec") or {}).get("nodeName")) and phase not in ("Succeeded", "Failed")
 
 
-def _in_order(key: Key) -> tuple[bytes, bytes]:
+def _in_order(key: Ref) -> tuple[bytes, bytes]:
     return key.namespace.encode(), key.name.encode()
 
 
-def _check_name(key: Key) -> None:
+def _check_name(key: Ref) -> None:
     if not key.name:
         raise StoreError("Invalid", f"{key.kind}: metadata.name: Required value: name or generateName is required")
     what = f'{resource_of(key.kind)} "{key.name}" is invalid: metadata.name: Invalid value: "{key.name}"'
@@ -251,7 +251,7 @@ def _check_name(key: Key) -> None:
         raise StoreError("Invalid", f"{what}: {text} start and end with an alphanumeric character")
 
 
-def _without_status(key: Key, data: Object) -> Object:
+def _without_status(key: Ref, data: Object) -> Object:
     if key.kind not in _STATUS_IS_APART or "status" not in data:
         return data
     return {name: value for name, value in data.items() if name != "status"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.store import Object, StoreChange
 from workbench.model.value import Working
 
@@ -15,7 +15,7 @@ class Owned(Working):
     """The objects that name an owner, kept up to date change by change."""
 
     def __init__(self) -> None:
-        self._keys: dict[str, dict[Key, None]] = {}
+        self._keys: dict[str, dict[Ref, None]] = {}
 
     def observe(self, change: StoreChange) -> None:
         """Take note of an object that came or went; owners never change."""
@@ -26,7 +26,7 @@ class Owned(Working):
             for uid in owner_uids(change.before):
                 self._keys.get(uid, {}).pop(change.key, None)
 
-    def of(self, uid: str) -> Sequence[Key]:
+    def of(self, uid: str) -> Sequence[Ref]:
         """Identities of the objects that an owner has, in the order in which they came."""
         return tuple(self._keys.get(uid, ()))
 

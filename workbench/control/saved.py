@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from workbench.control.event_log import LogLine
-from workbench.control.kinds import Key, key_of
+from workbench.control.kinds import Ref, key_of
 from workbench.control.reconcilers.jobs import DelayedAction
 from workbench.control.store import Object
 from workbench.jobs.lifecycle.request import Delayed, JobRequest
@@ -34,9 +34,9 @@ class SavedCluster:
     objects : sequence of mapping
     waiting : sequence of DelayedAction
         Delayed actions of Jobs.
-    requests : sequence of (Key, JobRequest)
+    requests : sequence of (Ref, JobRequest)
         Requests of Jobs that nobody had handled.
-    ends : mapping of Key to float
+    ends : mapping of Ref to float
         Times at which pods start or end.
     records : mapping of str to str
         What the scheduler remembers of gangs that it placed (`workbench.model.placement.Placement.records`).
@@ -47,8 +47,8 @@ class SavedCluster:
     version: int
     objects: Sequence[Object] = ()
     waiting: Sequence[DelayedAction] = ()
-    requests: Sequence[tuple[Key, JobRequest]] = ()
-    ends: Mapping[Key, float] = field(default_factory=dict)
+    requests: Sequence[tuple[Ref, JobRequest]] = ()
+    ends: Mapping[Ref, float] = field(default_factory=dict)
     records: Mapping[str, str] = field(default_factory=dict)
     log: Sequence[LogLine] = ()
 
@@ -83,7 +83,7 @@ def read_saved(data: Any) -> SavedCluster:
         found = data.get("format") if type(data) is dict else data
         raise wrong("format", found, repr(FORMAT))
     objects = [item for _, item in get_maps(data, "objects", "")]
-    known: set[Key] = set()
+    known: set[Ref] = set()
     for path, item in get_maps(data, "objects", ""):
         metadata = get_map(item, "metadata", path)
         for name in ("name", "uid", "resourceVersion"):
@@ -131,10 +131,10 @@ def _rows(data: Mapping[str, Any], key: str, length: int, read: Callable[[list[A
     return found
 
 
-def _key(row: Sequence[Any], path: str) -> Key:
+def _key(row: Sequence[Any], path: str) -> Ref:
     if len(row) != 3 or not all(type(part) is str for part in row):
         raise wrong(path, list(row), "kind, namespace and name")
-    return Key(*row)
+    return Ref(*row)
 
 
 def _text(value: Any, path: str) -> str:

@@ -10,9 +10,10 @@ from workbench.cluster.state import ClusterState
 from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.group_status import group_status, with_condition
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
+from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
@@ -63,10 +64,10 @@ class Scheduler(Reconciler):
         self.policy = policy
         self.decisions: list[Decision] = []
         self._state = ClusterState(ClusterObjects(), source="the embedded cluster")
-        self._changes: dict[Key, ObjectChange] = {}
-        self._pods: dict[Key, Pod] = {}
-        self._members: dict[Key, dict[Key, None]] = {}
-        self._touched: dict[Key, None] = {}
+        self._changes: dict[Ref, ObjectChange] = {}
+        self._pods: dict[Ref, Pod] = {}
+        self._members: dict[Ref, dict[Ref, None]] = {}
+        self._touched: dict[Ref, None] = {}
         self._to_schedule = False
         self.records = records
 
@@ -127,7 +128,7 @@ class Scheduler(Reconciler):
         self._touched[key] = None
         self._to_schedule |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
 
-    def _note(self, key: Key, value: ClusterObject | None) -> None:
+    def _note(self, key: Ref, value: ClusterObject | None) -> None:
         self._changes[key] = deleted(key.kind, f"{key.namespace}/{key.name}") if value is None else added(value)
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -165,7 +166,7 @@ class Scheduler(Reconciler):
         admitted = set()
         for gang, why in zip(asked, refused, strict=True):
             group = groups[gang.key]
-            key = Key("PodGroup", gang.namespace, gang.name)
+            key = Ref("PodGroup", gang.namespace, gang.name)
             if group.phase not in _WAITS:
                 admitted.add(gang.key)
             elif why is None:
@@ -187,7 +188,7 @@ class Scheduler(Reconciler):
 
     def _carry_out(self, decision: Decision) -> None:
         gang, result = decision.gang, decision.result
-        group = Key("PodGroup", gang.namespace, gang.name)
+        group = Ref("PodGroup", gang.namespace, gang.name)
         known = self.store.get(group)
         if isinstance(result, Placement):
             self._bind(gang, result)
@@ -210,9 +211,9 @@ class Scheduler(Reconciler):
 
     def _bind(self, gang: Gang, placement: Placement) -> None:
         for pod in placement.pods():
-            self.store.bind(Key("Pod", gang.namespace, pod.name), pod.node, pod.annotations)
+            self.store.bind(Ref("Pod", gang.namespace, pod.name), pod.node, pod.annotations)
 
-    def _write_status(self, key: Key) -> None:
+    def _write_status(self, key: Ref) -> None:
         stored = self.store.get(key)
         if stored is None:
             return
@@ -220,7 +221,7 @@ class Scheduler(Reconciler):
         status = stored.get("status") or {}
         self.store.patch_status(key, group_status(status, (stored.get("spec") or {}).get("minMember") or 0, pods))
 
-    def _say(self, key: Key, reason: str, message: str, *, warning: bool = False) -> None:
+    def _say(self, key: Ref, reason: str, message: str, *, warning: bool = False) -> None:
         self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
 
 
@@ -248,10 +249,10 @@ def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
     )
 
 
-def _group_of(pod: Object) -> Key | None:
+def _group_of(pod: Object) -> Ref | None:
     metadata = pod["metadata"]
     name = (metadata.get("annotations") or {}).get(GROUP_NAME_ANNOTATION)
-    return Key("PodGroup", metadata["namespace"], name) if name else None
+    return Ref("PodGroup", metadata["namespace"], name) if name else None
 
 
 def _phase(group: Object) -> str:
@@ -277,4 +278,5 @@ def _unplaced_text(placement: Placement) -> str:
     if not placement.unplaced:
         return ""
     reasons: Sequence[Notice] = placement.unplaced[0].reasons
-    return f"{len(placement.unplaced)} pods stay pending: {'; '.join(texts_of(reasons))}"
+    n = len(placement.unplaced)
+    return f"{counted(n, 'pod stays', 'pods stay')} pending: {'; '.join(texts_of(reasons))}"

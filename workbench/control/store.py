@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from workbench.control.kinds import Key, key_of
+from workbench.control.kinds import Ref, key_of
 
 __all__ = ["Object", "Store", "StoreChange"]
 
@@ -24,7 +24,7 @@ class StoreChange(NamedTuple):
     ----------
     version : int
         Version of the store after the change.
-    key : Key
+    key : Ref
     before : mapping, optional
         The object before the change; None: it was created.
     after : mapping, optional
@@ -34,7 +34,7 @@ class StoreChange(NamedTuple):
     """
 
     version: int
-    key: Key
+    key: Ref
     before: Object | None
     after: Object | None
     existing: bool = False
@@ -57,7 +57,7 @@ class Store(Protocol):
     def version(self) -> int:
         """Version of the newest change."""
 
-    def get(self, key: Key) -> Object | None:
+    def get(self, key: Ref) -> Object | None:
         """The object of an identity; None if there is none."""
 
     def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
@@ -72,18 +72,18 @@ class Store(Protocol):
     def update(self, data: Object) -> Object:
         """Replace all of an object but its status, uid and time of creation."""
 
-    def patch(self, key: Key, change: Object) -> Object:
+    def patch(self, key: Ref, change: Object) -> Object:
         """StoreChange an object by a JSON merge patch (RFC 7396), which leaves status alone."""
 
-    def patch_status(self, key: Key, status: Object) -> Object:
+    def patch_status(self, key: Ref, status: Object) -> Object:
         """Replace fields of an object's status; a field set to None is removed."""
 
-    def bind(self, key: Key, node: str, annotations: Mapping[str, str]) -> Object:
+    def bind(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object:
         """Give a pod its node, and write annotations on it; ``Conflict`` if it has a node already.
 
         Parameters
         ----------
-        key : Key
+        key : Ref
             The pod.
         node : str
             Name of its node.
@@ -91,7 +91,7 @@ class Store(Protocol):
             Added to those that the pod has.
         """
 
-    def delete(self, key: Key, *, now: bool = False) -> None:
+    def delete(self, key: Ref, *, now: bool = False) -> None:
         """Delete an object.
 
         A pod that has a node and has not finished, and an object with finalizers, is only marked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.owned import Owned, owner_uids
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, StoreChange
@@ -40,7 +40,7 @@ class GarbageCollector(Reconciler):
     def _begin(self) -> None:
         self._alive: set[str] = set()
         self._owned = Owned()
-        self._on_node: dict[str, dict[Key, None]] = {}
+        self._on_node: dict[str, dict[Ref, None]] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
         """Note owners and nodes; objects of what went away need work."""
@@ -64,7 +64,7 @@ class GarbageCollector(Reconciler):
 
     def reconcile(self, key: Hashable) -> float | None:
         """Delete an object if all its owners are gone, or its node."""
-        assert isinstance(key, Key)
+        assert isinstance(key, Ref)
         found = self.store.get(key)
         if found is None:
             return None
@@ -74,7 +74,7 @@ class GarbageCollector(Reconciler):
             self.store.delete(key)
             return None
         node = _node(found)
-        if node and self.store.get(Key("Node", "", node)) is None:
+        if node and self.store.get(Ref("Node", "", node)) is None:
             self.log.say(self.clock.now, key, "NodeLost", f"its node {node} is gone", warning=True)
             self.store.delete(key, now=True)
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import StoreChange
 from workbench.errors import InputError, StoreError
@@ -26,11 +26,11 @@ class HyperJobReconciler(Reconciler):
         if change.key.kind == "HyperJob":
             return [] if change.after is None else [change.key]
         name = (data["metadata"].get("labels") or {}).get(HYPER_JOB_LABEL)
-        return [Key("HyperJob", change.key.namespace, name)] if name else []
+        return [Ref("HyperJob", change.key.namespace, name)] if name else []
 
     def reconcile(self, key: Hashable) -> float | None:
         """Bring the Jobs of one HyperJob in line with its members."""
-        assert isinstance(key, Key)
+        assert isinstance(key, Ref)
         stored = self.store.get(key)
         if stored is None or stored["metadata"].get("deletionTimestamp"):
             return None
@@ -49,7 +49,7 @@ class HyperJobReconciler(Reconciler):
             self.log.say(self.clock.now, key, "FailedSync", str(error), warning=True)
             return None
         for name in step.delete:
-            self.store.delete(Key("Job", key.namespace, name))
+            self.store.delete(Ref("Job", key.namespace, name))
         for error_text in step.errors:
             self.log.say(self.clock.now, key, "FailedCreate", error_text, warning=True)
         self.store.patch_status(key, dict(step.status))

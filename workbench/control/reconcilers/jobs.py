@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.owned import controller_of
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
@@ -47,7 +47,7 @@ _SYNCHRONISE = JobRequest("OutOfSync")
 class DelayedAction(NamedTuple):
     """An action that waits for its time: the Job, the time of the clock at which it is due, and the action."""
 
-    job: Key
+    job: Ref
     due: float
     delayed: Delayed
 
@@ -71,7 +71,7 @@ class JobReconciler(Reconciler):
         The keys of a Job with the plugin ssh whose arguments contain none.
     waiting : iterable of DelayedAction
         Actions that waited for their time when the cluster was saved.
-    requests : iterable of (Key, JobRequest)
+    requests : iterable of (Ref, JobRequest)
         Requests to begin with, with their Jobs: those that nobody had handled when the cluster was saved.
 
     Notes
@@ -89,14 +89,14 @@ class JobReconciler(Reconciler):
         log: EventLog,
         ssh_keys: SshKeys = PLACEHOLDER_KEYS,
         waiting: Iterable[DelayedAction] = (),
-        requests: Iterable[tuple[Key, JobRequest]] = (),
+        requests: Iterable[tuple[Ref, JobRequest]] = (),
     ) -> None:
         super().__init__(store, clock, log)
         self._ssh_keys = ssh_keys
-        self._requests: dict[Key, list[JobRequest]] = {}
-        self._pods: dict[Key, dict[str, PodState]] = {}
-        self._read: dict[Key, _KnownJob] = {}
-        self._delayed: dict[Key, dict[Delayed, float]] = {}
+        self._requests: dict[Ref, list[JobRequest]] = {}
+        self._pods: dict[Ref, dict[str, PodState]] = {}
+        self._read: dict[Ref, _KnownJob] = {}
+        self._delayed: dict[Ref, dict[Delayed, float]] = {}
         for one in waiting:
             self._delayed.setdefault(one.job, {})[one.delayed] = one.due
         for key, request in requests:
@@ -110,7 +110,7 @@ class JobReconciler(Reconciler):
         ]
 
     @property
-    def requests(self) -> list[tuple[Key, JobRequest]]:
+    def requests(self) -> list[tuple[Ref, JobRequest]]:
         """The requests that nobody has handled yet, by Job, each in their order."""
         return [(key, request) for key, found in sorted(self._requests.items()) for request in found]
 
@@ -131,13 +131,13 @@ class JobReconciler(Reconciler):
                 return self._commanded(change)
         return self._claim_changed(change)
 
-    def _ask(self, key: Key, request: JobRequest) -> list[Key]:
+    def _ask(self, key: Ref, request: JobRequest) -> list[Ref]:
         requests = self._requests.setdefault(key, [])
         if not (request == _SYNCHRONISE and requests and requests[-1] == _SYNCHRONISE):
             requests.append(request)
         return [key]
 
-    def _job_changed(self, change: StoreChange) -> Iterable[Key]:
+    def _job_changed(self, change: StoreChange) -> Iterable[Ref]:
         before, after = change.before, change.after
         if after is None:
             for room in (self._requests, self._pods, self._read, self._delayed):
@@ -150,13 +150,13 @@ class JobReconciler(Reconciler):
             return []
         return self._ask(change.key, _SYNCHRONISE)
 
-    def _pod_changed(self, change: StoreChange) -> Iterable[Key]:
+    def _pod_changed(self, change: StoreChange) -> Iterable[Ref]:
         data = change.after or change.before
         assert data is not None
         owner = controller_of(data)
         if owner is None or owner.get("kind") != "Job":
             return []
-        key = Key("Job", change.key.namespace, owner["name"])
+        key = Ref("Job", change.key.namespace, owner["name"])
         pods = self._pods.setdefault(key, {})
         before = pods.get(change.key.name)
         after = None if change.after is None else read_pod_state(change.after)
@@ -171,13 +171,13 @@ class JobReconciler(Reconciler):
         request = job_request(self._job(key).job, before, after, pods.values())
         return [] if request is None else self._ask(key, request)
 
-    def _group_changed(self, change: StoreChange) -> Iterable[Key]:
+    def _group_changed(self, change: StoreChange) -> Iterable[Ref]:
         data = change.after or change.before
         assert data is not None
         owner = controller_of(data)
         if owner is None or owner.get("kind") != "Job":
             return []
-        key = Key("Job", change.key.namespace, owner["name"])
+        key = Ref("Job", change.key.namespace, owner["name"])
         stored = self.store.get(key)
         if stored is None:
             return []
@@ -188,23 +188,23 @@ class JobReconciler(Reconciler):
             return []
         return self._ask(key, job_request(self._job(key).job, before, after) or _SYNCHRONISE)
 
-    def _commanded(self, change: StoreChange) -> Iterable[Key]:
+    def _commanded(self, change: StoreChange) -> Iterable[Ref]:
         data = change.after
         target = {} if data is None else data.get("target") or {}
         if data is None or target.get("kind") != "Job":
             return []
         self.store.delete(change.key)
-        key = Key("Job", change.key.namespace, str(target.get("name")))
+        key = Ref("Job", change.key.namespace, str(target.get("name")))
         if self.store.get(key) is None:
             return []
         self._say(key, "CommandIssued", f"Start to execute command {data.get('action')}, and clean it up")
         return self._ask(key, JobRequest("CommandIssued", action=str(data.get("action") or SYNC)))
 
-    def _claim_changed(self, change: StoreChange) -> Iterable[Key]:
+    def _claim_changed(self, change: StoreChange) -> Iterable[Ref]:
         """A claim appeared: Jobs of its namespace may have waited for it."""
         if change.before is not None or change.after is None:
             return []
-        jobs = [Key("Job", change.key.namespace, job["metadata"]["name"]) for job in self._jobs(change.key.namespace)]
+        jobs = [Ref("Job", change.key.namespace, job["metadata"]["name"]) for job in self._jobs(change.key.namespace)]
         return [key for one in jobs if self._job(one).job.claims for key in self._ask(one, _SYNCHRONISE)]
 
     def _jobs(self, namespace: str) -> Iterable[Object]:
@@ -216,7 +216,7 @@ class JobReconciler(Reconciler):
 
     def reconcile(self, key: Hashable) -> float | None:
         """Handle the oldest request of a Job, or a delayed action that has become due."""
-        assert isinstance(key, Key)
+        assert isinstance(key, Ref)
         stored = self.store.get(key)
         if stored is None or stored["metadata"].get("deletionTimestamp"):
             self._requests.pop(key, None)
@@ -228,7 +228,7 @@ class JobReconciler(Reconciler):
             return self.clock.now
         return min(self._delayed.get(key, {}).values(), default=None)
 
-    def _next_request(self, key: Key) -> JobRequest | None:
+    def _next_request(self, key: Ref) -> JobRequest | None:
         """The next request of a Job: the oldest that acts, else all that only synchronise as one.
 
         So the end does not depend on how many pods changed between two turns. Upstream takes requests in their order: a
@@ -252,7 +252,7 @@ class JobReconciler(Reconciler):
             self._requests[key] = requests
         return chosen
 
-    def _handle(self, key: Key, stored: Object, request: JobRequest) -> None:
+    def _handle(self, key: Ref, stored: Object, request: JobRequest) -> None:
         read = self._job(key)
         group = self.store.get(_group_key(key, stored))
         claims = self.store.list("PersistentVolumeClaim", key.namespace) if read.job.claims else ()
@@ -279,12 +279,12 @@ class JobReconciler(Reconciler):
         written = job_status_manifest(status)
         self.store.patch_status(key, {**dict.fromkeys(stored.get("status") or {}), **written})
 
-    def _carry_out(self, key: Key, read: _KnownJob, action: Action, status: JobStatus) -> JobStatus:
+    def _carry_out(self, key: Ref, read: _KnownJob, action: Action, status: JobStatus) -> JobStatus:
         match action:
             case CreatePod():
                 self._create_pod(key, read, action)
             case DeletePod():
-                self._delete_pod(Key("Pod", key.namespace, action.name))
+                self._delete_pod(Ref("Pod", key.namespace, action.name))
             case KeepPodGroup():
                 self._keep_group(key, read)
             case DeletePodGroup():
@@ -298,21 +298,21 @@ class JobReconciler(Reconciler):
                 self._say(key, action.reason, action.message, warning=True)
         return status
 
-    def _create_pod(self, key: Key, read: _KnownJob, action: CreatePod) -> None:
+    def _create_pod(self, key: Ref, read: _KnownJob, action: CreatePod) -> None:
         task = next(task for task in tasks_of(read.manifest) if task["name"] == action.task)
         # The status tells the version and the number of restarts, which the pod carries.
         job = {**read.manifest, "status": (self.store.get(key) or {}).get("status") or {}}
         pod = create_pod(job, task["template"], task, action.index)
         pod = dict(on_pod_create(pod, job, job["spec"]["plugins"]))
-        if self.store.get(Key("Pod", key.namespace, action.name)) is None:
+        if self.store.get(Ref("Pod", key.namespace, action.name)) is None:
             self.store.create(pod)
 
-    def _delete_pod(self, pod: Key) -> None:
+    def _delete_pod(self, pod: Ref) -> None:
         if self.store.get(pod) is not None:
             self.store.patch(pod, {"metadata": {"annotations": {OUT_OF_SYNC_ANNOTATION: "true"}}})
             self.store.delete(pod)
 
-    def _keep_group(self, key: Key, read: _KnownJob) -> None:
+    def _keep_group(self, key: Ref, read: _KnownJob) -> None:
         stored = self.store.get(_group_key(key, read.manifest))
         priorities = Priorities(_priority_classes(self.store))
         if stored is None:
@@ -323,7 +323,7 @@ class JobReconciler(Reconciler):
         if made != group:
             self.store.update({**stored, "spec": {**stored["spec"], **pod_group_manifest(made)["spec"]}})
 
-    def _hooks(self, key: Key, read: _KnownJob, action: RunHooks) -> JobOutcome:
+    def _hooks(self, key: Ref, read: _KnownJob, action: RunHooks) -> JobOutcome:
         job = {**read.manifest, "status": (self.store.get(key) or {}).get("status") or {}}
         plugins, stored = job["spec"]["plugins"], _InNamespace(self.store, key.namespace)
         match action.moment:
@@ -340,15 +340,15 @@ class JobReconciler(Reconciler):
             elif one.verb == "update":
                 self.store.update(one.manifest)
             else:
-                self.store.delete(Key(one.kind, key.namespace, one.name))
+                self.store.delete(Ref(one.kind, key.namespace, one.name))
         return outcome
 
-    def _create_claims(self, key: Key, read: _KnownJob) -> None:
+    def _create_claims(self, key: Ref, read: _KnownJob) -> None:
         for claim in claims_of(read.manifest):
-            if self.store.get(Key("PersistentVolumeClaim", key.namespace, claim["metadata"]["name"])) is None:
+            if self.store.get(Ref("PersistentVolumeClaim", key.namespace, claim["metadata"]["name"])) is None:
                 self.store.create(claim)
 
-    def _job(self, key: Key) -> _KnownJob:
+    def _job(self, key: Ref) -> _KnownJob:
         """The Job as last read; read again only after its spec, labels or annotations changed."""
         stored = self.store.get(key)
         assert stored is not None
@@ -359,7 +359,7 @@ class JobReconciler(Reconciler):
         self._read[key] = read
         return read
 
-    def _say(self, key: Key, reason: str, message: str, *, warning: bool = False) -> None:
+    def _say(self, key: Ref, reason: str, message: str, *, warning: bool = False) -> None:
         self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
 
 
@@ -371,7 +371,7 @@ class _InNamespace(Mapping[tuple[str, str], Object]):
         self._namespace = namespace
 
     def __getitem__(self, key: tuple[str, str]) -> Object:
-        found = self._store.get(Key(key[0], self._namespace, key[1]))
+        found = self._store.get(Ref(key[0], self._namespace, key[1]))
         if found is None:
             raise KeyError(key)
         return found
@@ -383,8 +383,8 @@ class _InNamespace(Mapping[tuple[str, str], Object]):
         raise NotImplementedError("objects are looked up one by one")
 
 
-def _group_key(key: Key, job: Object) -> Key:
-    return Key("PodGroup", key.namespace, f"{key.name}-{job['metadata']['uid']}")
+def _group_key(key: Ref, job: Object) -> Ref:
+    return Ref("PodGroup", key.namespace, f"{key.name}-{job['metadata']['uid']}")
 
 
 def _phase(job: Object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.owned import Owned
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, StoreChange
@@ -45,7 +45,7 @@ class PodGroupReconciler(Reconciler):
 
     def reconcile(self, key: Hashable) -> float | None:
         """Write the PodGroup of a pod or of an owner of pods, and make the pod a member."""
-        assert isinstance(key, Key)
+        assert isinstance(key, Ref)
         item = self.store.get(key)
         if item is None or item["metadata"].get("deletionTimestamp"):
             return None
@@ -55,11 +55,11 @@ class PodGroupReconciler(Reconciler):
             self.log.say(self.clock.now, key, "FailedSync", str(error), warning=True)
         return None
 
-    def _step(self, key: Key, item: Object) -> GroupStep:
+    def _step(self, key: Ref, item: Object) -> GroupStep:
         if key.kind == "Pod":
             metadata = read_metadata(item, namespaced=True)
             controller = metadata.controller
-            owner = None if controller is None else self.store.get(Key(controller.kind, key.namespace, controller.name))
+            owner = None if controller is None else self.store.get(Ref(controller.kind, key.namespace, controller.name))
             return next_pod_group(item, self._group(key.namespace, group_name(metadata)), owner=owner)
         found = [self.store.get(pod) for pod in self._owned.of(item["metadata"]["uid"]) if pod.kind == "Pod"]
         pods = [pod for pod in found if pod is not None]
@@ -67,7 +67,7 @@ class PodGroupReconciler(Reconciler):
         return next_pod_group(item, stored, pods=pods)
 
     def _group(self, namespace: str, name: str) -> Object | None:
-        return self.store.get(Key("PodGroup", namespace, name))
+        return self.store.get(Ref("PodGroup", namespace, name))
 
     def _carry_out(self, namespace: str, step: GroupStep) -> None:
         if step.write is not None:
@@ -79,13 +79,13 @@ class PodGroupReconciler(Reconciler):
                 self.store.update({**stored, "spec": step.write["spec"]})
             if step.member:
                 annotations = {GROUP_NAME_ANNOTATION: name}
-                self.store.patch(Key("Pod", namespace, step.member), {"metadata": {"annotations": annotations}})
+                self.store.patch(Ref("Pod", namespace, step.member), {"metadata": {"annotations": annotations}})
         elif step.member:
-            pod = self.store.get(Key("Pod", namespace, step.member))
+            pod = self.store.get(Ref("Pod", namespace, step.member))
             if pod is not None and GROUP_NAME_ANNOTATION not in _annotations(pod):
                 annotations = {GROUP_NAME_ANNOTATION: group_name(read_metadata(pod, namespaced=True))}
-                self.store.patch(Key("Pod", namespace, step.member), {"metadata": {"annotations": annotations}})
-        gone = Key("PodGroup", namespace, step.delete)
+                self.store.patch(Ref("Pod", namespace, step.member), {"metadata": {"annotations": annotations}})
+        gone = Ref("PodGroup", namespace, step.delete)
         if step.delete and self.store.get(gone) is not None:
             self.store.delete(gone)
 

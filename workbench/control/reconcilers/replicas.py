@@ -6,7 +6,7 @@ import json
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.owned import Owned, controller_of
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, StoreChange
@@ -41,12 +41,12 @@ class ReplicaReconciler(Reconciler):
         owner = controller_of(data)
         keys = [] if change.key.kind == "Pod" or change.after is None else [change.key]
         if owner is not None and owner["kind"] in self.kinds:
-            keys.append(Key(owner["kind"], change.key.namespace, owner["name"]))
+            keys.append(Ref(owner["kind"], change.key.namespace, owner["name"]))
         return keys
 
     def reconcile(self, key: Hashable) -> float | None:
         """Create what an owner lacks, delete what it has too many of, and count its pods."""
-        assert isinstance(key, Key)
+        assert isinstance(key, Ref)
         owner = self.store.get(key)
         if owner is None or owner["metadata"].get("deletionTimestamp"):
             return None
@@ -56,10 +56,10 @@ class ReplicaReconciler(Reconciler):
             self._pods(key, owner)
         return None
 
-    def _deployment(self, key: Key, owner: Object) -> None:
+    def _deployment(self, key: Ref, owner: Object) -> None:
         template = _template(owner)
         code = name_like_random(json.dumps(template, sort_keys=True))[:10]
-        current = Key("ReplicaSet", key.namespace, f"{key.name}-{code}")
+        current = Ref("ReplicaSet", key.namespace, f"{key.name}-{code}")
         for one, found in self._objects_of(owner).items():
             if one != current and found["spec"].get("replicas"):
                 self.store.patch(one, {"spec": {"replicas": 0}})
@@ -83,15 +83,15 @@ class ReplicaReconciler(Reconciler):
         spec = {"replicas": replicas, "selector": selector, "template": made}
         self.store.create({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec})
 
-    def _pods(self, key: Key, owner: Object) -> None:
+    def _pods(self, key: Ref, owner: Object) -> None:
         mine = {one.name: pod for one, pod in self._objects_of(owner).items()}
         wanted = [_pod_name(key, index) for index in range(_replicas(owner))]
         for name, pod in mine.items():
             finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
             if (name not in wanted or finished) and not pod["metadata"].get("deletionTimestamp"):
-                self.store.delete(Key("Pod", key.namespace, name), now=finished)
+                self.store.delete(Ref("Pod", key.namespace, name), now=finished)
         for index, name in enumerate(wanted):
-            if self.store.get(Key("Pod", key.namespace, name)) is None:
+            if self.store.get(Ref("Pod", key.namespace, name)) is None:
                 self.store.create(_pod(key, owner, name, index))
         alive = [pod for name, pod in mine.items() if name in wanted]
         running = sum((pod.get("status") or {}).get("phase") == "Running" for pod in alive)
@@ -104,13 +104,13 @@ class ReplicaReconciler(Reconciler):
             status["updateRevision"] = _revision(owner)
         self.store.patch_status(key, status)
 
-    def _objects_of(self, owner: Object) -> dict[Key, Object]:
+    def _objects_of(self, owner: Object) -> dict[Ref, Object]:
         """What an owner has at present, by identity."""
         found = ((key, self.store.get(key)) for key in self._owned.of(owner["metadata"]["uid"]))
         return {key: data for key, data in found if data is not None}
 
 
-def _pod(key: Key, owner: Object, name: str, index: int) -> dict[str, Any]:
+def _pod(key: Ref, owner: Object, name: str, index: int) -> dict[str, Any]:
     template = _template(owner)
     metadata = template.get("metadata") or {}
     labels = dict(metadata.get("labels") or {})
@@ -134,7 +134,7 @@ def _pod(key: Key, owner: Object, name: str, index: int) -> dict[str, Any]:
     }
 
 
-def _pod_name(key: Key, index: int) -> str:
+def _pod_name(key: Ref, index: int) -> str:
     if key.kind == "StatefulSet":
         return f"{key.name}-{index}"
     return f"{key.name}-{name_like_random(f'{key.namespace}/{key.name}/{index}')[:_SUFFIX]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 
-from workbench.control.kinds import Key
+from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, StoreChange
 from workbench.errors import InputError
@@ -41,7 +41,7 @@ class QueueStatus(Reconciler):
 
     def reconcile(self, key: Hashable) -> float | None:
         """Write the status of one Queue."""
-        queue = Key("Queue", "", str(key))
+        queue = Ref("Queue", "", str(key))
         stored = self.store.get(queue)
         if stored is not None:
             counts = self._counts.get(queue.name, Counter())
@@ -103,7 +103,7 @@ class HyperNodeStatus(Reconciler):
         if hypernode is not None:
             if self._index is None:
                 self._index = NameIndex(list(self._nodes), list(self._nodes.values()))
-            self.store.patch_status(Key("HyperNode", "", str(key)), {"nodeCount": node_count(hypernode, self._index)})
+            self.store.patch_status(Ref("HyperNode", "", str(key)), {"nodeCount": node_count(hypernode, self._index)})
         return None
 
 
@@ -113,7 +113,7 @@ class FinishedJobs(Reconciler):
     kinds = frozenset({"Job"})
 
     def _begin(self) -> None:
-        self._ends: dict[Key, float] = {}
+        self._ends: dict[Ref, float] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
         """A Job that finished, and has a time to live, needs work."""
@@ -125,7 +125,7 @@ class FinishedJobs(Reconciler):
 
     def reconcile(self, key: Hashable) -> float | None:
         """Delete a Job whose time is over."""
-        assert isinstance(key, Key)
+        assert isinstance(key, Ref)
         job = self.store.get(key)
         if job is None or _phase(job) not in _FINISHED:
             return None
