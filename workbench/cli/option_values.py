@@ -66,7 +66,7 @@ def seconds(*names: str, least: float, most: float, help: str) -> Any:
         except ValueError:
             number = None
         if number is None or not least <= number <= most:  # NaN is not, either
-            raise _refused(names[0], "not a time that is allowed", str(text), f"{least:g} to {most:,g} seconds")
+            raise _refused(names[0], "not a time that is allowed", str(text), f"{least:g} to {most:,.15g} seconds")
         return number
 
     return typer.Option(*names, parser=parse, metavar="SECONDS", help=help)
