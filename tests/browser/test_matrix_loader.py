@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -139,7 +140,18 @@ def test_a_long_search_is_shown_and_given_up_while_the_kernel_answers(chromium, 
     searching.get_by_role("button", name="Cancel").click()
     searching.wait_for(state="hidden", timeout=PATIENCE_MS)
     notebook.settle(panel)
-    assert k.input_value() == "2" and quiet(notebook)
+    assert k.input_value() == "2"
+
+    # Again by the keyboard, once the progress was told.
+    k.fill("41")
+    k.press("Enter")
+    searching.get_by_text(re.compile(r"searching for the best 41 of 200 GPUs, \d+ s")).wait_for(timeout=PATIENCE_MS)
+    searching.get_by_role("button", name="Cancel").focus()
+    notebook.page.keyboard.press("Enter")
+    searching.wait_for(state="hidden", timeout=PATIENCE_MS)
+    notebook.settle(panel)
+    assert k.input_value() == "2" and notebook.kernel("loader.wait(20)") is True
+    assert quiet(notebook)
 
 
 def test_a_dropped_printout_is_chosen_from_and_an_error_keeps_the_text(chromium, lab: Server):

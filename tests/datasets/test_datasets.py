@@ -175,6 +175,20 @@ def test_best_sets_are_those_of_the_document(matrix, k, want_gb_s, want_sets):
     assert list(answer.ties) == want_sets
 
 
+def test_both_printouts_of_the_machine_with_nics_tell_the_same_nics_near_the_same_gpus():
+    printed, described = (
+        workbench.load_matrix(DATASETS / "machine-with-nics" / name) for name in ("topo.txt", "nccl.xml")
+    )
+    for gpu in range(8):
+        assert printed.near([gpu]) == described.near([gpu])
+    assert printed.near([4, 6]) == {
+        "near_nics": {"mlx5_2": {"4": "PIX"}, "mlx5_3": {"6": "PIX"}},
+        "numa_nodes": ["1"],
+    }
+    # The classes of the links agree, though not their speeds: one table is of types, the other of NCCL's figures.
+    assert np.array_equal(printed.link_classes(), described.link_classes())
+
+
 def test_samples_ask_for_what_the_document_asks():
     scenario = workbench.load(DATASETS / "samples/pytorch-job.yaml", DATASETS / "three-level-tree/nodes.yaml")
     gang = scenario.gang("pytorch-job")
