@@ -144,6 +144,8 @@ def test_the_legend_explains_colours_bars_and_frames_in_words() -> None:
     assert any(text.startswith("row → column, GB/s; 3 link classes") for text in told)
     assert "colour: one for each link class, from dark (slow) to light (fast)" in told
     assert "orange bars: chosen GPUs; orange frames: their slowest pair" in told
+    assert "pale: pairs with a GPU that is not chosen" in told
+    assert not any("pale" in text for text in texts(draw_heatmap(dgx_like(), range(8))))
     assert "marks at the right: GPUs that policies would take, a column each" in told
     titles = [t.text for t in ET.fromstring(svg).iter(f"{SVG}title")]
     assert "GPU 4 is chosen" in titles

@@ -263,6 +263,8 @@ def _explained(
     if chosen:
         frame = "; orange frames: their slowest pair" if pair is not None else ""
         lines.append(f"orange bars: chosen GPUs{frame}")
+        if len(chosen) < len(matrix):
+            lines.append("pale: pairs with a GPU that is not chosen")
     if band := parts_words(matrix.parts, _cell_size(len(matrix))):
         lines.append(band)
     if has_sets:
