@@ -32,7 +32,7 @@ class HyperStep:
     status : mapping
         The status as written in the manifest.
     create, update : tuple of mapping
-        Manifests of Jobs.
+        Manifests of the Jobs to create and of those to update.
     delete : tuple of str
         Names of Jobs that are no longer needed; their policies are deleted with them.
     policies : tuple of mapping

@@ -61,12 +61,12 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
     job : Job
         The manifest as `read_job` reads it.
     own : bool
-        Whether plugins that only this project has are accepted too.
+        Whether to accept plugins that only this project has.
 
     Raises
     ------
     InputError
-        Arguments that are no list of text.
+        A plugin's arguments are not a list of strings.
     """
     plugins = get_map(spec, "plugins", "spec")
     for name in plugins:
