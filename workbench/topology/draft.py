@@ -28,12 +28,12 @@ class Item:
     Attributes
     ----------
     id : int
-        Never used again in the same draft, from 1; renaming and moving keep it.
+        Identifier, counted from 1; it survives renaming and moving, and is never used for another item of the draft.
     kind : {"switch", "node"}
     name : str
-        Unique among switches, and among nodes.
+        Name of the item; unique among switches, and among nodes.
     parent : int
-        Id of a switch; `ROOT` for the virtual top.
+        Id of the switch above the item; `ROOT` for the virtual top (the whole cluster).
     tier : int
         Tier of a switch, smaller is closer; 0 for a node.
     tier_name : str
