@@ -1,1 +1,1 @@
-"""Switch affinity scheduling of Ascend clusters, one file per concept."""
+"""Switch affinity scheduling of Huawei's MindCluster (Ascend NPUs): a job's pods go under few leaf switches."""

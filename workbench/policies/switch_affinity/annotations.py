@@ -1,4 +1,4 @@
-"""Annotations on the pods of a placed job, and the switch states that follow from them.
+"""Annotations on the pods of a placed job, and the states of the leaf switches that follow from them.
 
 Source: docs/reference/switch-affinity.md, section 1.4 (the plugin's code; names of the fields from the documents).
 """
@@ -20,7 +20,9 @@ Bytes = npt.NDArray[np.int8]
 
 
 def marks_of(plan: Plan, marked: bool = False) -> Bytes:
-    """Values of isSharedTor and isHealthy for the pods under each switch, coded as `Plan.says`.
+    """State that a placed job's pods give to each of its switches (annotations isSharedTor and isHealthy): int8 (c,).
+
+    The codes are those of `Plan.says`; the switch states are computed from these votes.
 
     A job under one switch is no cross-switch job: its pods vote for idle, and the state of the switch stays. The
     exception is a job that took a whole idle switch by the exclusive rule (document: the attribute of a fully occupied
@@ -38,7 +40,9 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
 
 
 def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:
-    """State and health of the switches once a job runs under them, whichever policy placed it.
+    """State and health of the given switches once a job has pods under them, whichever policy placed the job.
+
+    Returns a mapping of the switch to (state, unhealthy).
 
     By the document's definitions: a job under one switch changes nothing; a switch with one cross-switch job is
     exclusive, with several shared; unhealthy where the job uses more shared switches than allowed.
@@ -60,7 +64,7 @@ def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shar
 
 
 def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
-    """Annotations of a pod under a switch of the given state.
+    """Annotations of a pod that is placed under a switch, given the state of the switch.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Explanations of the switch-affinity policies: the steps of the rules, and each switch with the pods it takes."""
+"""Explanations of the switch-affinity policies: which rules were tried, and each switch with the pods it gets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["tell", "tell_closest", "tell_whole"]
 
 
 def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | None) -> None:
-    """Record the switches in configuration order, and the steps of the rules in the order in which they were taken.
+    """Tell the recorder every switch, in configuration order, and the rules that were tried, in their order.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
 
 
 def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following: int) -> None:
-    """Note which idle switches the idle rule fills completely, and the switch at which it stops.
+    """Note which idle switches a job fills completely (idle rule), and the switch at which the rule stops.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following:
 
 
 def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: int) -> None:
-    """Note the switches to which the shared-switch rule gives pods.
+    """Note the switches to which the shared-switch rule gives pods (one or two, with the fewest free nodes left over).
 
     Parameters
     ----------

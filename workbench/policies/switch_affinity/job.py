@@ -1,4 +1,4 @@
-"""`SwitchJob`: one job before a placement, with its pods, ranks, running pods and losses by a fault."""
+"""A job as the switch-affinity rules see it: pending pods, ranks, running pods, and what a fault took away."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBER_AT_END = re.compile(r"-(\d+)\Z")
 
 @dataclass(eq=False)
 class SwitchJob:
-    """The job of a request as the switch-affinity rules see it.
+    """A job before a placement, as the switch-affinity rules see it.
 
     Attributes
     ----------
@@ -63,7 +63,12 @@ class SwitchJob:
 
     @classmethod
     def of(cls, request: Request, default_label: str) -> SwitchJob:
-        """Read the job of a request; the snapshot's pods are searched only if the gang has running ones."""
+        """Read the `SwitchJob` of a request.
+
+        ``default_label`` is the value of tor-affinity for jobs without that label.
+
+        The snapshot's pods are searched only if the gang has running ones.
+        """
         gang, topology = request.gang, request.ledger.topology
         pending, none, nothing = _nobody(gang.n_pods)
         if request.demand.best_effort:
@@ -103,7 +108,7 @@ class SwitchJob:
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
-        """The job's losses after a fault: the pending pods but those in `back`, which return to their former nodes."""
+        """Losses of the job by a fault: its pending pods without those in the mask `back`, which return to their nodes."""
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)
         used = survivors + _under(table, self.former) > 0
@@ -118,7 +123,7 @@ class SwitchJob:
 
 @lru_cache(maxsize=64)
 def _nobody(n: int) -> tuple[npt.NDArray[np.int64], Ints, Mask]:
-    """Positions of n pods that are all pending and never had a node; read-only."""
+    """Positions, ranks and masks of n pods of which none runs or ever had a node; read-only."""
     found = np.arange(n), np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_)
     for array in found:
         array.flags.writeable = False
@@ -126,7 +131,7 @@ def _nobody(n: int) -> tuple[npt.NDArray[np.int64], Ints, Mask]:
 
 
 def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints:
-    """Free ranks for the pending pods: the rank that a pod of the same name had before, the other ranks ascending."""
+    """Give each pending pod a free rank: the one that a pod of its name had before, else the next free one."""
     had = {pod.pod: pod.rank for pod in gang.ascend.former if pod.pod}
     if not had:
         return free
@@ -141,7 +146,7 @@ def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints
 
 
 def _replicas(gang: Gang, n_pending: int, running: list[RunningPod]) -> int:
-    """Number of pods that decides between a large and a small job: those that ask for NPUs, or else for anything.
+    """Number of pods by which a job counts as large or small: those that ask for NPUs, or, if none does, for anything.
 
     Source: docs/reference/switch-affinity.md, section 1.2 (replicas are the pods that request an NPU).
     """
@@ -151,13 +156,13 @@ def _replicas(gang: Gang, n_pending: int, running: list[RunningPod]) -> int:
 
 
 def _under(table: SwitchTable, nodes: Ints) -> npt.NDArray[np.int64]:
-    """Nodes per switch; nodes under no switch are left out."""
+    """Number of the given nodes under each switch, int64 (s,); nodes under no switch are left out."""
     switch = table.node_switch[nodes[nodes >= 0]]
     return np.bincount(switch[switch >= 0], minlength=table.n_switches)
 
 
 def _free_ranks(running: list[RunningPod], n_pending: int) -> Ints:
-    """Ranks for the pending pods: those that no running pod has.
+    """Free ranks for ``n_pending`` pending pods: the smallest ranks that no running pod has.
 
     A running pod has the rank of its annotation, else the number at the end of its name if no other pod has that rank,
     else any rank (docs/reference/switch-affinity.md, section 3).

@@ -1,4 +1,4 @@
-"""Kinds of jobs that the plugin tells apart: by their label tor-affinity and their size."""
+"""Kinds of jobs that switch affinity tells apart, by their label tor-affinity and their size."""
 
 from __future__ import annotations
 

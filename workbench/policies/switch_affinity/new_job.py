@@ -1,4 +1,4 @@
-"""New jobs of version 2.0: padding jobs, foundation-model jobs, common jobs.
+"""Choice of the leaf switches of a new job in switch affinity 2.0: padding, foundation-model and common jobs.
 
 A padding job is placed under one switch or stays pending (ambiguity B10). Other jobs with fewer pods than a switch has
 nodes are placed under one switch if one holds them, and then change no state. A foundation-model job takes idle
@@ -37,7 +37,7 @@ _PENDING = {
 
 
 def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: int) -> Plan | NoPlan:
-    """Choose the switches of a new job.
+    """Choose the leaf switches of a new job, and the number of its pods under each.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
 
 
 def _tell(switches: Switches, kind: JobKind, n_pods: int, max_shared: int, shares: list[tuple[int, int, int]]) -> None:
-    """Note the steps that led to these switches, pods and rules."""
+    """Note in `Switches.steps` which rule chose which switches; ``shares`` are triples of switch, pods and rule."""
     if shares and shares[0][2] == ONE:
         switches.say(f"one switch: {counted(n_pods, 'pod')} to {switches.describe(shares[0][0])}, its state stays")
         return

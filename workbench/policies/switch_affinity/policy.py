@@ -75,7 +75,7 @@ _Mark = tuple[int, bool, str]
 
 @dataclass(frozen=True, eq=False)
 class _NodesOfJob:
-    """Nodes for the pending pods of a job.
+    """Nodes for the pending pods of a job, and the annotations of the pods.
 
     Attributes
     ----------
@@ -181,14 +181,14 @@ class _Affinity(NodePolicy):
 
 
 def _joined(request: Request, pods: JobPods) -> JobPods:
-    """New pods of a job together with those that run already."""
+    """Nodes of all pods of a job: ``pods``, which are placed now, and those that run already."""
     book = request.ledger.switches
     before = book.job(request.gang.key) if book is not None else None
     return pods if before is None else before.joined(pods)
 
 
 def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
-    """The switches of a ledger.
+    """Free nodes and states of the leaf switches in the request's ledger, as a `Switches`.
 
     A node is free if every pod of the job fits on it and no other switch-affinity job is there.
     """
@@ -218,7 +218,7 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
 
 
 def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Notice, ...]:
-    """Reasons why nodes under switches do not fit the job, if too few do.
+    """Notices why nodes under switches do not take the job's pods, if too few do.
 
     The plugin's own texts do not mention them.
     """
@@ -233,7 +233,10 @@ def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[No
 
 
 def _nearest(switches: Switches, n_pods: int) -> NearestMiss:
-    """The switch with the most free nodes, the first of several in configuration order, whatever its state."""
+    """The nearest miss of a job of ``n_pods`` pods: the switch with the most free nodes, whatever its state.
+
+    Ties: configuration order.
+    """
     switch = int(np.argmax(switches.free))
     return NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
 
@@ -246,7 +249,7 @@ def _framework_warning(framework: str) -> tuple[Notice, ...]:
 
 
 class SwitchAffinity(_Affinity):
-    """Switch affinity 2.0: idle, shared and exclusive switches."""
+    """Switch affinity 2.0, which keeps a state (idle, shared or exclusive) for each leaf switch."""
 
     name = "switch-affinity"
     writes_states = True
@@ -256,7 +259,9 @@ class SwitchAffinity(_Affinity):
         self._max_shared = parameters.max_shared_switches
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
-        """Nodes by version 2.0: a started job returns to its switches where it can, any other is placed as new.
+        """Nodes by version 2.0: pods of a job that already ran return to their nodes or switches.
+
+        Any other job is placed as new.
 
         Parameters
         ----------
@@ -281,7 +286,7 @@ class SwitchAffinity(_Affinity):
 
 
 def _going_back(switches: Switches, job: SwitchJob) -> Mask:
-    """Mask of the pending pods whose former node is healthy and free, so that they return to it."""
+    """Mask of the pending pods that can return to their node from before a fault, as it is healthy and free."""
     back = job.returns & (job.former >= 0)
     back[back] = switches.free_node[job.former[back]]
     if back.any():
@@ -290,14 +295,14 @@ def _going_back(switches: Switches, job: SwitchJob) -> Mask:
 
 
 def _new(switches: Switches, plan: Plan | NoPlan) -> _NodesOfJob | NoPlan:
-    """Nodes of a plan for every pending pod, or the plan's refusal."""
+    """Nodes for every pending pod of a new job by a plan (pods per switch), or the refusal if there is no plan."""
     if isinstance(plan, NoPlan):
         return plan
     return _placed(switches, plan, False)
 
 
 def _placed(switches: Switches, plan: Plan, marked: bool) -> _NodesOfJob:
-    """Nodes of a plan by rank, and the marks of the pods there."""
+    """Nodes for the pods of a plan in the order of their ranks, and the annotations of the pods there."""
     says = marks_of(plan, marked)
     node, group, head = nodes_by_rank(switches, plan, says)
     marks = [_mark(switches, int(says[place]), int(plan.switch[place])) for place in head.tolist()]
@@ -310,7 +315,10 @@ def _mark(switches: Switches, says: int, switch: int) -> _Mark:
 
 
 def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _NodesOfJob | NoPlan:
-    """Nodes of a plan for the pods that move, and the former nodes of the pods that return."""
+    """Nodes after a fault: former nodes for the pods in the mask ``back``, nodes of the plan for the others.
+
+    ``marked``: the job's pods vote for a switch state other than idle.
+    """
     if isinstance(plan, NoPlan):
         return plan
     number: dict[_Mark, int] = {}
@@ -327,7 +335,7 @@ def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, 
 
 
 def _find_single_layer(switches: Switches, job: SwitchJob) -> _NodesOfJob | NoPlan:
-    """Nodes under one switch; after a fault, under the switch that the job had."""
+    """Nodes for the pending pods under one switch; after a fault, under the switch that the job had."""
     if job.started:
         back = _going_back(switches, job)
         damage = replace(job.damage(switches.table, back), kind="padding", crossing=False)
@@ -339,12 +347,12 @@ def _find_single_layer(switches: Switches, job: SwitchJob) -> _NodesOfJob | NoPl
 
 
 class SingleLayer(_Affinity):
-    """Switch affinity in a network with a single layer of switches: one switch per job."""
+    """Switch affinity in a network with a single layer of switches: all pods of a job go under one switch."""
 
     name = "switch-affinity-single-layer"
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
-        """Nodes by the rule of a network with a single layer of switches.
+        """Nodes for the job's pending pods under one switch, the rule of networks with a single layer of switches.
 
         Parameters
         ----------
@@ -360,12 +368,12 @@ class SingleLayer(_Affinity):
 
 
 class SwitchAffinity10(_Affinity):
-    """Switch affinity 1.0: full and logical switches."""
+    """Switch affinity 1.0: without switch states, jobs fill full switches or rows of positions (logical switches)."""
 
     name = "switch-affinity-1.0"
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
-        """Nodes by version 1.0, which avoids switches that carry another job across switches.
+        """Nodes by version 1.0, which avoids switches under which another job has only some of its pods.
 
         Parameters
         ----------

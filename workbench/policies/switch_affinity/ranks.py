@@ -1,4 +1,4 @@
-"""Conversion of a plan (pods per switch) to a node for each rank.
+"""Turns a plan (number of pods per switch) into a node for each rank of a job.
 
 Source: docs/reference/switch-affinity.md, section 3 (the plugin's code; the document is silent, ambiguity A9).
 """
@@ -19,7 +19,7 @@ Bytes = npt.NDArray[np.int8]
 
 
 def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, Ints, Longs]:
-    """Nodes of a plan in the order of the ranks.
+    """Nodes for the pods of a plan (number of pods per switch), in the order of the pods' ranks.
 
     Switches come in selection order. Of each switch the first free nodes in configuration order are taken, sorted by
     position.

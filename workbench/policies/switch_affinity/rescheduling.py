@@ -1,4 +1,4 @@
-"""Rescheduling after faults: the switches to which the pods of faulty nodes move.
+"""Rescheduling after faults: chooses the leaf switches to which the pods of faulty nodes move.
 
 Pods of healthy nodes keep node and rank. The other pods go first to switches that the job used before, exclusive ones
 before shared ones, then to switches that it did not use.
@@ -31,7 +31,7 @@ _Share = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Damage:
-    """The losses of a job after a fault.
+    """What a job lost by a fault: pods that need another node, and the switches of the pods that stay.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Damage:
 
 
 def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | NoPlan | None:
-    """Switches for the pods of a started job that need another node.
+    """Choose the leaf switches for those pods of a running job that need another node after a fault.
 
     Parameters
     ----------
@@ -89,12 +89,14 @@ def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | No
 
 
 def _allowance(switches: Switches, held: Mask, max_shared: int) -> int:
-    """Number of further shared switches that the job may use."""
+    """Number of shared switches that the job may use in addition to those in the mask ``held``."""
     return max(0, max_shared - int((held & (switches.state == SHARED)).sum()))
 
 
 def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> list[_Share]:
-    """Pods on switches that the job used before: exclusive ones first, then shared ones, healthy before unhealthy.
+    """Put pods on switches that the job used before: exclusive ones first, then healthy shared, then unhealthy shared.
+
+    Returns switch, number of pods and state of each.
 
     Within each class the switch with the fewest free nodes comes first.
     """
@@ -120,7 +122,7 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
 
 
 def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> Plan | NoPlan:
-    """Pods on every free node of the used switches, then on switches that the job did not use.
+    """Put pods on every free node of the switches used before (mask ``used``), the rest on switches new to the job.
 
     Idle switches are taken whole, from few to many free nodes, as long as the pods fill them. The other pods go by the
     shared-switch rule, within the number of shared switches that the job may still use, else to a part of the next idle
@@ -163,7 +165,10 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
 
 
 def _most_on_shared(switches: Switches, max_shared: int, allowed: Mask) -> int:
-    """Most pods that the shared-switch rule can place: the free nodes of the largest allowed switches."""
+    """Most pods that the shared-switch rule can place on ``max_shared`` switches of the mask ``allowed``.
+
+    That is the number of free nodes under the largest ones.
+    """
     if max_shared == 0:
         return 0
     return int(np.sort(switches.free[allowed])[-max_shared:].sum())

@@ -1,4 +1,4 @@
-"""Rules that apply to a job, by plugin arguments, label and level of the network.
+"""Which rules of switch affinity apply to a job, by plugin arguments, the job's label and the network's levels.
 
 Source: docs/reference/switch-affinity.md, sections 1, 1.2 and 1.3 (the plugin's code).
 """
@@ -18,12 +18,15 @@ DEFAULT_MAX_SHARED = 2
 
 
 def version_of(nslb_version: str | None) -> Version:
-    """Version for the plugin argument ``nslb-version``: anything but "2.0" is 1.0."""
+    """Version of switch affinity for the plugin argument ``nslb-version``: "2.0" if that is written, else "1.0"."""
     return "2.0" if nslb_version == "2.0" else "1.0"
 
 
 def max_shared_of(shared_tor_num: str | None) -> int:
-    """Most shared switches of a job, by the plugin argument ``shared-tor-num``: 1 or 2; any other value counts as 2."""
+    """Most shared switches that a job may use, by the plugin argument ``shared-tor-num``: 1 or 2.
+
+    Any other value means 2.
+    """
     return int(shared_tor_num) if shared_tor_num in ("1", "2") else DEFAULT_MAX_SHARED
 
 

@@ -1,4 +1,7 @@
-"""Single-layer networks: one switch per job, no states (docs/reference/switch-affinity.md, section 5.6)."""
+"""Placement in networks with a single layer of switches: all pods of a job go under one switch.
+
+Switches have no states there (docs/reference/switch-affinity.md, section 5.6).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input and output of the rules: free nodes and state of every switch in configuration order, and plans."""
+"""Input and output of the switch-affinity rules: free nodes and state of every leaf switch, and plans."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Plan(NamedTuple):
-    """A rule's positive answer: switches in selection order, which is the order of the ranks.
+    """Answer of a rule that found room: the leaf switches, in the order of the job's ranks, and the pods under each.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class NoPlan:
-    """A rule's negative answer: a code for programs and the plugin's own message.
+    """Answer of a rule that found no room: a code for programs, and the plugin's own message.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class NoPlan:
 
 @dataclass(eq=False)
 class Switches:
-    """The switches at the beginning of one placement; no rule changes them.
+    """Free nodes and states of all leaf switches before one placement; rules only read this object.
 
     Attributes
     ----------
@@ -93,16 +93,16 @@ class Switches:
 
     @property
     def state(self) -> Bytes:
-        """State of every switch: int8 of shape (s,)."""
+        """State of every leaf switch (0 idle, 1 shared, 2 exclusive): int8 of shape (s,)."""
         return self._states.state
 
     @property
     def unhealthy(self) -> Mask:
-        """Mask of the unhealthy shared switches."""
+        """Which leaf switches are unhealthy (only shared ones can be): bool of shape (s,)."""
         return self._states.unhealthy
 
     def without(self, nodes: Ints) -> Switches:
-        """A copy in which these nodes are not free."""
+        """Return a copy in which the given nodes do not count as free."""
         if len(nodes) == 0:
             return self
         free_node = self.free_node.copy()
@@ -111,7 +111,10 @@ class Switches:
         return replace(self, free_node=free_node, free=free)
 
     def say(self, step: str) -> None:
-        """Note a step of a rule; callers check `steps` first if making the text is expensive."""
+        """Append a text about a step of a rule to `steps`, if an explanation is wanted.
+
+        Callers check `steps` first if making the text is expensive.
+        """
         if self.steps is not None:
             self.steps.append(step)
 
@@ -128,24 +131,27 @@ class Switches:
         return found
 
     def idle(self) -> Mask:
-        """Mask of the idle switches with a free node."""
+        """Which leaf switches are idle and have a free node: bool of shape (s,)."""
         return self._with_room(self.state == IDLE)
 
     def healthy(self) -> Mask:
-        """Mask of the healthy shared switches with a free node."""
+        """Which leaf switches are shared and healthy and have a free node: bool of shape (s,)."""
         return self._with_room((self.state == SHARED) & ~self.unhealthy)
 
     def ascending(self, chosen: Mask) -> Longs:
-        """Switches with few free nodes first; ties in configuration order."""
+        """Switches of the mask ``chosen``, those with few free nodes first; ties in configuration order."""
         switches = chosen.nonzero()[0]
         return switches[self.free[switches].argsort(kind="stable")]
 
     def descending(self, chosen: Mask) -> Longs:
-        """Switches with many free nodes first; ties in configuration order."""
+        """Switches of the mask ``chosen``, those with many free nodes first; ties in configuration order."""
         switches = chosen.nonzero()[0]
         return switches[(-self.free[switches]).argsort(kind="stable")]
 
     def smallest(self, chosen: Mask, n_pods: int) -> int:
-        """The switch with the fewest free nodes that holds `n_pods`, first in configuration order; -1: none."""
+        """Switch of the mask ``chosen`` with the fewest free nodes that has `n_pods` or more; -1: none.
+
+        Ties: configuration order.
+        """
         fitting = (chosen & (self.free >= n_pods)).nonzero()[0]
         return int(fitting[self.free[fitting].argmin()]) if len(fitting) else -1

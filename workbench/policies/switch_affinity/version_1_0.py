@@ -1,4 +1,6 @@
-"""Switch affinity 1.0: no states; a switch serves one cross-switch job, in full or in logical switches.
+"""Switch affinity 1.0: a leaf switch serves at most one job that has pods under several switches; no states are kept.
+
+A job gets full switches or *logical* ones, made of one node at each position from several switches.
 
 Source: MindCluster documents and code (docs/reference/switch-affinity.md, section 4); the seed document has nothing of
 it.
@@ -23,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class OpenSwitches:
-    """Other jobs under each switch, as version 1.0 distinguishes them.
+    """What other jobs do under each leaf switch, as far as version 1.0 of switch affinity asks.
 
     Attributes
     ----------
@@ -38,7 +40,7 @@ class OpenSwitches:
 
 
 def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitches) -> Ints | NoPlan:
-    """Choose the nodes of a new job in the order of the ranks.
+    """Choose the nodes of a new job by switch affinity 1.0, in the order of the job's ranks.
 
     Parameters
     ----------
@@ -98,14 +100,19 @@ def _by_position(switches: Switches, switch: int) -> Ints:
 
 
 def _first(switches: Switches, switch: int, count: int) -> Ints:
-    """The first free nodes of a switch in configuration order, sorted by position."""
+    """First ``count`` free nodes under a switch in configuration order, sorted by position."""
     free = _free_of(switches, switch)[:count]
     ordered: Ints = free[np.argsort(switches.table.node_position[free], kind="stable")]
     return ordered
 
 
 def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints | None:
-    """Nodes of logical switches: logical switch i has the i-th free node of each position, counted over `order`."""
+    """Nodes of ``rows`` full logical switches and one of ``last`` nodes.
+
+    Logical switch i has the i-th free node of each position.
+
+    Free nodes are counted over the switches in ``order``. None if too few are free.
+    """
     per_switch = switches.table.nodes_per_switch
     columns: list[list[int]] = [[] for _ in range(per_switch)]
     for switch in order:
@@ -134,7 +141,7 @@ def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints
 
 
 def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints, others: OpenSwitches) -> Ints | NoPlan:
-    """Nodes for pods that lost theirs: the positions that the job's other pods use least.
+    """Choose nodes for pods that lost theirs by a fault, at the positions that the job's other pods use least.
 
     Switches that carry another job across switches are left out.
 

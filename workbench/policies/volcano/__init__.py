@@ -1,1 +1,1 @@
-"""Volcano's schedulers, one file per concept."""
+"""Policies that follow Volcano's schedulers, from `allocate` without topology to the newest topology search."""

@@ -1,4 +1,4 @@
-"""The state of the cluster that a job's pods are placed on, with the weights of the node scores."""
+"""Resources of the nodes on which a job's pods are placed, with the weights of the node scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(eq=False)
 class FillContext:
-    """State of the cluster and score weights that a fill of nodes needs, for one call of `place`.
+    """Resources of the nodes and weights of the node scores, as a fill (placing a job's pods one by one) needs them.
+
+    Made for one call of `place`.
 
     Attributes
     ----------
@@ -46,12 +48,12 @@ class FillContext:
 
     @property
     def scored(self) -> ScoredNodes:
-        """The nodes in the columns of the kernels, over which the weights are defined."""
+        """The nodes' amounts with the further columns that node scores read; the kernels get these."""
         return ScoredNodes.of(self.request, self.idle, self.used, self.assumed)
 
     @property
     def states(self) -> NodeStates | None:
-        """Groups of nodes with equal amounts, as the snapshot knows them.
+        """Groups of nodes with equal amounts, as the snapshot knows them; None if pods were placed since the snapshot.
 
         None if something was taken since the snapshot.
         """
@@ -60,7 +62,7 @@ class FillContext:
         return snapshot.node_states if untouched else None
 
     def capacity(self, role: int, cap: int) -> Longs:
-        """Pods of the role that each node holds, at most `cap`: int64 of shape (n,)."""
+        """Number of pods of the role that fit on each node, at most `cap`: int64 of shape (n,)."""
         demand, states = self.request.demand, self.states
         if states is None:
             return demand.capacity(role, self.idle, cap)
@@ -69,7 +71,10 @@ class FillContext:
         return held if accepting is None else np.where(accepting, held, 0)
 
     def put(self, roles: Ints, nodes: Ints) -> None:
-        """More pods: the role and node of each; the arrays are copies from then on."""
+        """Take the requests of placed pods from the idle amounts, given the role and node of each pod (int32).
+
+        The arrays are copied at the first call.
+        """
         demand = self.request.demand
         if self.idle is demand.idle:
             self.idle, self.used = self.idle.copy(), self.used.copy()
@@ -80,5 +85,5 @@ class FillContext:
             np.add.at(self.assumed, nodes, demand.gang.assumed[roles])
 
     def extra(self, role: int, *, even: bool = False) -> Floats | None:
-        """Sum of the fixed score parts for each node of the cluster, as `FixedScores.extra`."""
+        """Summed score parts of each node that placing pods does not change, float64 (n,); as `FixedScores.extra`."""
         return None if self.fixed is None else self.fixed.extra(role, even=even)

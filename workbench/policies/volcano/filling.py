@@ -1,4 +1,4 @@
-"""Filling the nodes of a HyperNode with a job's pods, pass by pass: Volcano's inner routine.
+"""Places a job's pods one by one on the nodes of a HyperNode: Volcano's inner routine (a *pass* is one such fill).
 
 Each pod in turn goes to the node with the highest sum of node scores among those that fit; a sole candidate is taken
 unscored; ties: the smallest name (upstream: at random). Source: docs/reference/volcano-topology.md, section 5.1.
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FillPass:
-    """Result of one pass over a job's pods; every array is in the order of placement.
+    """Result of one fill of nodes with a job's pods (a pass); every array is in the order of placement.
 
     Attributes
     ----------
@@ -58,22 +58,24 @@ class FillPass:
 
     @property
     def n_placed(self) -> int:
-        """Number of pods placed."""
+        """Number of pods that the pass placed."""
         return len(self.nodes)
 
     def enter(self, node: Ints) -> None:
-        """Write the node of each pod that was placed at the pod's position in the gang."""
+        """Write the node of each placed pod into ``node`` (int32, one entry per pod of the gang)."""
         node[self.pods] = self.nodes
 
     def idle_after(self, request: Request) -> Longs:
-        """Idle resources with the pods of the pass placed, int64 (n, r); `request` is the one before the pass."""
+        """Idle resources after the pass, int64 (n, r); `request` is the one before the pass."""
         left = request.demand.idle.copy()
         np.subtract.at(left, self.nodes, request.demand.rows[self.roles])
         return left
 
 
 class Filling:
-    """State of the cluster's nodes while one job is placed in several passes; a pass sees the pods of those before.
+    """The cluster's nodes while one job is placed on them in several passes (fills).
+
+    A pass sees the pods of earlier ones.
 
     Parameters
     ----------
@@ -118,13 +120,16 @@ class Filling:
             self._runs.add_shape(seen.rows[role], feasible=demand.restriction(role), extra=extra)
 
     def _totals(self) -> DomainTotals:
-        """Used and allocatable resources of each HyperNode, which `fading` uses."""
+        """Used and allocatable resources of each HyperNode, which the score for full HyperNodes (`fading`) reads."""
         request, pad = self.context.request, self.context.scored.pad
         allocatable = pad(request.snapshot.domain_allocatable)
         return DomainTotals(pad(domain_used(request)), allocatable, *request.snapshot.topology.node_domains)
 
     def left_in_runs(self, progress: JobProgress) -> Longs:
-        """Pods of each run's role from the next one to the run's end; none are left where that is below 1."""
+        """Pods still to place in each run (consecutive pods of one role), int64; below 1: none.
+
+        Counted from the role's next pod to the run's end.
+        """
         if not any(progress.given):
             return self._run_upto
         left: Longs = self._run_upto - np.array(progress.given, dtype=np.int64)[self.run_role]
@@ -140,7 +145,7 @@ class Filling:
         total_tasks: int = 1,
         every: bool = False,
     ) -> None:
-        """Set the pods and the record for the passes that follow.
+        """Set the pods that the next passes place, and the HyperNode near which pods score higher (the job's record).
 
         Parameters
         ----------
@@ -178,11 +183,14 @@ class Filling:
         )
 
     def try_each(self, domains: Ints, sums: Floats) -> Trials:
-        """Try the pass in each of some HyperNodes, as `workbench.kernels.dry_runs.DryRuns.try_each`."""
+        """Place the asked pods in each of some HyperNodes as a trial, as `DryRuns.try_each` does.
+
+        ``sums`` are start values of each HyperNode's sum of scores.
+        """
         return self._runs.try_each(domains, sums)
 
     def settle(self, domain: int, progress: JobProgress) -> FillPass:
-        """Place the pods in one HyperNode for good; `progress` is the one given to `ask`."""
+        """Place the asked pods in one HyperNode for good (-1: on any node); `progress` is the one given to `ask`."""
         settled = self._runs.settle(domain)
         roles = settled.entries
         first = self.context.request.gang.role_start[:-1] + progress.given
@@ -195,7 +203,7 @@ class Filling:
         return FillPass(after, roles, pods, settled.nodes, settled.scores, failed, settled.record)
 
     def place_alike(self, role: int, count: int) -> Ints:
-        """Place pods of one role and answer their nodes; fewer where no node holds one more."""
+        """Place ``count`` pods of one role for good and return their nodes; fewer if no node takes one more."""
         shape = np.array([role], dtype=np.int32)
         self._runs.ask(Counts(shapes=shape, left=np.array([count], dtype=np.int64), min_available=count))
         return self._runs.settle(-1).nodes
@@ -209,7 +217,9 @@ class Filling:
         tasks_on_leaf: Longs | None = None,
         total_tasks: int = 1,
     ) -> tuple[Floats, Floats]:
-        """Scores of the nodes of a HyperNode for the first pod of a role; call `ask` again before the next pass.
+        """Scores of a HyperNode's nodes for the first pod of a role; nothing is placed.
+
+        Call `ask` again before the next pass.
 
         Parameters
         ----------
@@ -230,6 +240,6 @@ class Filling:
 
 
 def _numbers_of(names: list[str]) -> Ints | None:
-    """A number for each name, equal for equal names; None if all differ."""
+    """Number the names so that equal names get equal numbers, int32; None if all names differ."""
     numbers = {name: i for i, name in enumerate(names)}
     return None if len(numbers) == len(names) else np.array([numbers[name] for name in names], dtype=np.int32)

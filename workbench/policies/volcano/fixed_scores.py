@@ -34,7 +34,7 @@ _NODEORDER = {"least": "least_requested", "most": "most_requested", "balanced": 
 
 @dataclass(frozen=True, eq=False)
 class NodeOrderAtOpen:
-    """Parts of nodeorder that read a node's used resources as the session found them, by the name shown to the user.
+    """Parts of the plugin nodeorder's score that read used resources as they were when the session began, by name.
 
     Each part is given as weights in which only this part counts.
     """
@@ -42,7 +42,7 @@ class NodeOrderAtOpen:
     parts: dict[str, ScoreWeights]
 
     def scores(self, request: Request, role: int) -> dict[str, Floats]:
-        """Score of every node for a role when the session began.
+        """Nodeorder's score of every node for a pod of a role when the session began, by part: float64 (n,) each.
 
         0 if a pod did not fit then, since it will not fit later either.
         """
@@ -60,7 +60,7 @@ class NodeOrderAtOpen:
 
 
 def nodeorder_at_open(weights: ScoreWeights) -> NodeOrderAtOpen:
-    """The parts of some weights that nodeorder computes from the nodes as the session found them."""
+    """Split off the parts of the score weights that nodeorder computes from the nodes at the session's start."""
     none = replace(without_nodeorder(weights), binpack=0.0)
     given = {name: getattr(weights, field) for name, field in _NODEORDER.items()}
     return NodeOrderAtOpen(
@@ -69,13 +69,13 @@ def nodeorder_at_open(weights: ScoreWeights) -> NodeOrderAtOpen:
 
 
 def without_nodeorder(weights: ScoreWeights) -> ScoreWeights:
-    """Score weights without the parts that nodeorder computes from used resources."""
+    """The score weights without nodeorder's parts, which are computed from used resources."""
     return replace(weights, least_requested=0.0, most_requested=0.0, balanced=0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class FixedScores:
-    """Parts of the node scores of one request that placing pods does not change.
+    """Parts of the node scores for one gang that do not change when pods are placed in the session.
 
     Attributes
     ----------
@@ -91,7 +91,10 @@ class FixedScores:
     at_open: NodeOrderAtOpen | None = None
 
     def parts(self, role: int, *, even: bool = False) -> dict[str, Floats]:
-        """Every part that distinguishes nodes, by the name shown; with `even`, also what every node gets alike."""
+        """Every score part that differs between nodes, by the name that explanations show: float64 (n,) each.
+
+        With `even`, also the parts that are equal for all nodes.
+        """
         found: dict[str, Floats] = {} if self.at_open is None else self.at_open.scores(self.request, role)
         for part in self.given:
             scores = part.scores(self.request, role)

@@ -1,4 +1,4 @@
-"""Key of the fields of a gang that a search reads: gangs with equal keys get equal answers on the same nodes.
+"""Key of a gang for reusing a search: gangs with equal keys get equal answers on the same nodes.
 
 The key holds every field of the gang, its extras, its roles and its sub-groups but those listed here as unread, so a
 new field of one of these classes is part of the key until it is listed as unread.
@@ -65,13 +65,16 @@ def form_of(gang: Gang) -> Hashable:
 
 
 def _read(kind: type, unread: frozenset[str], before: str = "") -> dict[str, bool]:
-    """Paths of the fields of a class that a search reads, each with whether the field is a table."""
+    """Paths of the dataclass fields of ``kind`` that a search reads, each with whether the field is a mapping.
+
+    ``unread`` lists the fields left out; ``before`` is put in front of each path.
+    """
     read = (each for each in fields(kind) if each.init and each.name not in unread)
     return {before + each.name: "Mapping" in str(each.type) for each in read}
 
 
 def _reader(read: Mapping[str, bool]) -> Callable[[Any], tuple[Hashable, ...]]:
-    """A function that reads the fields with these paths from an object; tables, which have no hash, become tuples."""
+    """Make a function that reads the fields with these paths from an object as a tuple; mappings become tuples."""
     tables = [path for path, is_table in read.items() if is_table]
     # Few calls, because every placement of a stream begins with the key.
     plain = attrgetter(*(path for path in read if path not in tables))

@@ -1,4 +1,4 @@
-"""Gradients: HyperNodes that Volcano tries, tier by tier, closest first (docs/reference/volcano-topology.md, 5.2, 5.6).
+"""Gradients: lists of HyperNodes that Volcano tries one after another, a list per tier, closest tier first.
 
 HyperNodes are not tried if they are above the highest tier, too far from the record, or if their nodes together were
 too small when the session began. The walk over the tree is the compiled search's own (`DomainTree.compiled`).
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GradientRule:
-    """What releases of Volcano do differently when they look for HyperNodes.
+    """How a release of Volcano decides which HyperNodes are tried for a job.
 
     Attributes
     ----------
@@ -47,7 +47,10 @@ V1_13 = GradientRule(virtual_top=False, climbs=False)
 
 
 def large_enough(idle: Longs, minimum: Longs) -> Flags:
-    """Whether a request fits the idle resources of each HyperNode, resource by resource; idle of shape (d + 1, r)."""
+    """Whether the amounts in ``minimum`` (r,) are idle in each HyperNode, for every resource: bool (d + 1,).
+
+    ``idle`` has shape (d + 1, r), the virtual top last.
+    """
     enough = np.ones(len(idle), dtype=np.bool_)
     # Column by column: numpy is slow along an axis as short as the resources.
     for column, amount in enumerate(minimum.tolist()):
@@ -56,14 +59,17 @@ def large_enough(idle: Longs, minimum: Longs) -> Flags:
 
 
 class Gradients:
-    """The gradients of one topology; -1 is the virtual top throughout."""
+    """Finds the HyperNodes that Volcano tries for a job in one topology.
+
+    -1 is the virtual top, which holds every node.
+    """
 
     def __init__(self, topology: Topology, rule: GradientRule = NEWEST) -> None:
         self.topology = topology
         self.rule = rule
 
     def of(self, given: int, record: int, highest: int | None, large: Flags | None = None) -> list[tuple[int, Ints]]:
-        """Gradients of a job, or of a sub-job inside a HyperNode.
+        """HyperNodes that are tried for a job, or for a sub-job inside a HyperNode: one list (gradient) per tier.
 
         Parameters
         ----------
@@ -94,14 +100,16 @@ class Gradients:
         return [(self.topology.domain_tier(int(domains[0])), domains) for domains in found if len(domains)]
 
     def _meets(self, record: int, highest: int) -> Flags:
-        """Whether each domain has a HyperNode of allowed tier in common with the record."""
+        """Whether the LCA of each domain and ``record`` (the job's HyperNode so far) has an allowed tier: bool (d,)."""
         common = self.topology.forest.lca_against(record)
         meets: Flags = (common >= 0) & (self.topology.tier[common] <= highest)
         return meets
 
 
 def reverse_and_cap(gradients: Sequence[Sequence[T]], most: int) -> list[list[T]]:
-    """Gradients for eviction: widest first, at most `most` HyperNodes; a gradient that is cut keeps its tail.
+    """HyperNodes in the order in which eviction tries them: widest tier first, at most `most` HyperNodes in all.
+
+    If a tier is cut, the last HyperNodes of its list stay.
 
     `most` <= 0 leaves them as they are.
     """

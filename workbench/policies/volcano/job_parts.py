@@ -1,4 +1,4 @@
-"""Progress of a job in Volcano, where pods of one role fail together.
+"""Counts of a job's pods while Volcano places them, where all pods of one role fail together.
 
 Source: docs/reference/volcano-topology.md, sections 3.1 and 5.1, step 2.
 """
@@ -50,7 +50,10 @@ class JobProgress(Progress):
         self.given[role] += count
 
     def runs(self) -> Iterator[tuple[int, int]]:
-        """Role and number of consecutive pods of that role, run by run; the counts are read during the iteration."""
+        """Yield role and number of consecutive pods of that role, run by run, in the order in which pods are tried.
+
+        The counts are read during the iteration.
+        """
         roles, upto = runs_of_gang(self._gang)
         for role, end in zip(roles.tolist(), upto.tolist(), strict=True):
             count = min(end - self.given[role], self.left[role])
@@ -58,7 +61,7 @@ class JobProgress(Progress):
                 yield role, count
 
     def skip(self, role: int, count: int) -> None:
-        """Remove pods that found no node from the queue."""
+        """Remove ``count`` pods of a role, which found no node, from the pods to try."""
         self.left[role] -= count
         self.given[role] += count
 
@@ -68,7 +71,9 @@ class JobProgress(Progress):
 
 
 def cache_names(gang: Gang) -> list[str]:
-    """Role name that the pods of each role carry; roles that differ in shape only (``worker#2``) have one name.
+    """Role name that Volcano sees on the pods of each role.
+
+    Roles that differ in shape only (``worker#2``) share one name.
 
     Pods that name no role do not fail together: `workbench.jobs.pods` gives each of their shapes a name of its own.
     """

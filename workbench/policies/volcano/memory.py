@@ -1,4 +1,4 @@
-"""Records of a job and its sub-jobs, which the newest Volcano remembers from one session to the next.
+"""HyperNodes in which a job and its sub-jobs are allocated (records), kept from one session to the next.
 
 Upstream keeps the records in the scheduler's cache. Here the answer returns them (`Placement.records`) and the next
 snapshot contains them (`ClusterSnapshot.records`). Without them, as after a restart of the scheduler, records are
@@ -20,7 +20,7 @@ __all__ = ["records_at_open", "records_to_keep"]
 
 
 def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple[list[int], int]:
-    """Records of the sub-jobs and of the job when a session opens.
+    """HyperNodes in which the sub-jobs and the job are allocated when a session opens (their records).
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple
 def records_to_keep(
     key: str, names: Sequence[str], records: Sequence[int], job: int, topology: Topology
 ) -> dict[str, str]:
-    """The records of a job and its sub-jobs by name, as the next session will read them.
+    """Names of the HyperNodes in which a job and its sub-jobs are allocated, as the next session will read them.
 
     Parameters
     ----------
@@ -81,7 +81,10 @@ def records_to_keep(
 
 
 def _remembered(snapshot: ClusterSnapshot, key: str) -> int:
-    """The remembered domain of a job or sub-job; `NO_RECORD` if there is none or the domain no longer exists."""
+    """HyperNode that was remembered for a job or sub-job (``key``) in an earlier session.
+
+    `NO_RECORD` if there is none or the HyperNode no longer exists.
+    """
     name, topology = snapshot.records.get(key, ""), snapshot.topology
     if name and name == topology.domain_name(-1):
         return -1

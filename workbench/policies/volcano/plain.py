@@ -1,4 +1,4 @@
-"""`allocate`: Volcano without topology."""
+"""`allocate`: Volcano's allocate action without topology."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Allocate"]
 
 
 class Allocate(VolcanoPolicy):
-    """Volcano's allocate action without topology: binpack and nodeorder scores with gang semantics.
+    """Volcano's allocate action without topology: nodes by binpack and nodeorder scores, minAvailable pods or none.
 
     Source: Volcano, allocate action with the plugins gang, predicates, nodeorder and binpack.
     """

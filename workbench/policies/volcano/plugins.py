@@ -85,7 +85,7 @@ _ARGUMENTS: Mapping[str, frozenset[str]] = {
 
 
 def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any]:
-    """Parameters of node scores that a configuration sets, by the names that the policies use.
+    """Values of the policies' node score parameters that a scheduler configuration sets, by parameter name.
 
     A plugin that is missing or whose node order is off weighs nothing. A negative weight counts as 0; the warnings say
     so.
@@ -117,7 +117,7 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
 
 
 def node_scores(config: SchedulerConfig, parameters: Mapping[str, Any]) -> tuple[NodeScore, ...]:
-    """The parts of node scores of `NODE_SCORES` that a configuration and the parameters of a policy turn on.
+    """Make the node scores of `NODE_SCORES` that a configuration and a policy's parameters turn on.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def node_scores(config: SchedulerConfig, parameters: Mapping[str, Any]) -> tuple
 
 
 def _scoring(plugin: str) -> list[type[NodeScore]]:
-    """The parts of node scores that a plugin gives."""
+    """Classes of the node scores that a plugin gives."""
     return [part for part in NODE_SCORES if part.plugin == plugin]
 
 
@@ -218,7 +218,7 @@ def _negative(option: PluginOption, key: str, value: object) -> bool:
 
 
 def _known_arguments(option: PluginOption, release: Release) -> frozenset[str] | None:
-    """Arguments of a plugin that are modelled; None if the plugin is not."""
+    """Names of the arguments of a plugin that are modelled in a release; None if the plugin is not modelled."""
     if scoring := _scoring(option.name):
         return frozenset(key for part in scoring for key in (*part.weights, *part.texts))
     if option.name != TOPOLOGY:

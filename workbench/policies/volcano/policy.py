@@ -58,7 +58,7 @@ P = TypeVar("P", bound=NodeOrderParameters)
 
 
 class VolcanoPolicy(NodePolicy):
-    """A node policy that follows a scheduler configuration of Volcano.
+    """Base class of node policies that follow a scheduler configuration of Volcano (volcano-scheduler.conf).
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class VolcanoPolicy(NodePolicy):
         return asdict(self._parameters)
 
     def context(self, request: Request) -> FillContext:
-        """State of the cluster and score weights for placing a request without regard to topology."""
+        """Make the `FillContext` of a request: node amounts and score weights, without regard to topology."""
         return FillContext(
             request,
             self._score_weights(scored_columns(request)),
@@ -120,7 +120,7 @@ class VolcanoPolicy(NodePolicy):
         return FixedScores(request, self._node_scores, at_open)
 
     def _score_weights(self, columns: tuple[str, ...]) -> ScoreWeights:
-        """Weights of the score parts that read the present state of the nodes.
+        """Weights over ``columns`` of the score parts that change when pods are placed.
 
         Kept, because checking them takes long.
         """
@@ -153,7 +153,7 @@ class VolcanoPolicy(NodePolicy):
 
     @abstractmethod
     def turns(self, request: Request) -> Turns:
-        """A `Turns` of one job before its first turn."""
+        """Make the `Turns` of one job (Volcano's rounds of placing the job's pods), before the first turn."""
 
     def assign(self, request: Request) -> Assignment | Declined:
         if request.ledger.releasing is not None:
@@ -168,7 +168,9 @@ class VolcanoPolicy(NodePolicy):
         return turns.answer(request, None)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """The question about a gang as the enabled plugins see it; without predicates no filter restricts the nodes.
+        """Make the `Request` about a gang as the enabled plugins see it.
+
+        Without predicates no filter restricts the nodes.
 
         Parameters
         ----------
@@ -239,7 +241,10 @@ class _ResourceDemand(Demand):
 
 
 def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Release) -> P:
-    """Parameters that a scheduler configuration sets; an InputError if one of them was also set directly."""
+    """Merge the parameters that a scheduler configuration sets into ``parameters``.
+
+    InputError if one was set directly, too.
+    """
     known = {field.name for field in fields(parameters)}
     given = {name: value for name, value in score_parameters(config, release).items() if name in known}
     defaults = type(parameters)()

@@ -30,7 +30,7 @@ ASSUMED_COLUMNS = tuple(f"{name} with what is assumed" for name in ASSUMED)
 
 @dataclass(frozen=True, eq=False)
 class ScoredNodes:
-    """Amounts of the nodes and requests of the pods in the columns that scores use.
+    """Amounts of the nodes and requests of the pods, in the columns that Volcano's node scores read.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ScoredNodes:
 
     @classmethod
     def of(cls, request: Request, idle: Longs, used: Longs, assumed: Longs | None) -> ScoredNodes:
-        """The nodes and requests that the scoring plugins look at.
+        """Make the amounts and requests that node scores read from a ledger's amounts.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class ScoredNodes:
         fading: Fading | None = None,
         totals: DomainTotals | None = None,
     ) -> DryRuns:
-        """The kernel that fills these nodes pod by pod, with the given weights.
+        """Make the kernel that places pods one by one on these nodes, with the given score weights.
 
         Parameters
         ----------
@@ -108,13 +108,13 @@ class ScoredNodes:
         )
 
     def pad(self, amounts: Longs) -> Longs:
-        """Amounts by resource (last axis), extended by zeros for the columns that are not resources."""
+        """Append zeros to the last axis of ``amounts``, for the columns of assumed cpu and memory."""
         more = len(self.columns) - amounts.shape[-1]
         return np.pad(amounts, [(0, 0)] * (amounts.ndim - 1) + [(0, more)]) if more else amounts
 
 
 def assumed_of(request: Request) -> Longs | None:
-    """Cpu and memory that scores assume of the pods on each node beyond their requests: int64 of shape (n, 2).
+    """Cpu and memory on each node that Kubernetes assumes for containers without a request: int64 of shape (n, 2).
 
     None if all pods of the cluster and of the gang state cpu and memory requests.
     """
@@ -124,13 +124,13 @@ def assumed_of(request: Request) -> Longs | None:
 
 
 def scored_columns(request: Request) -> tuple[str, ...]:
-    """The columns of `ScoredNodes` for a request."""
+    """Names of the columns that node scores read for a request: its resources, and assumed cpu and memory if needed."""
     wide = request.ledger.assumed is not None or request.gang.assumes
     return (*request.snapshot.resources, *(ASSUMED_COLUMNS if wide else ()))
 
 
 def domain_used(request: Request) -> Longs:
-    """Used resources of each HyperNode with the session's changes, int64 (d + 1, r), the virtual top last."""
+    """Used resources of each HyperNode, pods of this session included: int64 (d + 1, r), the virtual top last."""
     snapshot, used = request.snapshot, request.ledger.used
     changed = request.ledger.changed
     if len(changed) == 0:

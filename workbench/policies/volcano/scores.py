@@ -61,7 +61,7 @@ class TopologyParameters(NodeOrderParameters):
 
 
 def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -> ScoreWeights:
-    """Weights over the columns of `ScoredNodes`: least and most read cpu and memory, balanced also reads GPUs."""
+    """Weights of binpack and nodeorder over score columns: least and most read cpu and memory, balanced also GPUs."""
     by_name = {CPU: parameters.binpack_cpu, MEMORY: parameters.binpack_memory, **parameters.binpack_resources}
     looked_at = ASSUMED_COLUMNS if ASSUMED_COLUMNS[0] in resources else ASSUMED
     both = [name in looked_at for name in resources]
@@ -77,7 +77,7 @@ def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -
 
 
 def best(scores: npt.NDArray[np.float64]) -> int:
-    """Position of the greatest score, the first if there are several (the smallest name); -1 if there is no score."""
+    """Index of the greatest score, the first of equal ones (the smallest name); -1 for an empty array."""
     return int(np.argmax(scores)) if len(scores) else -1
 
 
@@ -86,7 +86,7 @@ _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDicti
 
 
 def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
-    """Score of each HyperNode as the LCA of a leaf and the record, as 1.13 computes it.
+    """Closeness scores of 1.13: the score of each HyperNode as LCA of a node's leaf and the job's HyperNode so far.
 
     ``(maxTier - tier) / (maxTier - minTier)`` over the tiers of real HyperNodes, 0 where all are of one tier; the
     record itself 1; without a common HyperNode 0 (docs/reference/volcano-topology.md, section 7.1).

@@ -1,4 +1,4 @@
-"""A stream of gangs through the two-level search, where each search is kept and rerun on the nodes that changed.
+"""Places many gangs one after another by the newest Volcano's search, reusing the search of an earlier, equal gang.
 
 The fields of a gang that the search reads are its *form*. The first gang of a form prepares the search as `place` does,
 and later gangs of that form rerun it. All other gangs go through `place`: refusals with their texts, pods left over,
@@ -43,7 +43,7 @@ _FEWEST, _MOST = 4, 256
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A two-level search before its first turn, with the further data that make its answer."""
+    """A prepared two-level search of a gang (no pod is placed yet), with what else is needed to make its answer."""
 
     search: TwoLevel
     subs: SubJobs
@@ -53,7 +53,7 @@ class Prepared:
 
 @dataclass(eq=False)
 class _Form:
-    """The kept search of gangs that agree in every field that a search reads (`form_of`).
+    """The search that is kept for all gangs that agree in every field that a search reads (see `form_of`).
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class SearchStream(Stream):
         self._start()
 
     def _start(self) -> None:
-        """Drop all kept searches and the log of changes; the ledger must be up to date."""
+        """Drop all kept searches and the list of node changes; the ledger must be up to date."""
         snapshot = self._ledger.snapshot
         self._forms: dict[Hashable, _Form | None] = {}
         size = max(snapshot.n_nodes + snapshot.topology.n_domains, 1)
@@ -120,7 +120,7 @@ class SearchStream(Stream):
         return self._ledger
 
     def _read_on(self) -> None:
-        """Apply the changes since the last call to the ledger."""
+        """Bring the ledger up to date with the placements and releases since the last call."""
         if self._ledger_seen < self._n:
             news = slice(self._ledger_seen, self._n)
             self._ledger.take(self._nodes[news], self._rows[news])
@@ -179,7 +179,7 @@ class SearchStream(Stream):
         )
 
     def _by_search(self, gang: Gang, form: _Form) -> Placement | None:
-        """Place a gang by a kept search.
+        """Place a gang by the search kept for its form (gangs with equal fields share one).
 
         None if the search does not place every pod, so that the policy must be asked instead.
         """
@@ -213,7 +213,10 @@ class SearchStream(Stream):
         return placement
 
     def _fewer_gpus(self) -> bool:
-        """Whether some node has fewer free GPUs than its idle amount says; `place` then counts the free GPUs."""
+        """Whether some node has fewer free GPUs than its idle amount says.
+
+        If so, gangs are placed by `place`, which counts the free GPUs.
+        """
         columns = list(self._ledger.snapshot.gpu_columns)
         free = GpuQuestions(self._whole.gpu, self.ledger).free_count()[:, None]
         return bool((self._ledger.idle[:, columns] > free).any())
@@ -240,7 +243,10 @@ class SearchStream(Stream):
         self._n += len(nodes)
 
     def _begin_again(self, at_least: int) -> None:
-        """Apply the logged changes to all kept searches and to the ledger, and clear the log."""
+        """Apply the listed node changes to all kept searches and to the ledger, and clear the list.
+
+        Afterwards the list has room for ``at_least`` changes or more.
+        """
         ledger = self.ledger
         for form in self._forms.values():
             if form is not None:

@@ -1,4 +1,4 @@
-"""The order in which Volcano takes the pods of a job from its queue, as runs of pods of one role.
+"""The order in which Volcano tries the pods of a job; consecutive pods of one role form a run.
 
 Source: Volcano, task order (plugin priority; index of the pod in its name, time of creation, uid): pods of several
 roles alternate.
@@ -24,7 +24,7 @@ _RANK_OF_GANG: WeakKeyDictionary[Gang, Longs] = WeakKeyDictionary()
 
 
 def task_rank(gang: Gang) -> Longs:
-    """Rank of each pod in the order in which pods are tried, int64 (n_pods,); read-only.
+    """Rank of each pod in the order in which Volcano tries a gang's pods, from 0: int64 (n_pods,), read-only.
 
     Higher priority first where that counts, then as the gang's `order` says, else by the numbers in the names.
     """
@@ -48,7 +48,7 @@ def _rank(gang: Gang) -> Longs:
 
 
 def _indices(role: Role) -> Longs:
-    """Index of each pod of a role; for pods with names of their own the number at the end of the name."""
+    """Index of each pod of a role, int64; for pods with names of their own the number at the end of the name."""
     indices = [pod_index(name) for name in role.pod_names or ()]
     found = [index for index in indices if index is not None]
     if found and len(found) == len(indices):
@@ -57,7 +57,7 @@ def _indices(role: Role) -> Longs:
 
 
 def runs_of(gang: Gang, start: Longs, positions: Longs) -> Runs:
-    """Runs of consecutive pods of one role in several queues of pods.
+    """Order the pods of several queues (one per sub-job) as Volcano tries them, as runs of neighbours of one role.
 
     Parameters
     ----------
@@ -73,7 +73,12 @@ _OF_GANG: WeakKeyDictionary[Gang, tuple[Ints, Longs]] = WeakKeyDictionary()
 
 
 def runs_of_gang(gang: Gang) -> tuple[Ints, Longs]:
-    """Role of each run of the gang's pods with a request, and the number of that role's pods up to the run's end."""
+    """Runs of consecutive pods of one role in the order in which a gang's pods are tried.
+
+    Best-effort pods are left out.
+
+    Returns the role of each run, and the number of that role's pods up to the run's end.
+    """
     known = _OF_GANG.get(gang)
     if known is None:
         known = _OF_GANG[gang] = _runs_of_asking(gang)

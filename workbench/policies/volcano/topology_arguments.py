@@ -1,4 +1,4 @@
-"""Arguments of the plugin network-topology-aware as a release of Volcano takes them."""
+"""Arguments of the plugin network-topology-aware, as a release of Volcano reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["TopologyArguments"]
 
 @dataclass(frozen=True)
 class TopologyArguments:
-    """Effective arguments of the plugin network-topology-aware: with defaults, and invalid values replaced.
+    """Arguments of the plugin network-topology-aware after defaults are filled in and invalid values are replaced.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class TopologyArguments:
 
     @classmethod
     def of(cls, option: PluginOption, release: Release) -> TopologyArguments:
-        """The effective arguments of a release."""
+        """Read the arguments of the plugin as written in a configuration, in the way of one release of Volcano."""
         weight = option.integer("weight", 1)
         if release is Release.V1_13:
             return cls(weight)

@@ -1,1 +1,1 @@
-"""Explanations of Volcano's decisions: nodes, HyperNodes and nearest misses."""
+"""Explanations of Volcano's decisions: scores of nodes and HyperNodes, and why a job stays pending."""

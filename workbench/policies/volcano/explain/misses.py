@@ -1,4 +1,4 @@
-"""Nearest misses of a job that stays pending: for each tier, the HyperNode that would have held most of its pods."""
+"""Nearest misses of a job that stays pending: per tier, the HyperNode with room for most of the job's pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def nearest_misses(
     allowed: npt.NDArray[np.bool_] | None = None,
     room: RoomIn | None = None,
 ) -> tuple[NearestMiss, ...]:
-    """The nearest miss of each tier that the job may use, closest tier first, including tiers where nothing was tried.
+    """Nearest miss (HyperNode with room for most of the job's pods) of each tier that the job may use, closest first.
+
+    Tiers where no HyperNode was tried are included.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def nearest_misses(
 
 
 def _room_by_roles(request: Request) -> RoomIn:
-    """Function that returns an upper bound on the pods of the job in a HyperNode, counted role by role."""
+    """Make a function that bounds the number of the job's pods that fit in each HyperNode, counted role by role."""
     topology, demand = request.snapshot.topology, request.demand
     progress = request.progress()
     held = np.zeros(topology.n_domains + 1, dtype=np.int64)
@@ -78,5 +80,8 @@ def _room_by_roles(request: Request) -> RoomIn:
 
 
 def best_of(misses: Collection[NearestMiss]) -> NearestMiss:
-    """The miss that came closest of all; ties: the closest tier. There must be at least one miss."""
+    """The miss whose HyperNode has room for most of the pods; ties: the closest tier.
+
+    There must be at least one miss.
+    """
     return max(misses, key=lambda miss: (miss.holds, -miss.tier))

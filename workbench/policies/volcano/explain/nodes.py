@@ -1,4 +1,4 @@
-"""Texts and records for explanations of the Volcano policies, about nodes and HyperNodes.
+"""Texts about nodes and HyperNodes for explanations of the Volcano policies; nothing here takes part in a decision.
 
 Nothing here decides; it is called only when an explanation is wanted.
 """
@@ -37,7 +37,9 @@ _PARTS = (
 
 
 def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
-    """Every resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``; empty if none.
+    """Text that lists each resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``.
+
+    May be empty.
 
     Parameters
     ----------
@@ -63,7 +65,10 @@ def pods_text(count: int) -> str:
 
 
 def up_to_text(most: int, needs: int) -> str:
-    """Text with the number of pods that an untried HyperNode could hold, an upper bound if there are several roles."""
+    """Text with the number of pods that fit at most in a HyperNode that was not tried.
+
+    ``needs`` is the number needed.
+    """
     return f"room for up to {min(most, needs)} of {pods_text(needs)}"
 
 
@@ -112,7 +117,7 @@ def record_nodes(
     tasks_on_leaf: Longs | None = None,
     total_tasks: int = 0,
 ) -> None:
-    """Record for every node the parts of its score for the first pod, or the cause that excludes it.
+    """Tell the recorder, for every node of a HyperNode, the score parts for the first pod or why the pod does not fit.
 
     Parameters
     ----------
@@ -162,13 +167,13 @@ def record_nodes(
 
 
 def _minus(left: Floats, right: Floats) -> Floats:
-    """Difference of two scores where a node fits, 0 elsewhere."""
+    """Difference ``left - right`` of two arrays of node scores; 0 where a score is -inf (the pod does not fit)."""
     found: Floats = np.where(np.isfinite(left), left, 0.0) - np.where(np.isfinite(left), right, 0.0)
     return found
 
 
 def _node_parts(context: FillContext, role: int) -> dict[str, Floats]:
-    """Every part of a pod's node scores that has a weight, each for every node."""
+    """Every part of the node scores that has a weight, for a pod of a role: float64 (n,) by name."""
     parts = {}
     for name, weight in _PARTS:
         if getattr(context.weights, weight):
@@ -184,7 +189,7 @@ def _only(weight: str) -> dict[str, Any]:
 
 
 def _node_text(request: Request, role: int, idle: Longs, node: Ints) -> str:
-    """Text of the cause that excludes one node, with numbers if a resource is short."""
+    """Text that says why one node does not take a pod of a role, with numbers if a resource is short."""
     causes = node_causes(request.demand, role, idle, node)
     if all(cause.code == "insufficient" for cause in causes):
         short = lacking(request.snapshot.resources, request.demand.rows[role], idle[int(node[0])])

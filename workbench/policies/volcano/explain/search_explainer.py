@@ -1,4 +1,4 @@
-"""Explanation of the newest Volcano's search: every HyperNode for the job, and those inside the chosen one.
+"""Explains the newest Volcano's search: every HyperNode tried for a job, and those tried inside the chosen one.
 
 The numbers come from the search itself, which traces its attempts before it takes the turn; the texts are made here.
 Later turns ask the same HyperNodes for one pod more, so that a single note describes each of them.
@@ -24,7 +24,7 @@ _TOO_SMALL, _TOO_FEW, _NO_FIT, _SOLVES = range(len(VERDICTS))
 
 
 class SearchExplainer:
-    """Takes the turns of one job's search and writes them to a recorder.
+    """Runs the turns (rounds of placing pods) of one job's search and tells a recorder what the search considered.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class SearchExplainer:
         self._candidates: dict[int, Candidate] = {}
 
     def take_turn(self, search: TwoLevel) -> bool:
-        """Let the search choose a HyperNode and place pods there once, and tell the recorder what it considered.
+        """Let the search place pods in a HyperNode once (one turn), and tell the recorder what it considered.
 
         False, with nothing placed, where no HyperNode has a solution.
         """
@@ -71,7 +71,10 @@ class SearchExplainer:
     # ---- where the sub-jobs went ----
 
     def _tell_places(self, search: TwoLevel, mark: int) -> int:
-        """Note where the pods beyond the mark went; return the sub-job of the first one."""
+        """Tell the recorder where the pods from number ``mark`` on were placed.
+
+        Return the sub-job of the first of them.
+        """
         subs, records = self._asked.subs, search.records()
         owners = search.placed(mark)[0]
         for number in dict.fromkeys(owners.tolist()):
@@ -81,7 +84,7 @@ class SearchExplainer:
         return int(owners[0])
 
     def _tell_nearest(self, search: TwoLevel) -> None:
-        """Record the nodes of the HyperNode that came closest."""
+        """Tell the recorder the nodes of the HyperNode that had room for most of the job's pods."""
         misses = missed(self._asked, search.tried()).misses
         if not misses:
             return
@@ -98,7 +101,10 @@ class SearchExplainer:
     # ---- HyperNodes for the job ----
 
     def _tell_domains(self, search: TwoLevel, tried: TriedDomains, found: bool) -> None:
-        """Record every HyperNode by tier and name, the virtual top last."""
+        """Tell the recorder the result for every HyperNode, by tier and name, the virtual top last.
+
+        ``found``: whether the job can start in one of them.
+        """
         self._candidates = {}
         self._dropped(search)
         kept: list[tuple[float, int, AttemptSteps]] = []
@@ -129,7 +135,7 @@ class SearchExplainer:
         self._candidates[domain] = Candidate("domain", name, tier, kept, why, score, parts or {})
 
     def _parts(self, told: AttemptSteps) -> dict[str, float]:
-        """Parts of the scores of an attempt's steps: the packing by each resource, and the share of tasks inside."""
+        """Score parts summed over the traced steps (sub-jobs placed): packing by resource, share of tasks inside."""
         resources = self._asked.request.snapshot.resources
         packed = told.parts[:, : len(resources)].sum(axis=0)
         found = {name: float(part) * self._factor for name, part in zip(resources, packed, strict=True) if part}
@@ -162,7 +168,7 @@ class SearchExplainer:
         return room_text(demand, nodes, demand.idle, per_role, self._asked.needs)
 
     def _dropped(self, search: TwoLevel) -> None:
-        """HyperNodes that are in no gradient, each with the reason."""
+        """Tell the recorder the HyperNodes that were not tried at all, each with the reason."""
         asked, topology = self._asked, self._topology
         limit = asked.limits.job
         if limit is None:
@@ -189,7 +195,7 @@ class SearchExplainer:
     # ---- HyperNodes for the sub-jobs, inside the one for the job ----
 
     def _tell_inner(self, told: AttemptSteps) -> None:
-        """Record the HyperNodes tried for each sub-job, tier by tier in the order of the search."""
+        """Tell the recorder which HyperNodes were tried for each sub-job, tier by tier in the order of the search."""
         topology = self._topology
         columns = (told.step, told.looked, told.holds, told.verdict, told.packed, told.share)
         for step, domain, holds, verdict, packed, share in zip(*(c.tolist() for c in columns), strict=True):

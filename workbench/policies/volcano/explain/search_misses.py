@@ -1,4 +1,4 @@
-"""Reasons why the newest Volcano's search found no HyperNode: how near each tier came, and what stood in the way.
+"""Reasons why the newest Volcano's search found no HyperNode: what fits in each tier, and what stood in the way.
 
 The search itself is the kernel's (`workbench.kernels.two_level`); nothing here decides.
 """
@@ -29,7 +29,7 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(eq=False)
 class SearchQuery:
-    """What the search for a job's HyperNodes was asked, as it stood before anything was placed.
+    """The job that a search looked for HyperNodes for, with its limits, as it stood before anything was placed.
 
     Used to explain why HyperNodes were refused.
 
@@ -66,22 +66,22 @@ class SearchQuery:
 
     @property
     def minimum(self) -> Longs | None:
-        """minResources of the PodGroup; None if absent, so that no HyperNode is too small."""
+        """minResources of the job's PodGroup, int64 (r,); None if absent, so that no HyperNode counts as too small."""
         return min_resources(self.request.gang, self.request.snapshot.resources)
 
     def large(self, amount: Longs) -> npt.NDArray[np.bool_]:
-        """Whether each HyperNode, the virtual top last, had an amount idle when the session began."""
+        """Whether each HyperNode had ``amount`` (r,) idle at the session's start: bool (d + 1,), virtual top last."""
         key = amount.tobytes()
         if key not in self._large:
             self._large[key] = large_enough(self.idle_at_open, amount)
         return self._large[key]
 
     def short_of(self, amount: Longs, domain: int) -> str:
-        """The part of an amount that was not idle in a HyperNode."""
+        """Text with the resources of ``amount`` (r,) that were not idle in a HyperNode when the session began."""
         return lacking(self.request.snapshot.resources, amount, self.idle_at_open[domain])
 
     def obstacle(self, stuck: int, domain: int) -> str:
-        """The reason why a HyperNode with room for enough pods cannot hold the job; `stuck` is as in `TriedDomains`.
+        """Reason why a HyperNode with room for enough pods cannot hold the job; ``stuck`` is as in `TriedDomains`.
 
         Room is counted role by role: pods of different roles can be in each other's way.
         """
@@ -104,7 +104,7 @@ class SearchQuery:
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """The nearest misses and obstacles of a turn without a solution.
+    """For each tier, the HyperNode that came nearest to holding the job (nearest miss), and why it was refused.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Missed:
 
 
 def missed(asked: SearchQuery, tried: TriedDomains) -> Missed:
-    """The nearest miss and the obstacle on each tier, after a first turn that found no HyperNode."""
+    """Find the nearest miss of each tier, and its obstacle, after a search that found no HyperNode."""
     misses: dict[int, NearestMiss] = {}
     obstacles: dict[int, str] = {}
     if len(tried.domains) == 0:

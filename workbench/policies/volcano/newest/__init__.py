@@ -1,1 +1,1 @@
-"""The newest releases of Volcano: a two-level search of HyperNodes, for jobs and for their sub-jobs."""
+"""The newest releases of Volcano: a search of HyperNodes for jobs and, inside them, for their sub-jobs."""

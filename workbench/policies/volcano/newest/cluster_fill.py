@@ -1,4 +1,4 @@
-"""Fills of the whole cluster with the scores of the newest Volcano, and node scores for explanations."""
+"""Places pods on any node of the cluster with the scores of the newest Volcano, and scores nodes for explanations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int32]
 
 
 class ClusterFill:
-    """Fills all nodes of the cluster, for jobs that no HyperNode restricts and for explanations.
+    """Places a job's pods on all nodes of the cluster, for jobs that no HyperNode restricts and for explanations.
 
     Parameters
     ----------
@@ -39,7 +39,10 @@ class ClusterFill:
         self._fading = fading
 
     def filling(self, *, topology: bool) -> Filling:
-        """A `Filling` for pods with a topology constraint, which are scored by a record, or for pods without one."""
+        """Make the `Filling` of all nodes.
+
+        ``topology``: for pods with a constraint, scored by closeness to their job.
+        """
         if topology:
             return Filling(self._context, scores=self._scores)
         return Filling(self._context, fading=self._fading)
@@ -47,7 +50,7 @@ class ClusterFill:
     def passes(
         self, sub: SubJob, record: int, after: int, on_nodes: Ints, progress: JobProgress, *, every: bool
     ) -> Iterator[FillPass]:
-        """The next turn, or all that follow one another, of a job that may use every node.
+        """Place pods of a job that may use every node: its minimum in the first turn, one pod more in each later turn.
 
         Parameters
         ----------
@@ -87,7 +90,7 @@ class ClusterFill:
         yield filling.settle(-1, progress)
 
     def record_nodes(self, domain: int, sub: SubJob, record: int) -> None:
-        """Record how the nodes of a HyperNode score for the first pod of a sub-job.
+        """Tell the recorder how the nodes of a HyperNode score for the first pod of a sub-job.
 
         Parameters
         ----------

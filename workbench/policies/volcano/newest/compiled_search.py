@@ -1,4 +1,4 @@
-"""The two-level search of one job by the kernel: conversion of a gang to arrays, and of the results back."""
+"""Conversion of a gang to the arrays of the two-level search (HyperNodes for job and sub-jobs), and of results back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def compiled_search(
     fading: Fading | None,
     fixed: FixedScores,
 ) -> TwoLevel:
-    """The search before its first turn; role i of the kernel is the i-th of the demand's order.
+    """Make the two-level search of a gang before its first turn.
+
+    Role i of the kernel is the i-th of the demand's order.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ def compiled_search(
 
 
 def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
-    """The shape of each role with a request, in the order in which roles are tried.
+    """Pod shapes (request, allowed nodes, extra scores) of the roles with a request, as the roles are tried.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
 
 
 def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, Longs, Ints]:
-    """The role, idle resources and nodes that Volcano's fit error describes: those of the HyperNode tried last.
+    """What Volcano's fit error is about after a failed search: the role, and the nodes of the HyperNode tried last.
 
     Parameters
     ----------
@@ -181,7 +183,9 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, 
 
 
 def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
-    """Node of each pod of the gang, -1 for none; the pods of a role in a sub-job are taken in their order.
+    """Node of each pod of the gang by a finished search, int32 (n_pods,), -1 for none.
+
+    The pods of one role in a sub-job get their nodes in their order.
 
     Parameters
     ----------
@@ -196,7 +200,7 @@ def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
 
 
 def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None:
-    """Sort key of sub-jobs that precedes whether they are ready, which the plugin gang compares.
+    """Sort key of sub-jobs that comes before their readiness, if a plugin before gang orders them.
 
     Parameters
     ----------
@@ -219,14 +223,17 @@ def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None
 
 
 def _names(gang: Gang, roles: Longs) -> Ints | None:
-    """A number for the name of each role, in the order of `roles`; None if no two roles have one name."""
+    """Number the names of the given roles so that equal names get equal numbers, int32; None if all names differ."""
     numbers: dict[str, int] = {}
     names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
     return None if len(numbers) == len(names) else np.array(names, dtype=np.int32)[roles]
 
 
 def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_] | None]:
-    """The highest tier of each sub-job, -1 for none, and whether the sub-job has a limit; None if every one has."""
+    """Highest tier of each sub-job as an array, -1 for none, and whether the sub-job has a limit.
+
+    None if every one has.
+    """
     if None not in highest:
         return np.array(highest, dtype=np.int64), None
     tiers = [-1 if tier is None else tier for tier in highest]
@@ -234,7 +241,7 @@ def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]
 
 
 def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
-    """Rank of each sub-job: by higher priority if asked for, then MatchIndex, then id.
+    """Rank of each sub-job in the order of sub-jobs: by higher priority if asked for, then MatchIndex, then id.
 
     Parameters
     ----------

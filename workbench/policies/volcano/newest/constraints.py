@@ -1,4 +1,4 @@
-"""Limits of a job and its sub-groups in the newest Volcano: one number each, the highest tier allowed."""
+"""Highest tier that a job and each of its sub-groups may use in the newest Volcano, read from their constraints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def tiers_by_name(topology: Topology) -> dict[str, int]:
 
 
 def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limits:
-    """The highest tiers of a gang; a soft sub-group never leaves the limit of its job.
+    """Read the highest tiers that a gang and its sub-groups may use from their topology constraints.
+
+    A soft sub-group never leaves the limit of its job.
 
     Parameters
     ----------
@@ -76,7 +78,10 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
-    """Text of a warning about a constraint that restricts nothing; empty if it does restrict, or if there is none."""
+    """Text of a warning that a constraint of ``who`` restricts nothing.
+
+    Empty if it does restrict, or if there is none.
+    """
     if constraint is None or hard_tier(constraint) is not None:
         return ""
     if constraint.mode != "hard":

@@ -1,4 +1,4 @@
-"""Scores of the newest Volcano: packing of HyperNodes, closeness of nodes by LCA, pods without a topology.
+"""Scores of the newest Volcano: fullness of HyperNodes, closeness of nodes to the job, pods without a topology.
 
 Source: docs/reference/volcano-topology.md, sections 7.1 to 7.3. All are sums and quotients of float64, taken in the
 order of the snapshot's resources; final values are times 100 and the plugin's weight.
@@ -54,7 +54,10 @@ class HyperNodeParameters(TopologyParameters):
 
 
 def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, ...]) -> Floats:
-    """Weight of each resource column in the packing of HyperNodes; -1 if the resource is not configured."""
+    """Weight of each resource column in the packing (fullness) score of HyperNodes.
+
+    -1 if the resource is not configured.
+    """
     by_name = {
         CPU: parameters.hypernode_binpack_cpu,
         MEMORY: parameters.hypernode_binpack_memory,
@@ -68,7 +71,10 @@ _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDicti
 
 
 def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
-    """Score of each HyperNode as the LCA of a leaf and the record; the virtual top counts as the highest tier."""
+    """Closeness scores: each HyperNode's score if it is the LCA of a node's leaf and the job's HyperNode so far.
+
+    The virtual top counts as the highest tier.
+    """
     known = _SCORES.setdefault(topology, {})
     if weight not in known:
         lowest = topology.tiers[0] if topology.tiers else topology.top_tier
@@ -84,7 +90,7 @@ def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
 
 
 def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tuple[str, ...]) -> Fading | None:
-    """Scores that draw pods without a topology to full HyperNodes, closer tiers counting more.
+    """Make the score by which pods without a topology constraint prefer full HyperNodes; closer tiers count more.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Volcano115(VolcanoPolicy):
-    """The newest Volcano: jobs with a tier or sub-groups by the two-level search, all others on the whole cluster.
+    """The newest Volcano: jobs with a tier limit or sub-groups are placed in HyperNodes, all others on any node.
 
     Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
     turns of different jobs alternate.
@@ -99,7 +99,7 @@ class Volcano115(VolcanoPolicy):
         return self._assign(request, later=False)
 
     def _assign(self, request: Request, *, later: bool) -> Assignment | Declined:
-        """Choose nodes among the idle resources.
+        """Choose nodes for the gang's pods among the idle resources, without those of terminating pods.
 
         With `later`, the reasons of a refusal are computed when they are read.
         """
@@ -121,7 +121,7 @@ class Volcano115(VolcanoPolicy):
         return self.board(request).filling(topology=constraint is not None)
 
     def board(self, request: Request) -> ClusterFill:
-        """The nodes of the request with the scores of this policy, ready to be filled."""
+        """Make the `ClusterFill` of a request, which places pods on any node by this policy's scores."""
         p, topology = self._parameters, request.snapshot.topology
         scores = topology_scores_newest(topology, p.weight)
         return ClusterFill(self.context(request), scores, fading_of(p, topology, scored_columns(request)))
@@ -146,7 +146,9 @@ class Volcano115(VolcanoPolicy):
         return answer
 
     def _why_later(self, request: Request, again: Callable[[], Ledger]) -> Callable[[], Why]:
-        """A function that repeats the search for its reasons when a refusal is read.
+        """Make a function that repeats a failed search and returns its reasons, called when a refusal is read.
+
+        ``again`` makes the ledger as it was for the search.
 
         The search itself is not kept, because it holds megabytes, and the ledger moves on.
         """
@@ -162,11 +164,14 @@ class Volcano115(VolcanoPolicy):
         return why
 
     def queue_caps(self, request: Request, subs: SubJobs) -> QueueCaps:
-        """The `QueueCaps` of a job; `subs` are its sub-jobs as the session found them."""
+        """Make the `QueueCaps` of a job, which limits its pods by the queue's headroom.
+
+        `subs` are its sub-jobs at the start.
+        """
         return QueueCaps(request.gang, request.demand, subs)
 
     def story(self, request: Request, asked: SearchQuery, *, first: bool) -> SearchExplainer | None:
-        """The writer of the explanation, or None without a recorder.
+        """Make the writer of the explanation of a job's search; None if the request has no recorder.
 
         Parameters
         ----------
@@ -181,13 +186,13 @@ class Volcano115(VolcanoPolicy):
         return SearchExplainer(request.recorder, asked, self.board(request), first, self._hypernode_weight)
 
     def search(self, request: Request, asked: SearchQuery) -> TwoLevel:
-        """The search of a job, before its first turn."""
+        """Make the two-level search of a job (HyperNodes for job and sub-jobs), before its first turn."""
         topology = request.snapshot.topology
         scores = topology_scores_newest(topology, self._parameters.weight)
         return self._prepare(request, asked.subs, asked.records, asked.record, asked.limits, scores)
 
     def shapes(self, request: Request, seen: ScoredNodes) -> list[Shape]:
-        """Shapes of the roles with a request: where their pods may run, and their extra scores in the present state."""
+        """Pod shapes (request, allowed nodes, present extra scores) of the roles with a request."""
         return shapes_of(request, seen.rows, self.fixed_scores(request))
 
     def _prepare(
@@ -243,7 +248,7 @@ class Volcano115(VolcanoPolicy):
 
 
 class _NewestTurns(Turns):
-    """Base of the turns of `volcano-1.15`: sub-jobs and their records.
+    """Base of a job's turns (rounds of placing pods) in `volcano-1.15`: holds the sub-jobs and their HyperNodes so far.
 
     Each turn sees the present state of the cluster.
     """
@@ -258,7 +263,7 @@ class _NewestTurns(Turns):
         self._whole: Assignment | Declined | None = None
 
     def _not_ready(self, request: Request) -> bool:
-        """Whether the job is left out because it has a topology and the HyperNodes are no tree."""
+        """Whether the job must be left out because it has a topology constraint and the HyperNodes form no tree."""
         topology = request.snapshot.topology
         if topology.ready or not _has_topology(request.gang):
             return False
@@ -266,7 +271,10 @@ class _NewestTurns(Turns):
         return True
 
     def _all_at_once(self, request: Request, room: QueueHeadroom | None, every: bool) -> bool:
-        """Take all turns in the first one, by the policy's fast path, if no further turn can follow."""
+        """Place all pods of the job at once, by the policy's fast path.
+
+        False, with nothing placed, if turns may differ.
+        """
         progress = self.progress
         needed = progress.min_available >= progress.counted + sum(progress.left)
         if self._begun or room is not None or not (every or (needed and not request.gang.sub_grouped)):
@@ -288,7 +296,7 @@ class _NewestTurns(Turns):
 
 
 class _FlatTurns(_NewestTurns):
-    """Turns of a job that may use the whole cluster as if it were one HyperNode."""
+    """Turns (rounds of placing pods) of a job that may use any node, as if the cluster were one HyperNode."""
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
         if self._not_ready(request):
@@ -322,7 +330,10 @@ class _FlatTurns(_NewestTurns):
 
 
 class _SearchTurns(_NewestTurns):
-    """Turns of a job with a tier or with sub-groups: one search that sees the cluster anew each time."""
+    """Turns (rounds of placing pods) of a job with a tier limit or sub-groups, all by one search.
+
+    The search sees the present state of the cluster in each turn.
+    """
 
     def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
         super().__init__(request, policy, limits)
@@ -356,7 +367,7 @@ class _SearchTurns(_NewestTurns):
         self._count(request, search)
 
     def _cap_each(self, request: Request, search: TwoLevel, room: QueueHeadroom | None) -> None:
-        """Skip the pods for which the queue has no headroom."""
+        """Limit the search to the pods for which the job's queue has headroom."""
         if room is not None:
             self._policy.queue_caps(request, self._subs).apply(search, self.node, room)
 
@@ -381,7 +392,7 @@ class _SearchTurns(_NewestTurns):
 
 
 def _record_after(limits: Limits, record: int) -> int:
-    """The record of a job after a turn on all nodes.
+    """HyperNode in which a job counts as allocated (its record) after a turn that could use all nodes.
 
     The record stays as it was, because only a search writes one. If there is a limit but no plugin says which
     HyperNodes are tried, upstream searches the virtual top, which becomes the record.
@@ -390,7 +401,7 @@ def _record_after(limits: Limits, record: int) -> int:
 
 
 def _enter_record(request: Request, answer: Assignment, subs: SubJobs, record: int) -> None:
-    """Write the record of a job that may use every node into the answer."""
+    """Write the HyperNode in which the job counts as allocated (``record``) into the answer."""
     if subs[0].topology and record != NO_RECORD:
         key, topology = request.gang.key, request.snapshot.topology
         answer.record, answer.has_record = record, True
@@ -398,7 +409,7 @@ def _enter_record(request: Request, answer: Assignment, subs: SubJobs, record: i
 
 
 def _enter_records(request: Request, answer: Assignment, subs: SubJobs, search: TwoLevel) -> None:
-    """Write the records of the job and its sub-jobs into the answer."""
+    """Write the HyperNodes in which the search allocated the job and its sub-jobs into the answer."""
     if not _is_recorded(request.gang) or search.record == NO_RECORD:
         return
     answer.record, answer.has_record = search.record, True
@@ -411,12 +422,12 @@ def _has_topology(gang: Gang) -> bool:
 
 
 def _is_recorded(gang: Gang) -> bool:
-    """Whether a search leaves a record; it does for sub-groups without a topology too, which try the virtual top."""
+    """Whether the next session must remember a HyperNode for the gang: it has a constraint or sub-groups."""
     return gang.sub_grouped or _has_topology(gang)
 
 
 def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
-    """For each role, why its unplaced pods have no node.
+    """Reasons, by role, why the pods without a node have none; ``node`` has the node of each pod, -1 for none.
 
     `idle` are the idle resources after the placed pods; None: not computed yet.
     """
@@ -425,7 +436,7 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
 
 
 def _declined_by_search(request: Request, asked: SearchQuery, search: TwoLevel) -> Declined:
-    """Reasons why the gang waits: the HyperNode that came closest, and the texts that Volcano would write."""
+    """Make the refusal of a gang for which the search found no HyperNode, with the texts that Volcano would write."""
     demand, topology, limit = request.demand, request.snapshot.topology, asked.limits.job
     found = missed(asked, search.tried())
     allowed = None
@@ -451,7 +462,7 @@ def _declined_by_search(request: Request, asked: SearchQuery, search: TwoLevel) 
 
 
 def _no_domain(asked: SearchQuery, found: Missed, misses: tuple[NearestMiss, ...]) -> Notice:
-    """The notice about the HyperNode that came closest."""
+    """Notice about the HyperNode with room for most of the gang's pods, and why it does not hold the gang."""
     needs = asked.needs
     within = "" if asked.limits.job is None else f" of tier <= {asked.limits.job}"
     if not found.misses:
@@ -477,6 +488,6 @@ def _no_domain(asked: SearchQuery, found: Missed, misses: tuple[NearestMiss, ...
 
 
 def _roomy(asked: SearchQuery, miss: NearestMiss) -> str:
-    """The notice about a HyperNode that is refused although each role, counted by itself, has room for enough pods."""
+    """Text about a HyperNode that is refused although each role, counted by itself, has room there for enough pods."""
     counted = " counted role by role" if len(asked.request.demand.order) > 1 else ""
     return f"{miss.domain} (tier {miss.tier}) has room for {pods_text(miss.needs)}{counted}"

@@ -1,4 +1,4 @@
-"""The record of the newest Volcano: recovered from running pods when a session opens, widened when pods are placed.
+"""The HyperNode in which a sub-job is allocated (its record): found from running pods when a session opens.
 
 Source: docs/reference/volcano-topology.md, section 4. `TOP` is the virtual top, `NO_RECORD` an empty record.
 """
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int32]
 
 
 def join(a: int, b: int, topology: Topology) -> int:
-    """LCA of two records; if one is empty, the other.
+    """Lowest common ancestor of two HyperNodes; if one of them is `NO_RECORD`, the other.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def join(a: int, b: int, topology: Topology) -> int:
 
 
 def joined(records: Iterable[int], topology: Topology) -> int:
-    """LCA of all records that are not empty; `NO_RECORD` if all are."""
+    """Lowest common ancestor of the given HyperNodes, leaving out `NO_RECORD`; `NO_RECORD` if no other is given."""
     found = NO_RECORD
     for record in records:
         found = join(found, record, topology)
@@ -41,7 +41,7 @@ def joined(records: Iterable[int], topology: Topology) -> int:
 
 
 def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) -> int:
-    """The record of a sub-job when a session opens.
+    """HyperNode in which a sub-job is allocated when a session opens (its record), found from its running pods.
 
     Parameters
     ----------

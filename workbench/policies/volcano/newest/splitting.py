@@ -1,4 +1,4 @@
-"""Split of a gang into sub-jobs of the newest Volcano: its sub-groups, and one sub-job for the remaining pods.
+"""Splits a gang into the sub-jobs of the newest Volcano: one per sub-group, and one for the remaining pods.
 
 Source: docs/reference/volcano-topology.md, section 3.1.
 """
@@ -30,7 +30,7 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SubJob:
-    """The fields of a sub-job that do not change in a session.
+    """One sub-job (sub-group) of a gang: the fields that do not change in a session.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class SubJob:
 
 @dataclass(eq=False)
 class SubJobs(Sequence[SubJob]):
-    """The s sub-jobs of a gang as columns of arrays; a `SubJob` is made when one is looked at.
+    """The s sub-jobs of a gang, one array per property; indexing makes the `SubJob` with that number.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class SubJobs(Sequence[SubJob]):
 
 
 def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits) -> SubJobs:
-    """The sub-jobs of a gang: its sub-groups in their order, then the default one if it has any pod.
+    """Split a gang into sub-jobs: its sub-groups in their order, then one for the pods of no sub-group, if any.
 
     Parameters
     ----------
@@ -258,7 +258,10 @@ def _priority_of_running(gang: Gang, runs: Sequence[Sequence[RunningPod]]) -> Lo
 
 
 def _with_others(first: Longs, others: Sequence[Sequence[Mapping[str, int]]], snapshot: ClusterSnapshot) -> Longs:
-    """Summed requests of each sub-job with those of further pods added."""
+    """Add the requests of further pods to the summed requests of each sub-job; int64 (s, r).
+
+    ``others`` has the requests of these pods, by resource name, for each sub-job.
+    """
     request = first
     for i, mine in enumerate(others):
         if mine:

@@ -1,4 +1,4 @@
-"""Readiness of a sub-group of a gang (newest releases).
+"""When a sub-group of a gang counts as ready, in the newest releases of Volcano.
 
 Source: docs/reference/volcano-topology.md, section 3.1.
 """
@@ -14,7 +14,7 @@ _PLACED = ("Allocated", "Binding", "Bound", "Running", "Succeeded")
 
 
 def is_ready(min_available: int, tasks: Mapping[str, int], pending_best_effort: int = 0) -> bool:
-    """Whether a sub-group has its minimum.
+    """Whether a sub-group has its minimum of tasks.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def is_ready(min_available: int, tasks: Mapping[str, int], pending_best_effort: 
 
 
 def is_pipelined(min_available: int, tasks: Mapping[str, int], pending_best_effort: int = 0) -> bool:
-    """Whether a sub-group has its minimum once tasks are counted that wait for resources of terminating pods.
+    """Whether a sub-group has its minimum of tasks, counting those that wait for terminating pods (pipelined).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Constraints as a session of the newest releases applies them: tier names to numbers, soft to hard.
+"""Topology constraints as the newest releases apply them: tier names become numbers, soft constraints hard ones.
 
 Source: docs/reference/volcano-topology.md, sections 3 and 3.2. 1.13 reads constraints as they are, with its schema's
 default.

@@ -1,1 +1,1 @@
-"""Parts of node scores that the pods placed in a session do not change: one file each, and the table of them."""
+"""Parts of node scores that do not change when pods are placed in a session: one file each, and a table of them."""

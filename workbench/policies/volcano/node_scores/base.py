@@ -1,4 +1,4 @@
-"""The contract of a part of node scores that placing pods does not change."""
+"""The interface of a node score part that does not change when pods are placed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class NodeScore(ABC):
-    """One number for each node and role, added to the other parts of the node's score.
+    """Base class of node score parts that do not change when pods are placed: one number per node and role.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class NodeScore(ABC):
     @classmethod
     @abstractmethod
     def of(cls, settings: Mapping[str, Any]) -> Self | None:
-        """Make the score as it is set; asked once, when a policy is made.
+        """Make the score part from its settings; called once, when a policy is made.
 
         Parameters
         ----------
@@ -69,9 +69,12 @@ class NodeScore(ABC):
 
     @property
     def alike(self) -> float:
-        """Score of every node where `scores` answers None; counts where sums of scores are compared."""
+        """Score that every node gets if `scores` returns None.
+
+        Needed where sums of scores are compared between HyperNodes.
+        """
         return 0.0
 
     def stays(self, request: Request) -> bool:
-        """Whether the scores of a gang stay the same while other pods come and go, so that a stream may keep them."""
+        """Whether the scores of a gang stay the same while other pods come and go, so that they may be kept."""
         return True

@@ -1,4 +1,4 @@
-"""What the GPU policy says about the free GPUs of a node, as a part of the node's score."""
+"""Node score part: how well the GPU policy likes the free GPUs of a node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["GpuScore"]
 
 @dataclass(frozen=True)
 class GpuScore(NodeScore):
-    """Score from 0 to 100 of the GPU policy, times the parameter ``gpu_weight``."""
+    """Score of a node by the GPU policy, 0 to 100, times the parameter ``gpu_weight``."""
 
     weight: float
 

@@ -1,4 +1,4 @@
-"""The table of the parts of node scores that placing pods does not change."""
+"""The list of the node score parts that do not change when pods are placed."""
 
 from __future__ import annotations
 

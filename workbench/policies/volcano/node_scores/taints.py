@@ -1,4 +1,4 @@
-"""Fewer PreferNoSchedule taints that a pod does not tolerate are better.
+"""Node score part: the fewer PreferNoSchedule taints a pod does not tolerate, the better the node.
 
 Source: Volcano, plugin nodeorder; Kubernetes, plugin TaintToleration, which nodeorder asks.
 """
@@ -22,7 +22,7 @@ _MOST = 100
 
 @dataclass(frozen=True)
 class TaintScore(NodeScore):
-    """Score from 0 to 100, 100 for the fewest taints, times the parameter ``taint_weight``."""
+    """Score of a node by its untolerated PreferNoSchedule taints: 0 to 100 (fewest), times ``taint_weight``."""
 
     weight: int
 
@@ -42,13 +42,18 @@ class TaintScore(NodeScore):
         return float(_MOST * self.weight)
 
     def stays(self, request: Request) -> bool:
-        """False where a taint counts: the most taints are those of a node that fits now."""
+        """Whether other pods leave the scores unchanged; False if a node has such a taint.
+
+        The scale then depends on the nodes with room.
+        """
         avoided = request.snapshot.filters.avoided
         return all(avoided(role.filter.tolerations) is None for role in request.gang.roles)
 
 
 def _scores(request: Request, role: int) -> npt.NDArray[np.float64] | None:
-    """0 to 100 for each node, 100 for the fewest untolerated PreferNoSchedule taints; None: 100 for every node.
+    """Score of each node for a pod of a role, 0 to 100 (fewest untolerated PreferNoSchedule taints).
+
+    None: 100 everywhere.
 
     The number of taints that scores 0 is the largest among the nodes on which a pod of the role fits now.
     Kubernetes takes the largest among the nodes that a pod may still go to, which in Volcano are those of one

@@ -1,1 +1,1 @@
-"""Sessions of Volcano: its queues, its actions, and the turns in which jobs are tried."""
+"""Scheduling sessions of Volcano: queues, actions, and the rounds (turns) in which jobs get nodes."""

@@ -25,7 +25,7 @@ DEFAULT_FACTOR = 1.2
 
 
 def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
-    """minResources of the job's PodGroup in the columns of a snapshot.
+    """minResources of the job's PodGroup as an array over a snapshot's resources, int64 (r,).
 
     None if it has none, so that nothing holds the job back.
 
@@ -82,7 +82,10 @@ class Admission:
         return ""
 
     def count(self, gang: Gang, minimum: Floats) -> None:
-        """Add the resources of an admitted job, whether it was admitted now or in an earlier session."""
+        """Add ``minimum``, the minResources of an admitted job, to the resources that admitted jobs count for.
+
+        Called for jobs admitted now and for those admitted in an earlier session.
+        """
         self._inqueue += minimum
         self.queues.admitted(gang.queue, minimum)
 
@@ -93,7 +96,7 @@ class Admission:
         minimum: Callable[[int], Floats | None],
         order: Callable[[int], Any],
     ) -> dict[int, str]:
-        """Ask for every waiting job whether it is admitted, the first job of the first queue each time.
+        """Decide for each waiting job whether it is admitted, always taking the first job of the first queue.
 
         Parameters
         ----------
@@ -125,7 +128,10 @@ class Admission:
 
 
 def _factors(option: PluginOption, resources: Sequence[str]) -> Floats:
-    """Factor of each resource by which overcommit enlarges the cluster; values below 1 are ignored."""
+    """Factor of each resource by which the plugin overcommit enlarges the cluster, float64 (r,).
+
+    Values below 1 are ignored.
+    """
 
     def factor(key: str, default: float) -> float:
         value = option.number(key, default)

@@ -1,4 +1,4 @@
-"""The order of jobs in a queue (plugins priority, gang and drf), and a gang as the configured plugins see it."""
+"""The order of the jobs in a queue (plugins priority, gang and drf), and a gang as the configured plugins see it."""
 
 from __future__ import annotations
 

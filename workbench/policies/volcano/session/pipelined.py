@@ -45,7 +45,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """A job that must wait for resources of terminating pods.
+    """The answer to a job that must wait for resources of terminating pods, and the nodes it would get then.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment
 
 
 def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
-    """The state of a job that must wait for terminating pods; None if it can start now, or if waiting does not help.
+    """Find out whether a job must wait for terminating pods; None if it can start now, or if waiting does not help.
 
     The recorder receives the candidates only if the job waits; otherwise the job's turns record them.
     """
@@ -82,7 +82,10 @@ def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
 
 
 def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined) -> Waiting | None:
-    """Do the work of `waiting`; ``now`` is the answer to the job if terminating pods still hold their resources."""
+    """Do the work of `waiting` (whether a job must wait for terminating pods).
+
+    ``now`` is the answer to the job if terminating pods still hold their resources.
+    """
     untold = replace(request, recorder=None)
     ahead = _on(policy, untold, request.ledger.after_terminations(gone=True))
     later = policy.assign_idle(ahead)
@@ -117,7 +120,11 @@ def _on(policy: VolcanoPolicy, request: Request, ledger: Ledger) -> Request:
 
 
 def _late(ahead: Request, request: Request, node: Ints) -> npt.NDArray[np.bool_]:
-    """Mask of the pods that do not fit the present idle resources, taken in their order."""
+    """Which pods do not fit on the idle resources of now, bool (n_pods,), when pods are placed in their order.
+
+    ``ahead`` is the request after the terminating pods are gone, ``request`` the present one; ``node`` has the pods'
+    nodes.
+    """
     idle = request.demand.idle.copy()
     late = np.zeros(len(node), dtype=np.bool_)
     for pod in np.argsort(task_rank(ahead.gang)):

@@ -1,4 +1,4 @@
-"""Pods of a job with sub-jobs that its queue has headroom for.
+"""Limits the pods of a job with sub-jobs to those for which its queue has headroom.
 
 Volcano checks the queue for each pod when the pod's turn comes. Here the queue is checked before nodes are searched,
 sub-job after sub-job, as if every pod that fits the queue found a node.
@@ -26,7 +26,7 @@ Longs = npt.NDArray[np.int64]
 
 
 class QueueCaps:
-    """The sub-jobs of one job in the order in which they take headroom of the job's queue.
+    """Divides the headroom of a queue among the sub-jobs of one job, in the order in which Volcano tries the sub-jobs.
 
     Parameters
     ----------
@@ -76,7 +76,9 @@ class QueueCaps:
         search.cap(taken)
 
     def _short(self, i: int, counted: Longs) -> int:
-        """Pods that a sub-job lacks.
+        """Number of pods that sub-job ``i`` lacks to be ready.
+
+        ``counted`` are the pods of each sub-job that count already.
 
         0 for the single sub-job of a job without sub-groups, whose minimum is the job's.
         """
@@ -89,7 +91,10 @@ class QueueCaps:
         return of_sub
 
     def _runs(self, i: int, entries: dict[int, int], left: Longs) -> list[list[int]]:
-        """Runs of a sub-job's waiting pods as [entry, shape, number of pods], the next run last."""
+        """Runs (neighbours of one role) of a sub-job's waiting pods: [entry, shape, number of pods], the next run last.
+
+        ``entries`` gives the entry (role of the sub-job) of a shape, ``left`` the pods left of each entry.
+        """
         subs = self._subs
         if subs.runs is None:
             return [[entry, shape, int(left[entry])] for shape, entry in reversed(entries.items())]
@@ -107,7 +112,7 @@ class QueueCaps:
         return runs[::-1]
 
     def _give(self, waiting: list[list[int]], short: int, room: QueueHeadroom) -> tuple[dict[int, int], QueueHeadroom]:
-        """Take pods of one sub-job until it is ready (at least one pod).
+        """Take pods of one sub-job from the queue's headroom until the sub-job is ready (at least one pod).
 
         Return them and the queue's remaining headroom.
         """

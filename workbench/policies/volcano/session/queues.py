@@ -1,4 +1,4 @@
-"""Queues in a session: resources that each holds, deserves and has headroom for (plugins proportion and capacity).
+"""Queues in a session: what each holds, deserves and may still take (plugins proportion and capacity).
 
 Amounts are float64 rows in the snapshot's columns, base units, infinity for "no limit". The column of pod slots is left
 out: no queue is limited by it here.
@@ -36,7 +36,7 @@ def within(amount: Floats, limit: Floats) -> Bools:
 
 
 def dominant_share(allocated: Floats, whole: Floats) -> float:
-    """Largest fraction of a resource that is allocated.
+    """Largest fraction ``allocated / whole`` over all resources.
 
     For a resource of amount 0: 0 if nothing is allocated, else 1.
     """
@@ -47,7 +47,7 @@ def dominant_share(allocated: Floats, whole: Floats) -> float:
 
 @dataclass(eq=False)
 class QueueHeadroom:
-    """Headroom of a queue for one job.
+    """Resources that a queue may still take (headroom), for one job; infinity where nothing limits a resource.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class QueueHeadroom:
         return QueueHeadroom(self.left.copy(), self.rows)
 
     def pods(self, role: int, wanted: int) -> int:
-        """Number of pods of a role that fit the headroom, at most `wanted`.
+        """Number of pods of a role, at most `wanted`, that fit the queue's headroom.
 
         Only the resources that they request count.
         """
@@ -85,7 +85,7 @@ class QueueHeadroom:
 
 @dataclass(eq=False)
 class QueueState:
-    """Resources of one queue in a session.
+    """Resources that one queue holds, requests and deserves in a session.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class QueueState:
     deserved: dict[str, Floats] = field(default_factory=dict)
 
     def share(self, plugin: str) -> float:
-        """Fraction of its deserved resources that the queue holds.
+        """Fraction of its deserved resources that the queue holds, as a plugin (proportion or capacity) computes it.
 
         With capacity, a queue that deserves nothing counts as full.
         """
@@ -167,7 +167,7 @@ class Queues:
         return (*key, not state.queue.created, state.queue.created, name.encode())
 
     def overused(self, name: str) -> bool:
-        """Whether a queue holds all that it deserves of every resource (proportion), so that it gets nothing more."""
+        """Whether a queue holds all that it deserves of every resource (plugin proportion) and gets nothing more."""
         state = self._by_name[name]
         return any(
             bool(within(state.deserved[option.name], state.allocated).all())
@@ -195,7 +195,7 @@ class Queues:
         self._by_name[name].allocated += amount
 
     def counted(self, amount: Longs | Floats) -> Floats:
-        """`amount` with the unlimited columns (pod slots) set to zero."""
+        """Return `amount` with the resources that limit no queue (pod slots) set to zero; float64."""
         return np.where(self._counted, amount, 0).astype(np.float64)
 
     def enqueueable(self, name: str, minimum: Floats) -> bool:
@@ -208,11 +208,11 @@ class Queues:
         return bool(within(after, state.real_capability)[minimum > 0].all())
 
     def admitted(self, name: str, minimum: Floats) -> None:
-        """Count the minResources of an admitted job."""
+        """Add ``minimum``, the minResources of an admitted job, to what the queue's admitted jobs may still claim."""
         self._by_name[name].inqueue += minimum
 
     def beyond_minimum(self, name: str, amount: Floats) -> None:
-        """Count the resources that a job holds beyond its minResources."""
+        """Add ``amount``, what a job holds beyond its minResources, to the queue's elastic resources."""
         self._by_name[name].elastic += amount
 
     @property
@@ -251,7 +251,9 @@ class Queues:
         return states
 
     def _deal(self, plugin: str) -> None:
-        """Divide the cluster among queues by weight (proportion), in rounds, until nothing is wanted or left.
+        """Divide the cluster among queues by weight (plugin proportion): compute what each deserves.
+
+        In rounds, until nothing is wanted or left.
 
         A queue gets no more than it asks for nor than its real capability, and no less than its guarantee.
         """

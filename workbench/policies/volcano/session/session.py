@@ -51,7 +51,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class _Job:
-    """One gang in a session, with its turns and its verdict.
+    """One gang in a session, with the state of its placement and the decision on it.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class _Job:
 
 
 class Session:
-    """One session of Volcano over all gangs; its state ends with it.
+    """One scheduling session of Volcano over all gangs; nothing of it is kept afterwards.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Session:
         return sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode()))
 
     def _verdict(self, job: _Job) -> None:
-        """Record that the verdict on a job is now known: it may start, or it is declined."""
+        """Note that the decision on a job is now known: it may start, or it is declined."""
         job.decided = self._n_verdicts
         self._n_verdicts += 1
 
@@ -293,7 +293,7 @@ class Session:
                 self._settle(job, job.turns)
 
     def _drop(self, jobs: Sequence[tuple[tuple[object, ...], int]], why: Notice) -> int:
-        """Give no further turn to the jobs of a queue, in its order; pods placed in earlier turns stay."""
+        """End the turns of the given jobs (sort key, index) for the reason ``why``; return how many. Placed pods stay."""
         for _, i in sorted(jobs):
             job = self._jobs[i]
             assert job.turns is not None
@@ -341,7 +341,7 @@ class Session:
         job.ready = progress.counted >= progress.min_available
 
     def _hold(self, job: _Job, request: Request, found: Waiting) -> None:
-        """Reserve what a waiting job would get for the rest of the session."""
+        """Reserve, for the rest of the session, the resources that a job gets once terminating pods are gone."""
         assert job.turns is not None
         self._decline(job, found.declined)
         job.turns.over = True
@@ -375,7 +375,7 @@ class Session:
         self._queues.take(job.gang.queue, -amount)
 
     def _too_large(self, job: _Job, room: QueueHeadroom | None) -> tuple[Notice, ...]:
-        """Reasons that the queue lacks headroom for a job, if the job got nothing."""
+        """Reasons why a queue's headroom is too small for a job, if the job got nothing; else empty."""
         if room is None:
             return ()
         found = []
@@ -387,7 +387,7 @@ class Session:
         return tuple(found)
 
     def _deal_again(self, job: _Job, node: Ints) -> None:
-        """Choose the GPUs of all pods of a job together after its last turn, since turns split the best sets.
+        """Choose the GPUs of all pods of a job anew after its last turn, because choosing by turn splits the best sets.
 
         The GPUs of other jobs stay as they are. If the pods cannot be served together, the GPUs of this job stay too.
         """

@@ -1,4 +1,4 @@
-"""Turns of one job: the first places its minimum, each further turn one pod more.
+"""Turns of one job: rounds in which Volcano places its pods, first the minimum, then one pod more in each.
 
 A session lets the turns of several jobs alternate; `place` takes all turns of one job at once.
 """
@@ -42,7 +42,7 @@ FillContextOf = Callable[[Request], FillContext]
 
 
 class Turns(ABC):
-    """The turns of one job in a session.
+    """The turns of one job in a session: rounds in which pods are placed, first the minimum, then one more in each.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Turns(ABC):
 
     @abstractmethod
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
-        """Take the next turn, or every remaining turn.
+        """Place pods of the job: its next turn (the minimum first, then one pod more), or every remaining turn.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Turns(ABC):
 
     @abstractmethod
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
-        """The answer to the job after its last turn.
+        """Make the answer to the job after its last turn: the nodes of its pods, or why it is declined.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class Turns(ABC):
         """
 
     def cap(self, request: Request, room: QueueHeadroom | None) -> None:
-        """Skip the pods for which the queue has no headroom, in the order in which pods are tried.
+        """Skip the pods for which the job's queue has no headroom, in the order in which pods are tried.
 
         Volcano checks the queue for each pod when its turn comes; here every pod is assumed to find a node, so that
         later roles may get less than in Volcano if pods of an earlier role find none.
@@ -110,20 +110,20 @@ class Turns(ABC):
             self.progress.left[role] = given - self.progress.given[role]
 
     def enter(self, done: FillPass) -> None:
-        """Add the pods of one pass to the job."""
+        """Add the pods that one fill of nodes placed to the pods of the job."""
         done.enter(self.node)
         self.progress = done.progress
         self.score += float(done.scores.sum())
         self.over = not done.n_placed or not sum(self.progress.left)
 
     def forget(self, positions: npt.NDArray[np.intp]) -> None:
-        """Remove pods that the last turn placed, and end the turns."""
+        """Remove pods that the last turn placed (positions in the gang), and end the turns of the job."""
         self.node[positions] = -1
         self.over = True
 
 
 def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
-    """Idle resources with a job's pods placed.
+    """Idle resources of the nodes after a job's pods are placed.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
 
 
 def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
-    """For each role with a pod that has no node, why no node takes one more pod.
+    """Reasons, by role, why no node takes one more pod, for each role with a pod that has no node.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
 
 
 def declined_flat(request: Request, done: FillPass, start: Progress, warnings: tuple[Notice, ...] = ()) -> Declined:
-    """Why a job that may use the whole cluster gets nothing: the nodes, and how near each tier's HyperNodes came.
+    """Make the refusal of a job that may use any node: why nodes do not fit, and the nearest miss of each tier.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def declined_flat(request: Request, done: FillPass, start: Progress, warnings: t
 
 
 def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> None:
-    """Record the result of a first pass over all nodes.
+    """Tell the recorder how many pods found a node when a job was first tried on all nodes.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
 
 
 class FlatTurns(Turns):
-    """Turns of a job on the whole cluster, where a topology is at most a score."""
+    """Turns (rounds of placing pods) of a job that may use any node; a topology only influences scores."""
 
     def __init__(self, request: Request, context_of: FillContextOf) -> None:
         super().__init__(request)
@@ -231,28 +231,20 @@ class FlatTurns(Turns):
         self._told = False
 
     def filling(self, context: FillContext) -> Filling:
-        """A `Filling` of all nodes for the next turns."""
+        """Make the `Filling` of all nodes that places the pods of the next turns."""
         return Filling(context)
 
     def tell(self, filling: Filling) -> None:
-        """Record the scores of the nodes before the first turn.
-
-        Parameters
-        ----------
-        context : FillContext
-        fill : Fill
-        shapes : dict of int to int
-            Number of each role's shape in the fill.
-        """
+        """Tell the recorder the scores of the nodes for the first pod, before the job's first turn."""
         record_nodes(filling, filling.context.request.demand.order[0])
 
     def passes(self, filling: Filling, *, every: bool) -> Iterator[FillPass]:
-        """The next turn, or all that follow one another (`every`), in as few passes as will do."""
+        """Place the pods of the next turn, or of all remaining turns (`every`), in as few fills as possible."""
         filling.ask(self.progress, every=every)
         yield filling.settle(-1, self.progress)
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
-        """Take the next turn on the whole cluster, or every remaining turn.
+        """Place pods on any node: the job's next turn (the minimum first, then one pod more), or all remaining ones.
 
         Parameters
         ----------
@@ -280,7 +272,7 @@ class FlatTurns(Turns):
             first = False
 
     def why_not(self, request: Request, done: FillPass) -> Declined:
-        """Why the first pass leaves the gang incomplete."""
+        """Make the refusal of a gang of which too few pods found a node in the first fill."""
         return declined_flat(request, done, self.progress)
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:

@@ -1,1 +1,1 @@
-"""Volcano 1.13: one search for a hard job, and the record that it leaves."""
+"""Volcano 1.13: a job with a hard topology constraint is placed in one HyperNode, remembered as its record."""

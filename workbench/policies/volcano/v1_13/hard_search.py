@@ -1,4 +1,6 @@
-"""Search of 1.13 for hard jobs: every HyperNode of a tier, tier by tier; the best of the first tier that works wins.
+"""Search of Volcano 1.13 for jobs with a hard topology constraint: all HyperNodes of a tier are tried, tier by tier.
+
+The best HyperNode of the first tier in which the job fits wins.
 
 Source: docs/reference/volcano-topology.md, section 5.2. Only HyperNodes count: nodes outside them cannot be reached.
 """
@@ -34,14 +36,16 @@ _MANY = 64
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """Result of one turn of a hard job: the chosen domain, and the fill of its nodes."""
+    """Result of one turn of a hard job: the chosen HyperNode, and the pods placed on its nodes."""
 
     domain: int
     done: FillPass
 
 
 class HardSearch:
-    """The search of one hard job of 1.13, turn by turn.
+    """Finds HyperNodes for one job with a hard topology constraint as Volcano 1.13 does, turn by turn.
+
+    A turn places the job's minimum, each further turn one pod more.
 
     Parameters
     ----------
@@ -91,13 +95,13 @@ class HardSearch:
         )
 
     def look_again(self, context: FillContext) -> None:
-        """Continue with another state of the cluster, because other jobs took turns meanwhile."""
+        """Take over the present state of the cluster, because other jobs were placed since the last turn."""
         self.context = context
         self._question = None
         self._filling = Filling(context, scores=self._scores, even=True)
 
     def turn(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Turn | None:
-        """Take one turn: place pods in the best domain of the lowest tier that has a solution.
+        """Place pods in the best HyperNode of the lowest tier in which enough pods fit (one turn of the job).
 
         Parameters
         ----------
@@ -164,14 +168,17 @@ class HardSearch:
 
     @property
     def nearest(self) -> int | None:
-        """Domain that came closest in the last turn, the lowest tier first; None: no domain was tried."""
+        """HyperNode with room for most of the pods in the last turn, the lowest tier first; None if none was tried."""
         if not self.misses:
             return None
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
         return self.context.request.snapshot.topology.domain(best.domain)
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
-        """Forget all answers unless this turn, like the last one, asks for one pod of these roles with this record."""
+        """Forget all kept trial results unless this turn asks the same as the last: one pod, same roles, same record.
+
+        The record is the HyperNode in which the job is allocated so far.
+        """
         question = None
         if progress.ready:
             # The roles in the order of their next pods: where one fits nowhere the next is tried.
@@ -183,7 +190,7 @@ class HardSearch:
         self._question = question
 
     def _forget_around(self, done: FillPass) -> None:
-        """Forget the answers of the domains that a new pod affects: those that hold its node or share its leaf."""
+        """Forget the trial results of HyperNodes that hold the node or the leaf of a newly placed pod."""
         if self._question is None:
             return
         topology = self.context.request.snapshot.topology
@@ -197,7 +204,7 @@ class HardSearch:
                     self._known[domains[start[near] : start[near + 1]]] = False
 
     def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
-        """Try some domains; return which of them have a solution, and how many of the needed pods each holds.
+        """Try some HyperNodes; return in which of them the job fits, and how many of the needed pods each holds.
 
         Scores are added to the sums.
 
@@ -212,7 +219,10 @@ class HardSearch:
         return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
 
     def _try_leaves(self, domains: Ints) -> Trials:
-        """Try each leaf; of leaves whose nodes, in order of name, have equal amounts, only the first is tried."""
+        """Try each leaf HyperNode.
+
+        Of leaves whose nodes, in order of name, have equal amounts, only the first is tried.
+        """
         topology, states, sums = self.context.request.snapshot.topology, self.context.states, self._sums[domains]
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
             return self._filling.try_each(domains, sums)
@@ -223,7 +233,7 @@ class HardSearch:
         return Trials(tried.placed[kind], tried.ready[kind], tried.missing[kind], tried.sums[kind], tried.first[kind])
 
     def _holds(self, progress: JobProgress) -> Longs:
-        """Upper bound on the pods that each domain holds; exact for identical pods."""
+        """Upper bound on the number of pods left that fit in each HyperNode, int64 (d,); exact for identical pods."""
         request = self.context.request
         topology = request.snapshot.topology
         total = np.zeros(topology.n_domains, dtype=np.int64)
@@ -236,7 +246,10 @@ class HardSearch:
         return total
 
     def gradients(self, record: int) -> list[tuple[int, Ints]]:
-        """The HyperNodes that may be tried, by tier; none where the recorded HyperNode does not exist."""
+        """HyperNodes that may be tried, by tier; none if the job's recorded HyperNode does not exist.
+
+        ``record`` is the HyperNode in which the job is allocated so far.
+        """
         if record == UNKNOWN_RECORD:
             return []
         topology = self.context.request.snapshot.topology
@@ -253,7 +266,10 @@ class HardSearch:
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
 
     def _near(self, domain: int, record: int) -> str:
-        """Text that names the LCA of an allowed HyperNode and the record; empty without a record."""
+        """Text that names the common ancestor of a HyperNode and the job's HyperNode so far (``record``).
+
+        Empty without one.
+        """
         if record == NO_RECORD:
             return ""
         topology = self.context.request.snapshot.topology

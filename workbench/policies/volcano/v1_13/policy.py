@@ -57,7 +57,7 @@ class Volcano113(VolcanoPolicy):
         super().__init__(parameters)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """The question about a gang, with the record that the last session wrote if the object does not show it yet.
+        """Make the `Request` about a gang, with the HyperNode that the last session stored, if the object lacks it.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class Volcano113(VolcanoPolicy):
 
 
 class _Unrestricted(FlatTurns):
-    """Turns of a job whose constraint restricts nothing, with a warning that says why."""
+    """Turns (rounds of placing pods) of a job whose constraint restricts nothing, with a warning that says why."""
 
     def __init__(self, request: Request, context_of: FillContextOf, cause: str) -> None:
         super().__init__(request, context_of)
@@ -102,7 +102,10 @@ class _Unrestricted(FlatTurns):
 
 
 class _SoftTurns(FlatTurns):
-    """Turns of a soft job on the whole cluster; nodes are scored by closeness to the job's record, which pods widen."""
+    """Turns (rounds of placing pods) of a job with a soft constraint: any node may be used.
+
+    Nodes score by closeness to the job's HyperNode, which every pod may widen.
+    """
 
     def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
         super().__init__(request, context_of)
@@ -153,7 +156,7 @@ class _SoftTurns(FlatTurns):
 
 
 class _HardTurns(Turns):
-    """Turns of a hard job: each on the best HyperNode of the lowest tier that has a solution."""
+    """Turns (rounds of placing pods) of a job with a hard constraint: each in the best fitting HyperNode."""
 
     def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
         super().__init__(request)
@@ -255,7 +258,7 @@ def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
 
 
 def _running_on_leaf(request: Request) -> Longs:
-    """Running pods of the gang by leaf: int64 of shape (d,)."""
+    """Number of the gang's running pods in each leaf HyperNode: int64 of shape (d,)."""
     topology = request.snapshot.topology
     if not (request.gang.ready or request.gang.volcano.record):
         return np.zeros(topology.n_domains, dtype=np.int64)
@@ -292,7 +295,7 @@ def _record_warnings(request: Request, record: int) -> tuple[Notice, ...]:
 def _declined(
     request: Request, search: HardSearch, highest: int, record: int, warnings: tuple[Notice, ...]
 ) -> Declined:
-    """Reasons why no domain holds the job: the domain that came closest, and the texts that Volcano would write."""
+    """Make the refusal of a job that no HyperNode holds, with the one that has most room, and Volcano's texts."""
     topology, demand = request.snapshot.topology, request.demand
     progress = JobProgress.start(request.gang, request.snapshot)
     needs = max(progress.missing, 1)

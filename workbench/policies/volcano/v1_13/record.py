@@ -1,4 +1,7 @@
-"""A job's record, the HyperNode in which it is allocated, in 1.13 (docs/reference/volcano-topology.md, section 4)."""
+"""The HyperNode in which Volcano 1.13 considers a job allocated (its record): reading, scoring, widening.
+
+Source: docs/reference/volcano-topology.md, section 4.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,17 @@ UNKNOWN_RECORD = -3
 
 
 def read_record(name: str, topology: Topology) -> int:
-    """The domain of a recorded name; `NO_RECORD` if empty, `UNKNOWN_RECORD` if no such domain exists."""
+    """Index of the HyperNode with a recorded name.
+
+    `NO_RECORD` if empty, `UNKNOWN_RECORD` if no such HyperNode exists.
+    """
     if not name:
         return NO_RECORD
     return topology.domain(name) if topology.has_domain(name) else UNKNOWN_RECORD
 
 
 def to_score(record: int) -> int:
-    """The domain to whose distance nodes are scored, given the HyperNode in which the job is allocated (its record).
+    """HyperNode to whose distance nodes are scored, given the HyperNode in which the job is allocated (its record).
 
     That HyperNode itself; for `UNKNOWN_RECORD` the virtual top, to which no node counts as close.
     """
@@ -27,7 +33,7 @@ def to_score(record: int) -> int:
 
 
 def widen(record: int, domain: int, topology: Topology) -> int:
-    """The record to write after a hard job was placed in a domain: its LCA with the old record.
+    """HyperNode to store as the job's record after a hard job was placed: the LCA of the old record and the new domain.
 
     Parameters
     ----------
