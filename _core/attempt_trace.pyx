@@ -65,9 +65,8 @@ cdef class AttemptTrace:
     cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil:
         """Record one step: whether sub-job ``number`` was placed, where, with which score.
 
-        ``needs``: pods it lacked before.
-
-        Call this right after `SubJobSearch.place_sub`, while the pods that it placed are still known.
+        ``needs``: pods it lacked before. Call this right after `SubJobSearch.place_sub`, while the pods that it placed
+        are still known.
         """
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t room = 2 * self.room_steps + 64, at, i, k
@@ -138,9 +137,7 @@ cdef class AttemptTrace:
     cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
         """Record for sub-job ``number`` each of ``m`` HyperNodes of one tier.
 
-        Return True if the sub-job fits in one of them.
-
-        ``outer`` is a HyperNode that holds all of ``domains``.
+        Return True if the sub-job fits in one of them. ``outer`` is a HyperNode that holds all of ``domains``.
         """
         cdef Sub* sub = &self.job.subs[number]
         cdef int64_t i, held, here, x, before = self.n_looked
@@ -191,9 +188,7 @@ cdef class AttemptTrace:
     cdef scores_of(self, int32_t number, const int32_t[::1] domains):
         """Packing score of sub-job ``number`` in each of some HyperNodes, and the share of its tasks inside.
 
-        Float64 (m, 2).
-
-        Computed as if the sub-job fitted in every one.
+        Returns float64 (m, 2), computed as if the sub-job fitted in every one.
         """
         cdef int64_t i, m = domains.shape[0]
         out_array = np.empty((m, 2), dtype=np.float64)

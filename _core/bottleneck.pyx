@@ -264,9 +264,7 @@ cdef class Solver:
     cdef int _choose_in_tables(self, uint16_t free, int k, uint16_t require) except -2:
         """Best mask of ``k`` devices inside ``free`` that holds ``require``, found in the tables (n <= 16).
 
-        0: there is none.
-
-        Ties are broken as the module says under (a), (b) and (c).
+        0 if there is none. Ties are broken as the module says under (a), (b) and (c).
         """
         cdef int count = popcount(free), begin, end, i, best
         cdef uint16_t look, value, left, best_left, top
@@ -302,9 +300,7 @@ cdef class Solver:
     def choose(self, uint64_t free, int k):
         """Choose the best ``k`` devices out of the bit mask ``free``; return their mask.
 
-        For machines of up to 64 devices.
-
-        0 if k < 1 or fewer than ``k`` are free.
+        For machines of up to 64 devices. 0 if k < 1 or fewer than ``k`` are free.
         """
         cdef uint64_t out = 0
         if free & ~self.full or self.n > 64:

@@ -50,7 +50,7 @@ cdef inline uint64_t vector_key(const Machine* m, int mask, bint* whole) noexcep
 
 
 cdef int compare_vectors(const Machine* m, int a, int b) noexcept nogil:
-    """Compare the ascending pair weights of sets ``a`` and ``b``: 1 if ``a`` has the larger, -1 the smaller ones, else 0."""
+    """Compare the ascending pair weights of two sets: 1 if those of ``a`` are larger, -1 if smaller, 0 if equal."""
     cdef int counts[128]
     cdef int v, u, rest, sign, i
     memset(counts, 0, sizeof(counts))

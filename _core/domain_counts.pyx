@@ -184,7 +184,7 @@ cdef class DomainCounts:
             held[i] = prefix[spans[2 * domains[i] + 1]] - prefix[spans[2 * domains[i]]]
 
     cdef void sum_nodes(self, int64_t s, int64_t first, int64_t end) noexcept nogil:
-        """For nodes ``first`` to ``end`` (excluded): number of pods of shape ``s`` that fit on the nodes before each."""
+        """For nodes ``first`` to ``end`` (excluded): pods of shape ``s`` that fit on all nodes before each."""
         cdef int64_t i, total = 0
         cdef int64_t* prefix = self.prefix
         cdef const uint8_t* feasible = self.states.shapes[s].feasible

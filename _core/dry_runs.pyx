@@ -276,9 +276,8 @@ cdef class DryRuns(SearchParts):
     def node_scores(self, int32_t domain, int32_t shape):
         """Score of each node of a domain for the next pod of a shape, without and with the topology's part.
 
-        Float64 (n,) each.
-
-        -inf where the node is outside the domain or the pod does not fit. ``domain`` -1: all nodes.
+        Two arrays, float64 (n,); -inf where the node is outside the domain or the pod does not fit. ``domain`` -1: all
+        nodes.
         """
         cdef int64_t s, g, n
         cdef const Inner* leaf

@@ -76,9 +76,8 @@ cdef inline double packing_score(
 ) noexcept nogil:
     """Weighted mean of ``(used + request) / allocatable`` over the requested resources.
 
-    ``weights`` is the `packing_sum`.
-
-    0 if a resource overflows, even one of weight 0; resources of negative weight are ignored.
+    ``weights`` is the `packing_sum`. 0 if a resource overflows, even one of weight 0; resources of negative weight
+    are ignored.
     """
     cdef double score = 0.0
     cdef int64_t k, after

@@ -11,9 +11,8 @@ from workbench._core.contest cimport NO_RECORD
 cdef class HyperNodeTree:
     """Nodes of each domain (HyperNode) and lowest domain of each node.
 
-    `set_tree` adds parents, tiers and the search order.
-
-    Searches only read this object, so that any number of them share it.
+    `set_tree` adds parents, tiers and the search order. Searches only read this object, so that any number of them
+    share it.
     """
 
     def set_nodes(

@@ -129,10 +129,8 @@ cdef class JobState:
     ) except -1:
         """Set the sub-jobs, one array per property.
 
-        A job without sub-groups has one sub-job that stands for the whole job.
-
-        None for an array: every sub-job has a tier limit, all grades are equal, no sub-job is allocated or has running
-        pods.
+        A job without sub-groups has one sub-job that stands for the whole job. None for an array: every sub-job has a
+        tier limit, all grades are equal, no sub-job is allocated or has running pods.
         """
         cdef int64_t s = rank.shape[0], i, k, e, kinds
         cdef Sub* sub

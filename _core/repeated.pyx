@@ -85,10 +85,8 @@ cdef class Repeated:
     def change(self, const int32_t[::1] nodes not None, const int64_t[:, ::1] rows not None, int64_t largest):
         """Take amounts from nodes: row i of ``rows`` from the idle resources of ``nodes[i]``.
 
-        Negative amounts are given back.
-
-        Returns -1 when done, else the first index with an invalid node or an amount beyond ``largest``; then nothing
-        changes.
+        Negative amounts are given back. Returns -1 when done, else the first index with an invalid node or an amount
+        beyond ``largest``; then nothing changes.
         """
         cdef TwoLevel s = self.search
         cdef int64_t i, m = nodes.shape[0], wrong

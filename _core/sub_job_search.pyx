@@ -184,9 +184,8 @@ cdef class SubJobSearch:
     cdef bint enter_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
         """Place sub-job ``number`` in a HyperNode.
 
-        Return False, with nothing changed, if it does not become ready there.
-
-        ``score`` is the HyperNode's score for the sub-job and is added to the job's.
+        Return False, with nothing changed, if it does not become ready there. ``score`` is the HyperNode's score for
+        the sub-job and is added to the job's.
         """
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now
@@ -211,9 +210,8 @@ cdef class SubJobSearch:
     cdef bint plan_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
         """Place a sub-job with equal pods in counts and totals only, without choosing nodes.
 
-        Parameters as for `enter_in`.
-
-        Return False, with nothing changed, if the sub-job does not become ready in the HyperNode.
+        Parameters as for `enter_in`. Return False, with nothing changed, if the sub-job does not become ready in the
+        HyperNode.
         """
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now = sub.progress

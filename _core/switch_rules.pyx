@@ -64,9 +64,7 @@ cdef int64_t sort_by_free(
 ) noexcept nogil:
     """Write the switches of kind ``wanted`` into ``order``, sorted by free nodes (``falling`` or rising).
 
-    Return how many.
-
-    ``most`` is the largest number of free nodes; ``bucket`` is scratch memory.
+    Return how many. ``most`` is the largest number of free nodes; ``bucket`` is scratch memory.
     """
     cdef int64_t i, key
     memset(bucket, 0, (most + 2) * sizeof(int64_t))
@@ -232,9 +230,8 @@ def place_new(
 ):
     """Choose the switches of a new job.
 
-    Return arrays of switches, pods and rules, and the number of pods without a node.
-
-    That number is negative if a number of free nodes is negative. See ``workbench.kernels.switch_rules.place_new``.
+    Return arrays of switches, pods and rules, and the number of pods without a node. That number is negative if a
+    number of free nodes is negative. See ``workbench.kernels.switch_rules.place_new``.
     """
     cdef int64_t s = free.shape[0], most = most_of(s, &free[0]) if s else 0, found = 0, missing = n_pods
     if most < 0:
@@ -264,10 +261,8 @@ def place_closest(
 ):
     """Choose up to two switches so that the fewest nodes stay free (shared-switch rule).
 
-    Write ``switch`` and ``taken``.
-
-    ``allowed`` is 1 for switches that may be chosen. Returns the number of switches, -1 if a number of free nodes is
-    negative.
+    Write ``switch`` and ``taken``. ``allowed`` is 1 for switches that may be chosen. Returns the number of
+    switches, -1 if a number of free nodes is negative.
     """
     cdef int64_t s = free.shape[0], most, n, found
     if s == 0:

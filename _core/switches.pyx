@@ -98,9 +98,8 @@ def first_free(
 ):
     """Choose free nodes under given switches, the lowest positions first.
 
-    Arguments as in ``workbench.kernels.switches``.
-
-    Returns the number of switches that had enough nodes, the node of each pod, and its group of equal annotations.
+    Arguments as in ``workbench.kernels.switches``. Returns the number of switches that had enough nodes, the node
+    of each pod, and its group of equal annotations.
     """
     cdef int64_t n = free.shape[0], m = nodes.shape[0]
     cdef int64_t i, k, entry, left, last, places = 0, found = 0, groups = 0

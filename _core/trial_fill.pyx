@@ -600,9 +600,8 @@ cdef class TrialFill:
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
         """Place pods in a domain one by one until the gang is ready or a failure ends the fill.
 
-        The pods stay on the nodes.
-
-        ``record`` is the domain in which the job is allocated so far; ``now`` holds the pods left and is updated.
+        The pods stay on the nodes. ``record`` is the domain in which the job is allocated so far; ``now`` holds the
+        pods left and is updated.
         """
         cdef int64_t i
         cdef const int64_t* request

@@ -170,10 +170,8 @@ cdef class TwoLevel(SearchParts):
     ):
         """Set the sub-jobs, one array per property.
 
-        A job without sub-groups has one sub-job that stands for the whole job.
-
-        None for an array: every sub-job has a tier limit, all grades are equal, no sub-job is allocated or has running
-        pods.
+        A job without sub-groups has one sub-job that stands for the whole job. None for an array: every sub-job has a
+        tier limit, all grades are equal, no sub-job is allocated or has running pods.
         """
         self.job.set_subs(
             entry_start, shapes, left, min_available, counted, total, stop, limit, limited, scored, policy,
@@ -205,9 +203,7 @@ cdef class TwoLevel(SearchParts):
     def scores_of(self, int32_t number, const int32_t[::1] domains not None):
         """Packing score of sub-job ``number`` in each of some HyperNodes, and the share of its tasks inside.
 
-        Float64 (m, 2).
-
-        Computed as if the sub-job fitted in every one.
+        Returns float64 (m, 2), computed as if the sub-job fitted in every one.
         """
         return self.trace.scores_of(number, domains)
 
@@ -229,9 +225,7 @@ cdef class TwoLevel(SearchParts):
     cdef bint attempt_in(self, int32_t domain, bint planning) noexcept nogil:
         """Place the sub-jobs inside one HyperNode until the job is ready; return whether it is.
 
-        The pods stay on the nodes.
-
-        With ``planning`` pods are only counted, and no nodes are chosen.
+        The pods stay on the nodes. With ``planning`` pods are only counted, and no nodes are chosen.
         """
         cdef int64_t before = self.job.n_log
         cdef int32_t number

@@ -18,9 +18,8 @@ __all__ = ["DomainNodes"]
 class DomainNodes:
     """The nodes of each domain (HyperNode), the lowest domain of each node, and the rank of each node's name.
 
-    The name ranks break ties between equally good nodes.
-
-    Any number of `workbench.kernels.dry_runs.DryRuns` share one. An array that may still be changed is copied.
+    The name ranks break ties between equally good nodes. Any number of `workbench.kernels.dry_runs.DryRuns` share
+    one. An array that may still be changed is copied.
 
     Parameters
     ----------

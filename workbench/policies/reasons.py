@@ -148,11 +148,9 @@ def topology_not_ready(topology: Topology) -> Notice:
 def not_offered(request: Request) -> tuple[Notice, ...]:
     """Notices about requests that no node can meet even if idle, although the gang cannot start without them.
 
-    Empty if none.
-
-    ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the largest has 8)``.
-    This reason comes before all others, because neither queues nor HyperNodes matter as long as it holds. Selectors and
-    taints are ignored.
+    Empty if none. ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the
+    largest has 8)``. This reason comes before all others, because neither queues nor HyperNodes matter as long as
+    it holds. Selectors and taints are ignored.
     """
     snapshot, demand = request.snapshot, request.demand
     largest = snapshot.largest_allocatable

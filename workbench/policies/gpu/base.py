@@ -86,10 +86,8 @@ class GpuPolicy(ABC):
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
         """Choose a mask of free GPUs for each pod of a gang on one node, in the order of ``requests``.
 
-        Masks are disjoint.
-
-        Called once per node. None if the pods cannot be served together although each alone could (never with
-        `counts_only`); the gang is then refused.
+        Masks are disjoint. Called once per node. None if the pods cannot be served together although each alone could
+        (never with `counts_only`); the gang is then refused.
         """
 
     def choose_singles(self, matrix: BandwidthMatrix, free: Words, n_gpus: Ints) -> Words | None:
@@ -171,9 +169,7 @@ class GpuQuestions:
     def scores(self, n_gpus: int) -> npt.NDArray[np.float64] | None:
         """The GPU policy's score of each node for one pod with ``n_gpus`` GPUs, float64 (n,).
 
-        0 where the pod does not fit.
-
-        None for pods without GPUs.
+        0 where the pod does not fit. None for pods without GPUs.
         """
         if n_gpus == 0:
             return None

@@ -29,9 +29,8 @@ _NVLINKS = re.compile(r"NV(\d{1,2})")
 def link_score(link_type: str) -> int:
     """NVIDIA's points for a link type as printed by `nvidia-smi topo -m`.
 
-    0 for a type that the allocator does not know.
-
-    Several links between two GPUs are joined by plus signs and add up: ``NV2+NODE`` has 220 points.
+    0 for a type that the allocator does not know. Several links between two GPUs are joined by plus signs and add
+    up: ``NV2+NODE`` has 220 points.
     """
     score = 0
     for part in link_type.split("+"):

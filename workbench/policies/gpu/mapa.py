@@ -171,10 +171,9 @@ def _sets(free: int, count: int) -> Ints:
 def _predicted_of_orders(sets: Ints, edges: Ints, nvlinks: npt.NDArray[np.int64]) -> Floats:
     """Predicted bandwidth (GB/s) of each set of GPUs for each order in which they communicate: float64 (sets, orders).
 
-    ``edges`` has the pairs of positions that communicate in each order; ``nvlinks`` (n, n) the NVLinks of each pair, 0
-    to 2.
-
-    The model depends only on the numbers of links, and few different numbers occur, so it is evaluated once for each.
+    ``edges`` has the pairs of positions that communicate in each order; ``nvlinks`` (n, n) the NVLinks of each
+    pair, 0 to 2. The model depends only on the numbers of links, and few different numbers occur, so it is
+    evaluated once for each.
     """
     n_edges = edges.shape[1]
     double, single = np.indices((n_edges + 1, n_edges + 1))
@@ -196,9 +195,8 @@ def _along(sets: Ints, edges: Ints, values: npt.NDArray[Any]) -> npt.NDArray[Any
 def _edges(count: int, pattern: str) -> Ints:
     """Pairs of positions that communicate in a pattern ("ring" or "all"): intp (orders, edges, 2).
 
-    A ring of ``count`` GPUs has several different orders; "all" has one.
-
-    A ring of two is one pair used both ways, so that its link counts twice, as upstream counts it.
+    A ring of ``count`` GPUs has several different orders; "all" has one. A ring of two is one pair used both ways,
+    so that its link counts twice, as upstream counts it.
     """
     if pattern == "all":
         orders = [list(combinations(range(count), 2))]

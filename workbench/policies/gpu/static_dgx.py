@@ -49,10 +49,9 @@ class StaticDgxParameters:
 class GpuStaticDgx(PerPodGpuPolicy):
     """GPU policy that gives a pod the first set of the machine's table that is free, for 1, 2, 4, 8 (DGX-2: 16) GPUs.
 
-    Requests for any other number of GPUs are refused.
-
-    Source: NVIDIA go-gpuallocator, staticdgx_policies.go. (Its constructor for DGX-2 answers with the table of the
-    DGX-1; here the table of the DGX-2 is used as written there.)
+    Requests for any other number of GPUs are refused. Source: NVIDIA go-gpuallocator, staticdgx_policies.go. (Its
+    constructor for DGX-2 answers with the table of the DGX-1; here the table of the DGX-2 is used as written
+    there.)
     """
 
     name = "gpu-static-dgx"

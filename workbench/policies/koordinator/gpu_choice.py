@@ -151,10 +151,9 @@ class GpuChoice:
 def _pods_first(solver: BottleneckSolver, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
     """Masks of GPUs for each pod such that the ascending list of the pods' own bottlenecks is the largest.
 
-    Ties: the best bottleneck of all pods together with the GPUs in ``bound``, then lexicographic order.
-
-    Pods of one GPU have no pair and change no list: they share what the others leave, so that the union is the best.
-    The GPUs that nobody gets count as such pods, too.
+    Ties: the best bottleneck of all pods together with the GPUs in ``bound``, then lexicographic order. Pods of one
+    GPU have no pair and change no list: they share what the others leave, so that the union is the best. The GPUs
+    that nobody gets count as such pods, too.
     """
     large = [pod for pod, size in enumerate(sizes) if size > 1]
     asked = [sizes[pod] for pod in large]

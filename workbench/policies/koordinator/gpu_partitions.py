@@ -105,9 +105,8 @@ def _wide(partition: Partition, wanted: float | None) -> bool:
 def _left_whole(table: PartitionTable, count: int, used: int) -> int:
     """Weighted number of partitions, not smaller than the wanted one, none of whose GPUs is used.
 
-    The more, the better the GPUs are packed.
-
-    ``used`` is the mask of used GPUs, ``count`` the size of the wanted partition.
+    The more, the better the GPUs are packed. ``used`` is the mask of used GPUs, ``count`` the size of the wanted
+    partition.
     """
     total = 0
     for size, weight in _BIN_PACK:

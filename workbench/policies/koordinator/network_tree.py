@@ -97,8 +97,6 @@ def constrain(root: TreeNode, multiples: Mapping[str, int]) -> None:
     """Round the number of pods (slots) that each tree node holds down to the multiple of its layer, from the nodes up.
 
     A domain holds the sum of its children.
-
-    A domain offers its children's sum.
     """
     if not multiples:
         return

@@ -97,10 +97,9 @@ def _values(
 ) -> tuple[float, ...]:
     """Best bottleneck (GB/s) on a node for each number of GPUs from 0 on, over the pods that fit there.
 
-    ``room`` lists the pods per role that fit together, ``gpus`` their GPUs; ``mask`` are the free GPUs, ``held`` those
-    that the group holds already.
-
-    A number that no mixture of pods takes gets the next lower number's bottleneck.
+    ``room`` lists the pods per role that fit together, ``gpus`` their GPUs; ``mask`` are the free GPUs, ``held``
+    those that the group holds already. A number that no mixture of pods takes gets the next lower number's
+    bottleneck.
     """
     taken = {int(np.dot(pods, gpus)) for pods in room}
     values: list[float] = []

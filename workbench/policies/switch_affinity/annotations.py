@@ -22,11 +22,10 @@ Bytes = npt.NDArray[np.int8]
 def marks_of(plan: Plan, marked: bool = False) -> Bytes:
     """State that a placed job's pods give to each of its switches (annotations isSharedTor and isHealthy): int8 (c,).
 
-    The codes are those of `Plan.says`; the switch states are computed from these votes.
-
-    A job under one switch is no cross-switch job: its pods vote for idle, and the state of the switch stays. The
-    exception is a job that took a whole idle switch by the exclusive rule (document: the attribute of a fully occupied
-    idle switch is changed to exclusive).
+    The codes are those of `Plan.says`; the switch states are computed from these votes. A job under one switch is
+    no cross-switch job: its pods vote for idle, and the state of the switch stays. The exception is a job that took
+    a whole idle switch by the exclusive rule (document: the attribute of a fully occupied idle switch is changed to
+    exclusive).
 
     Parameters
     ----------
@@ -42,10 +41,9 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
 def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:
     """State and health of the given switches once a job has pods under them, whichever policy placed the job.
 
-    Returns a mapping of the switch to (state, unhealthy).
-
-    By the document's definitions: a job under one switch changes nothing; a switch with one cross-switch job is
-    exclusive, with several shared; unhealthy where the job uses more shared switches than allowed.
+    Returns a mapping of the switch to (state, unhealthy). By the document's definitions: a job under one switch
+    changes nothing; a switch with one cross-switch job is exclusive, with several shared; unhealthy where the job
+    uses more shared switches than allowed.
 
     Parameters
     ----------

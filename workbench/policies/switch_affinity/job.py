@@ -65,9 +65,8 @@ class SwitchJob:
     def of(cls, request: Request, default_label: str) -> SwitchJob:
         """Read the `SwitchJob` of a request.
 
-        ``default_label`` is the value of tor-affinity for jobs without that label.
-
-        The snapshot's pods are searched only if the gang has running ones.
+        ``default_label`` is the value of tor-affinity for jobs without that label. The snapshot's pods are searched
+        only if the gang has running ones.
         """
         gang, topology = request.gang, request.ledger.topology
         pending, none, nothing = _nobody(gang.n_pods)
@@ -108,7 +107,7 @@ class SwitchJob:
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
-        """Losses of the job by a fault: its pending pods without those in the mask `back`, which return to their nodes."""
+        """Losses of the job by a fault: its pending pods without those in the mask `back`, which return to nodes."""
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)
         used = survivors + _under(table, self.former) > 0

@@ -96,9 +96,8 @@ def _allowance(switches: Switches, held: Mask, max_shared: int) -> int:
 def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> list[_Share]:
     """Put pods on switches that the job used before: exclusive ones first, then healthy shared, then unhealthy shared.
 
-    Returns switch, number of pods and state of each.
-
-    Within each class the switch with the fewest free nodes comes first.
+    Returns switch, number of pods and state of each. Within each class the switch with the fewest free nodes comes
+    first.
     """
     left = damage.n_pods
     shares: list[_Share] = []

@@ -109,9 +109,8 @@ def _first(switches: Switches, switch: int, count: int) -> Ints:
 def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints | None:
     """Nodes of ``rows`` full logical switches and one of ``last`` nodes.
 
-    Logical switch i has the i-th free node of each position.
-
-    Free nodes are counted over the switches in ``order``. None if too few are free.
+    Logical switch i has the i-th free node of each position. Free nodes are counted over the switches in ``order``.
+    None if too few are free.
     """
     per_switch = switches.table.nodes_per_switch
     columns: list[list[int]] = [[] for _ in range(per_switch)]

@@ -109,9 +109,7 @@ class Gradients:
 def reverse_and_cap(gradients: Sequence[Sequence[T]], most: int) -> list[list[T]]:
     """HyperNodes in the order in which eviction tries them: widest tier first, at most `most` HyperNodes in all.
 
-    If a tier is cut, the last HyperNodes of its list stay.
-
-    `most` <= 0 leaves them as they are.
+    If a tier is cut, the last HyperNodes of its list stay. `most` <= 0 leaves them as they are.
     """
     if most <= 0:
         return [list(gradient) for gradient in gradients]

@@ -73,8 +73,7 @@ class JobProgress(Progress):
 def cache_names(gang: Gang) -> list[str]:
     """Role name that Volcano sees on the pods of each role.
 
-    Roles that differ in shape only (``worker#2``) share one name.
-
-    Pods that name no role do not fail together: `workbench.jobs.pods` gives each of their shapes a name of its own.
+    Roles that differ in shape only (``worker#2``) share one name. Pods that name no role do not fail together:
+    `workbench.jobs.pods` gives each of their shapes a name of its own.
     """
     return [role.name.partition("#")[0] for role in gang.roles]

@@ -75,9 +75,8 @@ _OF_GANG: WeakKeyDictionary[Gang, tuple[Ints, Longs]] = WeakKeyDictionary()
 def runs_of_gang(gang: Gang) -> tuple[Ints, Longs]:
     """Runs of consecutive pods of one role in the order in which a gang's pods are tried.
 
-    Best-effort pods are left out.
-
-    Returns the role of each run, and the number of that role's pods up to the run's end.
+    Best-effort pods are left out. Returns the role of each run, and the number of that role's pods up to the run's
+    end.
     """
     known = _OF_GANG.get(gang)
     if known is None:

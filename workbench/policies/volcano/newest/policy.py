@@ -148,9 +148,8 @@ class Volcano115(VolcanoPolicy):
     def _why_later(self, request: Request, again: Callable[[], Ledger]) -> Callable[[], Why]:
         """Make a function that repeats a failed search and returns its reasons, called when a refusal is read.
 
-        ``again`` makes the ledger as it was for the search.
-
-        The search itself is not kept, because it holds megabytes, and the ledger moves on.
+        ``again`` makes the ledger as it was for the search. The search itself is not kept, because it holds megabytes,
+        and the ledger moves on.
         """
         gang, gpu_policy = request.gang, request.gpus.policy
 

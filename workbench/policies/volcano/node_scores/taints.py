@@ -53,12 +53,11 @@ class TaintScore(NodeScore):
 def _scores(request: Request, role: int) -> npt.NDArray[np.float64] | None:
     """Score of each node for a pod of a role, 0 to 100 (fewest untolerated PreferNoSchedule taints).
 
-    None: 100 everywhere.
-
-    The number of taints that scores 0 is the largest among the nodes on which a pod of the role fits now.
-    Kubernetes takes the largest among the nodes that a pod may still go to, which in Volcano are those of one
-    HyperNode; here it is one number for the whole cluster, because fixed parts are made once for all HyperNodes. So
-    scores differ where the node with most such taints lies outside the HyperNode; nodes keep their order by this part.
+    None: 100 everywhere. The number of taints that scores 0 is the largest among the nodes on which a pod of the
+    role fits now. Kubernetes takes the largest among the nodes that a pod may still go to, which in Volcano are
+    those of one HyperNode; here it is one number for the whole cluster, because fixed parts are made once for all
+    HyperNodes. So scores differ where the node with most such taints lies outside the HyperNode; nodes keep their
+    order by this part.
     """
     snapshot, demand = request.snapshot, request.demand
     counts = snapshot.filters.avoided(request.gang.roles[role].filter.tolerations)

@@ -27,10 +27,8 @@ DEFAULT_FACTOR = 1.2
 def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
     """minResources of the job's PodGroup as an array over a snapshot's resources, int64 (r,).
 
-    None if it has none, so that nothing holds the job back.
-
-    Names that no node has are left out, as in Volcano, which compares what nodes offer; amounts beyond `MAX_SUM` are
-    cut to it, which is more than any cluster has.
+    None if it has none, so that nothing holds the job back. Names that no node has are left out, as in Volcano,
+    which compares what nodes offer; amounts beyond `MAX_SUM` are cut to it, which is more than any cluster has.
     """
     if gang.volcano.min_resources is None:
         return None

@@ -78,9 +78,8 @@ class QueueCaps:
     def _short(self, i: int, counted: Longs) -> int:
         """Number of pods that sub-job ``i`` lacks to be ready.
 
-        ``counted`` are the pods of each sub-job that count already.
-
-        0 for the single sub-job of a job without sub-groups, whose minimum is the job's.
+        ``counted`` are the pods of each sub-job that count already. 0 for the single sub-job of a job without
+        sub-groups, whose minimum is the job's.
         """
         return max(int(self._subs.min_available[i] - counted[i]), 0) if self._grouped else 0
 

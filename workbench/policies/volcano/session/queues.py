@@ -253,9 +253,8 @@ class Queues:
     def _deal(self, plugin: str) -> None:
         """Divide the cluster among queues by weight (plugin proportion): compute what each deserves.
 
-        In rounds, until nothing is wanted or left.
-
-        A queue gets no more than it asks for nor than its real capability, and no less than its guarantee.
+        In rounds, until nothing is wanted or left. A queue gets no more than it asks for nor than its real capability,
+        and no less than its guarantee.
         """
         states: Sequence[QueueState] = list(self._by_name.values())
         for state in states:

@@ -293,7 +293,7 @@ class Session:
                 self._settle(job, job.turns)
 
     def _drop(self, jobs: Sequence[tuple[tuple[object, ...], int]], why: Notice) -> int:
-        """End the turns of the given jobs (sort key, index) for the reason ``why``; return how many. Placed pods stay."""
+        """End the turns of some jobs (sort key, index) for the reason ``why``; return how many. Placed pods stay."""
         for _, i in sorted(jobs):
             job = self._jobs[i]
             assert job.turns is not None

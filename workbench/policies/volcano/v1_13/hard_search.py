@@ -206,9 +206,8 @@ class HardSearch:
     def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
         """Try some HyperNodes; return in which of them the job fits, and how many of the needed pods each holds.
 
-        Scores are added to the sums.
-
-        `leaves`: the domains are of the lowest tier, and the job has no record that would tell them apart.
+        Scores are added to the sums. `leaves`: the domains are of the lowest tier, and the job has no record that would
+        tell them apart.
         """
         trials = self._try_leaves(domains) if leaves else self._filling.try_each(domains, self._sums[domains])
         self._sums[domains] = trials.sums
