@@ -147,7 +147,7 @@ cdef inline int32_t lca(const Closeness* closeness, int32_t a, int32_t b) noexce
 
 
 cdef inline double base_of(const Closeness* closeness, int32_t domain, int32_t record) noexcept nogil:
-    """Closeness score of a leaf domain to ``record``, the domain in which the job is allocated.
+    """Closeness score of a leaf domain (lowest HyperNode) to ``record``, the domain in which the job is allocated.
 
     0 for no leaf domain.
     """

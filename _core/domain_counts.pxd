@@ -52,7 +52,7 @@ cdef class DomainCounts:
     cdef Totals totals                 # the sums above, as `use_path` takes them
 
     cdef inline bint large(self, int32_t domain, const int64_t* amount) noexcept nogil:
-        """Whether a domain had at least these amounts idle when the session began."""
+        """Whether a domain (HyperNode) had at least these amounts idle when the session began."""
         cdef const int64_t* idle = self.idle_at_open + self.hypernodes.at(domain) * self.r
         cdef int64_t k
         for k in range(self.r):

@@ -23,7 +23,7 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class DomainCounts:
-    """How many pods of each shape fit in each domain (HyperNode), and the used and allocatable totals of each."""
+    """Counts the pods of each shape (equal requests) that fit in each HyperNode; holds used and allocatable totals."""
 
     def __cinit__(self, StateTable states not None, HyperNodeTree hypernodes not None):
         self.states = states
@@ -54,7 +54,7 @@ cdef class DomainCounts:
         double scale,
         const int64_t[::1] caps,
     ) except -1:
-        """Set the totals of each domain: sums of the amounts over its nodes.
+        """Set the totals of each domain (HyperNode): sums of the amounts over its nodes.
 
         ``idle_at_open`` is what each domain had idle when the session began; ``packing`` and ``scale`` weigh the score
         of a domain by its fullness; ``caps`` limits, per shape, how many pods are counted.
@@ -109,7 +109,7 @@ cdef class DomainCounts:
 
     @cython.final
     cpdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
-        """Number of pods of shape ``s`` that fit on a node of group ``state`` (nodes with equal amounts).
+        """Number of pods of shape ``s`` (equal requests) that fit on a node in ``state`` (group of equal nodes).
 
         Whether the shape may run on a given node is not looked at.
         """
@@ -137,15 +137,15 @@ cdef class DomainCounts:
 
     @cython.final
     cdef inline int32_t holds(self, int64_t s, int64_t node) noexcept nogil:
-        """Number of pods of shape ``s`` that fit on a node now; 0 if the shape may not run there."""
+        """Number of pods of shape ``s`` (equal requests) that fit on a node now; 0 if the shape may not run there."""
         if self.states.shapes[s].feasible != NULL and not self.states.shapes[s].feasible[node]:
             return 0
         return self.fit_in_state(s, self.states.state_of[node])
 
     cdef void count_shape(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        """Count the pods of shape ``s`` that fit in each of ``m`` neighbouring domains of a tier, if not counted yet.
+        """Count the pods of shape ``s`` (equal requests) that fit in each of ``m`` neighbouring HyperNodes of a tier.
 
-        ``outer`` is a domain that holds all of ``domains``.
+        ``outer`` is a HyperNode that holds all of ``domains``; those counted already are skipped.
         """
         cdef int64_t t = self.hypernodes.tier_of[domains[0]] if domains[0] >= 0 else self.hypernodes.n_tiers
         cdef Count* count = &self.of_shape[s]
@@ -207,9 +207,10 @@ cdef class DomainCounts:
             prefix[i + 1] = total
 
     cdef int64_t holds_together(self, int32_t domain, const int64_t* left) noexcept nogil:
-        """Upper bound on the pods that fit in a domain, over the shapes whose counts are not kept up to date.
+        """Upper bound on the pods that fit in a HyperNode, over the shapes whose counts are not kept up to date.
 
         ``left`` limits the pods counted per shape. Nodes share few states, so that all shapes are counted in one walk.
+        A state is a group of nodes with equal amounts.
         """
         cdef int64_t s, i, m = self.n, n_met = -1, here, held = 0
         cdef const int32_t* nodes = NULL
@@ -244,7 +245,7 @@ cdef class DomainCounts:
         return held
 
     cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
-        """Correct the counts of shape ``s`` in the domains around a node by one logged change.
+        """Correct the counts of shape ``s`` in the domains (HyperNodes) around a node by one logged change.
 
         ``back`` undoes the change.
         """
@@ -260,7 +261,7 @@ cdef class DomainCounts:
         self.add(s, change.node, -more if back else more)
 
     cdef void add(self, int64_t s, int32_t node, int64_t more) noexcept nogil:
-        """Add ``more`` pods of shape ``s`` that fit on a node to the counts of the domains around the node."""
+        """Add ``more`` pods of shape ``s`` (equal requests) on a node to the counts of its HyperNodes."""
         cdef Count* count = &self.of_shape[s]
         cdef int64_t k
         cdef int32_t domain
@@ -290,7 +291,12 @@ cdef class DomainCounts:
         use_path(&self.totals, node, row, 1)
 
     cdef void follow(self, int32_t node) noexcept nogil:
-        """Bring a node's state and the counts of its domains up to date after `take_row`; no change may be logged."""
+        """Bring a node's state and the counts of its domains (HyperNodes) up to date after `take_row`.
+
+        No change may be logged.
+
+        A state is a group of nodes with equal amounts.
+        """
         cdef int32_t before = self.states.state_of[node], after = self.states.find_state(node)
         cdef int64_t s
         if after == before:
@@ -315,7 +321,10 @@ cdef class DomainCounts:
         return held
 
     cdef void change_state(self, int32_t node, int32_t state) noexcept nogil:
-        """Log the new ``state`` of a node on which pods were placed; call this once for all pods placed together."""
+        """Log the new ``state`` of a node on which pods were placed; call this once for all pods placed together.
+
+        A state is a group of nodes with equal amounts.
+        """
         if state == self.states.state_of[node]:
             return
         self.changed[self.n_changed] = Change(node, self.states.state_of[node], state)
@@ -324,7 +333,7 @@ cdef class DomainCounts:
         self.states.state_of[node] = state
 
     cdef void use_change(self, const Change* change, int64_t times) noexcept nogil:
-        """Add the resources of the pods that a logged change put on a node to the used totals of the node's domains.
+        """Add the resources of the pods that a logged change put on a node to the used totals of the node's HyperNodes.
 
         ``times``: 1, or -1 to subtract.
         """
@@ -402,7 +411,7 @@ cdef class DomainCounts:
     # ---- asked from Python ----
 
     def held(self, int64_t s, int32_t domain):
-        """Number of pods of shape ``s`` that fit in a domain (HyperNode)."""
+        """Number of pods of shape ``s`` (equal requests) that fit in a domain (HyperNode)."""
         self.count_shape(s, &domain, 1, domain)
         return self.of_shape[s].held[self.hypernodes.where(domain)]
 
@@ -416,11 +425,11 @@ cdef class DomainCounts:
         return [self.domain_used[self.hypernodes.at(domain) * self.r + k] for k in range(self.r)]
 
     def is_large(self, int32_t domain, const int64_t[::1] amounts not None):
-        """Whether a domain had at least these amounts idle when the session began."""
+        """Whether a domain (HyperNode) had at least these amounts idle when the session began."""
         return self.large(domain, &amounts[0])
 
     def place_one(self, int64_t s, int32_t node):
-        """Place a pod of shape ``s`` on a node; `undo` removes the pod."""
+        """Place a pod of shape ``s`` (equal requests) on a node; `undo` removes the pod."""
         self.states.take(node, self.states.shapes[s].request)
         self.change_state(node, self.states.find_state(node))
         self.commits += 1

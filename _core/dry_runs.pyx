@@ -122,7 +122,8 @@ cdef class DryRuns(SearchParts):
         """Set the pods that the next trials place, and the rules by which a trial ends.
 
         An entry is one role of the gang. The runs (entry, pods up to the end of the run) give the order of the pods.
-        None stands for: every role has a name of its own; no pods are present; no minimums; no leaf domain holds tasks.
+        None stands for: every role has a name of its own; no pods are present; no minimums; no leaf domain (lowest
+        HyperNode) holds tasks.
         """
         cdef int32_t n = <int32_t>shapes.shape[0], e
         cdef int64_t minimum, wanted = 0
@@ -274,7 +275,7 @@ cdef class DryRuns(SearchParts):
         )
 
     def node_scores(self, int32_t domain, int32_t shape):
-        """Score of each node of a domain for the next pod of a shape, without and with the topology's part.
+        """Score of each node of a HyperNode for the next pod of a shape (equal requests), without and with topology.
 
         Two arrays, float64 (n,); -inf where the node is outside the domain or the pod does not fit. ``domain`` -1: all
         nodes.

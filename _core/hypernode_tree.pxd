@@ -64,11 +64,14 @@ cdef class HyperNodeTree:
         return self.place_in_tier[domain] if domain >= 0 else self.d
 
     cdef inline int64_t first_below(self, int64_t t, int32_t start) noexcept nogil:
-        """Index in `tier_domains` of the first domain of the ``t``-th tier inside ``start``; -1 is the virtual top."""
+        """Index in `tier_domains` of the first domain (HyperNode) of the ``t``-th tier inside ``start``.
+
+        -1 is the virtual top.
+        """
         return self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
 
     cdef inline int64_t end_below(self, int64_t t, int32_t start) noexcept nogil:
-        """Index in `tier_domains` one past the last domain of the ``t``-th tier inside ``start``.
+        """Index in `tier_domains` one past the last domain (HyperNode) of the ``t``-th tier inside ``start``.
 
         -1 is the virtual top.
         """

@@ -119,7 +119,7 @@ cdef class HyperNodeTree:
         return allowed if self.contains(given, allowed) else NOWHERE
 
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil:
-        """Index of the first domain of the ``t``-th tier at or after position ``place`` in preorder (a lower bound)."""
+        """Index of the first HyperNode of the ``t``-th tier at or after ``place`` in preorder (a lower bound)."""
         cdef int64_t low = self.tier_start[t], high = self.tier_start[t + 1], middle
         while low < high:
             middle = (low + high) >> 1
@@ -130,7 +130,7 @@ cdef class HyperNodeTree:
         return low
 
     cdef bint interval(self, int32_t domain, int64_t* first, int64_t* end) noexcept nogil:
-        """Write the first node of a domain and one past its last.
+        """Write the first node of a domain (HyperNode) and one past its last.
 
         False if it has no node or its nodes are not consecutive.
         """

@@ -21,7 +21,8 @@ import numpy as np
 cdef class JobState:
     """Counts of pods of a job and its sub-jobs, the queue of the sub-jobs, and the list of placed pods.
 
-    The counts exist twice: after the last finished turn, and during the placement that is tried at present.
+    The counts exist twice: after the last finished turn, and during the placement that is tried at present. A turn
+    places the job's sub-jobs in one HyperNode until the job is ready.
     """
 
     def __cinit__(self, int64_t r):
@@ -286,7 +287,10 @@ cdef class JobState:
         return kinds
 
     cpdef void reset(self) noexcept nogil:
-        """Set all counts back to the state after the last finished turn; the nodes are not changed."""
+        """Set all counts back to the state after the last finished turn; the nodes are not changed.
+
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
+        """
         cdef int64_t i
         memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
         memcpy(self.subs, self.settled, self.n_subs * sizeof(Sub))

@@ -64,7 +64,10 @@ cdef class StateTable:
         return self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node]
 
     cdef inline bint has_room(self, int64_t more) noexcept nogil:
-        """Whether the nodes are grouped into states and ``more`` states can be added."""
+        """Whether the nodes are grouped into states and ``more`` states can be added.
+
+        A state is a group of nodes with equal amounts.
+        """
         return self.table != NULL and self.n_states + more <= self.state_capacity
 
     cdef inline void take(self, int64_t node, const int64_t* row) noexcept nogil:

@@ -221,7 +221,10 @@ cdef class StateTable:
                     self.shapes[k].next[i] = 0
 
     cpdef int make_room(self, int64_t more, int64_t per_attempt) except -1:
-        """Reserve memory for ``more`` states, with headroom for several placements of up to ``per_attempt`` pods."""
+        """Reserve memory for ``more`` states, with headroom for several placements of up to ``per_attempt`` pods.
+
+        A state is a group of nodes with equal amounts.
+        """
         if not self.has_room(more):
             self.open_states(per_attempt + more + self.n // 4 + 256)
         return 0
@@ -229,7 +232,7 @@ cdef class StateTable:
     cdef void leave_states(self, int64_t more) noexcept nogil:
         """Forget states of earlier trials if there is no room for ``more`` new ones.
 
-        No node may be in a forgotten state.
+        No node may be in a forgotten state. A state is a group of nodes with equal amounts.
         """
         if self.n_states + more > self.state_capacity:
             self.keep_states(self.n_settled)
@@ -246,7 +249,7 @@ cdef class StateTable:
     cpdef int32_t find_state(self, int64_t node) noexcept nogil:
         """Number of the state of a node with its present amounts.
 
-        An unknown state is added, so call `make_room` before.
+        An unknown state is added, so call `make_room` before. A state is a group of nodes with equal amounts.
         """
         cdef const int64_t* idle = self.idle + node * self.r
         cdef const int64_t* used = self.used + node * self.r
@@ -273,9 +276,9 @@ cdef class StateTable:
         return self.n_states - 1
 
     cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil:
-        """State of a node after one pod of a shape was placed on it.
+        """State of a node after one pod of a shape (equal requests) was placed on it.
 
-        -1 if that state is new and there is no room for it.
+        -1 if that state is new and there is no room for it. A state is a group of nodes with equal amounts.
         """
         if state < 0:
             return -1
@@ -297,7 +300,12 @@ cdef class StateTable:
         return node_score(&self.weights, shape.request, shape.binpack_weights, used, allocatable)
 
     cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil:
-        """Score of one more pod of a shape on a node, looked up by the node's state; -inf if the pod does not fit."""
+        """Score of one more pod of a shape (equal requests) on a node, looked up by the node's state.
+
+        -inf if the pod does not fit.
+
+        A state is a group of nodes with equal amounts.
+        """
         cdef int64_t at = node * self.r
         cdef const int64_t* row
         cdef int32_t state = self.state_now(node)
@@ -326,17 +334,20 @@ cdef class StateTable:
         return out_array
 
     def score(self, int32_t s, int32_t node):
-        """Score of one more pod of shape ``s`` on a node, given all pods there; -inf if the pod does not fit."""
+        """Score of one more pod of shape ``s`` (equal requests) on a node, given all pods there.
+
+        -inf if the pod does not fit.
+        """
         return self.score_now(&self.shapes[s], node)
 
     def place_one(self, int32_t s, int32_t node):
-        """Place a pod of shape ``s`` on a node for good; call `make_room` before."""
+        """Place a pod of shape ``s`` (equal requests) on a node for good; call `make_room` before."""
         cdef int32_t state
         self.take(node, self.shapes[s].request)
         state = self.next_state(&self.shapes[s], self.state_of[node], node)
         self.state_of[node] = state if state >= 0 else self.find_state(node)
 
     def remove_one(self, int32_t s, int32_t node):
-        """Remove a pod of shape ``s`` from a node for good; call `make_room` before."""
+        """Remove a pod of shape ``s`` (equal requests) from a node for good; call `make_room` before."""
         self.give_back(node, self.shapes[s].request)
         self.state_of[node] = self.find_state(node)

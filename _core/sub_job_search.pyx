@@ -127,7 +127,7 @@ cdef class SubJobSearch:
         tree.seen = self.counts.n_changed
 
     cdef void weigh(self, int32_t number, int64_t change) noexcept nogil:
-        """Add the placed and running pods of sub-job ``number`` to the counts of their leaf domains.
+        """Add the placed and running pods of sub-job ``number`` to the counts of their leaf HyperNodes.
 
         ``change`` -1: subtract.
         """

@@ -111,7 +111,9 @@ cdef void fill_scores_by_level(
 
 
 cdef bint level_values(const View* view, const double* table, int levels, double* by_level) noexcept nogil:
-    """Find the value that all domains of each level share and write it into ``by_level``; False if two values differ.
+    """Find the value that all domains (HyperNodes) of each level share and write it into ``by_level``.
+
+    False if two values differ.
 
     ``table`` has the value of the virtual top, then of each domain; ``by_level[0]`` is that of the virtual top.
     """
@@ -283,14 +285,14 @@ cdef class Forest:
         return 0
 
     def lca(self, const int32_t[::1] a not None, const int32_t[::1] b not None, int32_t[::1] out not None):
-        """Write the lowest common ancestor of each pair of domains into ``out``; -1 is the virtual top."""
+        """Write the lowest common ancestor of each pair of domains (HyperNodes) into ``out``; -1 is the virtual top."""
         cdef int64_t m = a.shape[0]
         if m:
             with nogil:
                 fill_lca(&self.view, self.packed, &a[0], &b[0], m, &out[0])
 
     def lca_against(self, const int32_t[::1] a not None, int32_t b, int32_t[::1] out not None):
-        """Write the lowest common ancestor of ``b`` and each domain of ``a`` into ``out``."""
+        """Write the lowest common ancestor of ``b`` and each domain (HyperNode) of ``a`` into ``out``."""
         cdef int64_t i
         with nogil:
             for i in range(a.shape[0]):
@@ -304,7 +306,7 @@ cdef class Forest:
         const double[::1] own not None,
         double[::1] out not None,
     ):
-        """Write a score per pair of domains into ``out``: ``table`` at the pair's lowest common ancestor + 1.
+        """Write a score per pair of HyperNodes into ``out``: ``table`` at the pair's lowest common ancestor + 1.
 
         Where both are the same domain, ``own`` at that domain + 1 is written instead.
         """

@@ -26,7 +26,7 @@ from workbench._core.state_table cimport Shape, StateTable
 @cython.final
 @cython.auto_pickle(False)
 cdef class TrialFill:
-    """Places pods on the nodes of one domain as a trial, and holds what was placed until the next trial."""
+    """Places pods on the nodes of one domain (HyperNode) as a trial, and holds what was placed until the next trial."""
 
     cdef int open(self, StateTable states, HyperNodeTree hypernodes, const int32_t[::1] rank) except -1:
         cdef int64_t n = states.n, d = hypernodes.d
@@ -111,7 +111,10 @@ cdef class TrialFill:
         return 0
 
     cdef int open_leaves(self) except -1:
-        """Allocate memory for nodes that lie in several leaf domains; call this after the leaves were set."""
+        """Allocate memory for nodes that lie in several leaf domains (lowest HyperNodes).
+
+        Call this after the leaves were set.
+        """
         if self.hypernodes.leaf_start != NULL:
             self.leaf_group = <int32_t*>grab(self.d * sizeof(int32_t))
         return 0
@@ -171,7 +174,7 @@ cdef class TrialFill:
                     self.floor[k] = min(self.floor[k], request[k] if request[k] > 0 else INT64_MIN)
 
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
-        """Collect the nodes of a domain that may hold a pod, grouped by leaf domain.
+        """Collect the nodes of a domain (HyperNode) that may hold a pod, grouped by leaf domain.
 
         ``scored``: pods are scored by closeness to where the job is; if not, and full domains are preferred, the groups
         are rings (nodes with the same domain in every tier).
@@ -261,7 +264,7 @@ cdef class TrialFill:
         return 0
 
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil:
-        """Set the domain in which the job is allocated, and the closeness score of each group of nodes to it.
+        """Set the HyperNode in which the job is allocated, and the closeness score of each group of nodes to it.
 
         Scores may have changed only for groups from ``low`` to ``high``.
         """
@@ -301,7 +304,7 @@ cdef class TrialFill:
         return every
 
     cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil:
-        """Write the range of groups of nodes that lie inside a domain; False if that range is unknown."""
+        """Write the range of groups of nodes that lie inside a domain (HyperNode); False if that range is unknown."""
         cdef int64_t first, last
         if not self.hypernodes.contained or self.first_node < 0:
             return False
@@ -323,7 +326,7 @@ cdef class TrialFill:
         return True
 
     cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil:
-        """Set the closeness score of the groups whose lowest common ancestor with the job's domain is ``common``."""
+        """Set the closeness score of the groups whose lowest common ancestor with the job's HyperNode is ``common``."""
         cdef double value = self.closeness.value[common] if common >= 0 else self.closeness.top_value
         cdef int32_t level = level_of(&self.levels, value), domain
         cdef int64_t g
@@ -433,8 +436,8 @@ cdef class TrialFill:
     def best(self):
         """Best closeness score among the nodes that the next pod fits on, and the number of nodes that have it.
 
-        Closeness is the score of a node by its distance to the domain of the job. (-inf, 0) if pods are not scored by
-        it or the pod fits nowhere.
+        Closeness is the score of a node by its distance to the domain (HyperNode) of the job. (-inf, 0) if pods are not
+        scored by it or the pod fits nowhere.
         """
         return self.nodes.best_base, self.nodes.n_best
 
@@ -445,7 +448,7 @@ cdef class TrialFill:
         self.by_leaf.tasks[g] += 1
 
     cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil:
-        """Count a placed pod on every leaf domain that holds its node, group ``g`` being the node's own.
+        """Count a placed pod on every leaf HyperNode that holds its node, group ``g`` being the node's own.
 
         True if another leaf domain of the node is among the groups of nodes.
         """
@@ -464,7 +467,7 @@ cdef class TrialFill:
         return others
 
     cdef void put(self, Shape* shape, int32_t entry) noexcept nogil:
-        """Place one pod of a shape on the best node; ``entry`` is the pod's role."""
+        """Place one pod of a shape (equal requests) on the best node; ``entry`` is the pod's role."""
         cdef int32_t node = <int32_t>self.nodes.outer[1].key  # the low half of the key
         cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], i, n
         cdef int64_t low = 0, high = 0
@@ -575,7 +578,10 @@ cdef class TrialFill:
                 break
 
     cdef void begin(self, int32_t domain, bint scored, int32_t record) noexcept nogil:
-        """Prepare the nodes of a domain for a fill; ``record`` is the domain in which the job is allocated so far."""
+        """Prepare the nodes of a domain (HyperNode) for a fill.
+
+        ``record`` is the domain in which the job is allocated so far.
+        """
         cdef int64_t low, high
         self.n_run = 0
         self.topology = scored
@@ -589,7 +595,10 @@ cdef class TrialFill:
             self.widen(record, &low, &high)
 
     cdef void look(self, int32_t domain, bint scored, int32_t record, int32_t shape) noexcept nogil:
-        """Build the tournament tree that ranks the nodes of a domain for a pod of ``shape``; no pod is placed."""
+        """Build the tournament tree that ranks the nodes of a domain (HyperNode) for a pod of ``shape``.
+
+        No pod is placed.
+        """
         cdef const int64_t* request = self.states.shapes[shape].request
         cdef int64_t k
         for k in range(self.r):
@@ -598,7 +607,7 @@ cdef class TrialFill:
         self.turn_to(shape)
 
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
-        """Place pods in a domain one by one until the gang is ready or a failure ends the fill.
+        """Place pods in a domain (HyperNode) one by one until the gang is ready or a failure ends the fill.
 
         The pods stay on the nodes. ``record`` is the domain in which the job is allocated so far; ``now`` holds the
         pods left and is updated.

@@ -209,7 +209,10 @@ cdef class TwoLevel(SearchParts):
 
     @property
     def last_score(self):
-        """Score of the HyperNode chosen in the last turn: the sum of the scores of the sub-jobs placed there."""
+        """Score of the HyperNode chosen in the last turn: the sum of the scores of the sub-jobs placed there.
+
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
+        """
         return self.job.last_score
 
     # ---- one HyperNode for the job ----
@@ -310,7 +313,8 @@ cdef class TwoLevel(SearchParts):
     def look(self):
         """Find the HyperNode in which the next turn would place the job, without placing a pod; False if there is none.
 
-        All HyperNodes are tried, also those that cannot win. Call `take` to place the pods.
+        All HyperNodes are tried, also those that cannot win. Call `take` to place the pods. A turn places the job's
+        sub-jobs in one HyperNode until the job is ready.
         """
         self.find(True)
         self.take_back_attempt()
@@ -330,7 +334,10 @@ cdef class TwoLevel(SearchParts):
         return True
 
     cdef void take_back_attempt(self) noexcept nogil:
-        """Remove the pods placed since the last finished turn."""
+        """Remove the pods placed since the last finished turn.
+
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
+        """
         self.search.take_back(self.job.log_settled, self.counts.changed_settled)
         self.job.reset()
         # States that the copy of an attempt names may be forgotten before it is repeated.
@@ -339,7 +346,8 @@ cdef class TwoLevel(SearchParts):
     cdef int find(self, bint every) except -1:
         """Find the best HyperNode for one turn of the job; ``every``: try also those that cannot win.
 
-        The pods of the HyperNode tried last may still be on the nodes afterwards.
+        The pods of the HyperNode tried last may still be on the nodes afterwards. A turn places the job's sub-jobs in
+        one HyperNode until the job is ready.
         """
         cdef int64_t i, needs, before, tried
         cdef int32_t best = NOWHERE, last = NOWHERE, kept = NOWHERE
@@ -415,7 +423,8 @@ cdef class TwoLevel(SearchParts):
         """Steps by which the next turn would place the sub-jobs in HyperNode ``domain``; all of it is undone.
 
         ``inner``: with every HyperNode that was compared for a sub-job. The result is as in `AttemptSteps` of
-        ``workbench.kernels.two_level_values``.
+        ``workbench.kernels.two_level_values``. A turn places the job's sub-jobs in one HyperNode until the job is
+        ready.
         """
         cdef bint kept
         self.open_rows()
@@ -439,7 +448,10 @@ cdef class TwoLevel(SearchParts):
 
     @property
     def pods_left(self):
-        """Number of pods still to place in later turns."""
+        """Number of pods still to place in later turns.
+
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
+        """
         cdef int64_t i, left = 0
         for i in range(self.job.n_subs):
             left += self.job.settled[i].progress.rest
@@ -579,7 +591,7 @@ cdef class TwoLevel(SearchParts):
         """HyperNodes tried in the last turn, as five arrays.
 
         Domain, upper bound of the pods that fit, whether the job can start there, score, and first sub-job without a
-        place.
+        place. A turn places the job's sub-jobs in one HyperNode until the job is ready.
         """
         cdef int64_t i, n = self.n_rows
         domain_array = np.empty(n, dtype=np.int32)

@@ -37,7 +37,7 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """The pods of one gang that a fill of a domain has to place, and the rule by which the fill ends.
+    """The pods of one gang that a fill of a domain (HyperNode) has to place, and the rule by which the fill ends.
 
     A pass is one fill: pods are put on the nodes of a domain one by one, in a given order of their roles.
 
@@ -306,7 +306,7 @@ class DryRuns:
         tasks_on_leaf: NDArray[np.int64] | None = None,
         total_tasks: int = 1,
     ) -> None:
-        """Set the pods that the trials after this call place, and the domain near which pods score higher (the record).
+        """Set the pods that later trials place, and the HyperNode (the record) near which pods score higher.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class DryRuns:
         return Trials(placed, ready, missing, totals, first)
 
     def settle(self, domain: int) -> Settled:
-        """Place the pods set by `ask` in one domain (-1: on any node) for good, and return them.
+        """Place the pods set by `ask` in one HyperNode (-1: on any node) for good, and return them.
 
         Later trials see the nodes with these pods on them.
         """
@@ -386,7 +386,7 @@ class DryRuns:
         return Settled(*self._c_runs.settle(check_number("domain", domain, VIRTUAL_TOP, self._d - 1)))
 
     def node_scores(self, domain: int, shape: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Scores that the nodes of a domain have for the first pod of a shape: without and with the topology's part.
+        """Scores that the nodes of a HyperNode have for the first pod of a shape: without and with the topology's part.
 
         Nothing is placed.
 

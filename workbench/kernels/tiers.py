@@ -75,7 +75,7 @@ class Forest:
 
     @property
     def depth(self) -> NDArray[np.int32]:
-        """Number of proper ancestors of each domain, the virtual top not counted; int32 (d,), read-only."""
+        """Number of proper ancestors of each domain (HyperNode), the virtual top not counted; int32 (d,), read-only."""
         return self._c_forest.depth
 
     @property

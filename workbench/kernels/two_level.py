@@ -372,6 +372,8 @@ class TwoLevel:
     def update_nodes(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
         """Give the search the present amounts of the nodes, if other jobs were placed or removed since its last turn.
 
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
+
         Parameters
         ----------
         idle, used : ndarray of shape (n, r), int64
@@ -396,6 +398,8 @@ class TwoLevel:
 
     def left(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Pods still to place in later turns, by sub-job and shape.
+
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
 
         Returns
         -------
@@ -425,6 +429,8 @@ class TwoLevel:
 
     def explain_in(self, domain: int, *, inner: bool = False) -> AttemptSteps:
         """Steps by which the next turn would place the job's sub-jobs in one HyperNode; the search is left unchanged.
+
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
 
         Parameters
         ----------
@@ -467,7 +473,8 @@ class TwoLevel:
         """Find the HyperNode in which the next turn would place the job, without placing a pod; False if there is none.
 
         All HyperNodes are tried, also those that cannot win, so that `tried` has a row for each. `take` then places the
-        pods. Until then the search may be read, but `cap` and `update_nodes` are not allowed.
+        pods. Until then the search may be read, but `cap` and `update_nodes` are not allowed. A turn places the job's
+        sub-jobs in one HyperNode until the job is ready.
         """
         return self._c.look()
 
@@ -487,7 +494,8 @@ class TwoLevel:
     def pods_left(self) -> int:
         """Number of pods still to place in later turns.
 
-        Pods of sub-jobs that were dropped, and pods given up, do not count.
+        Pods of sub-jobs that were dropped, and pods given up, do not count. A turn places the job's sub-jobs in one
+        HyperNode until the job is ready.
         """
         return self._c.pods_left
 
@@ -501,14 +509,18 @@ class TwoLevel:
 
     @property
     def score(self) -> float:
-        """Score of the HyperNode chosen in the last turn: the sum of the scores of the sub-jobs placed there."""
+        """Score of the HyperNode chosen in the last turn: the sum of the scores of the sub-jobs placed there.
+
+        A turn places the job's sub-jobs in one HyperNode until the job is ready.
+        """
         return self._c.last_score
 
     @property
     def n_placed(self) -> int:
         """Number of pods placed in all turns so far.
 
-        `placed` takes this number as ``first`` to list only the pods of later turns.
+        `placed` takes this number as ``first`` to list only the pods of later turns. A turn places the job's sub-jobs
+        in one HyperNode until the job is ready.
         """
         return self._c.n_placed
 

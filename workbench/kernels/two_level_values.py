@@ -163,8 +163,9 @@ class SubJobColumns:
 class TriedDomains(NamedTuple):
     """HyperNodes in which the last turn tried to place the job, with the result in each; arrays of equal length.
 
-    They are ordered by tier and preorder, up to the first tier in which the job can start. If there is one, HyperNodes
-    that could not have the best score may be missing.
+    They are ordered by tier and preorder, up to the first tier in which the job can start. If there is one,
+    HyperNodes that could not have the best score may be missing. A turn places the job's sub-jobs in one HyperNode
+    until the job is ready.
     """
 
     domains: NDArray[np.int32]
