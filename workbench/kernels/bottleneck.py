@@ -226,7 +226,9 @@ class BottleneckSolver:
         Parameters
         ----------
         free : ndarray of shape (m,), uint64
+            Mask of the free devices of each question.
         k : ndarray of shape (m,), int32
+            Devices wanted in each question.
 
         Returns
         -------
@@ -339,9 +341,9 @@ class BottleneckSolver:
     def group(self, free: int, sizes: Sequence[int], require: int = 0, max_splits: int = 100) -> GroupSplit:
         """Choose devices for several pods on one machine and divide them among the pods.
 
-        First the union of sum(sizes) devices with the best objective; then, over all such unions and all ways to deal
-        them, the ascending list of the pods' own bottlenecks that is lexicographically largest. Ties: the union by the
-        order of `solve`, then the split by that of `split`.
+        First the set (union) of sum(sizes) devices with the best objective for all pods together; then, over all such
+        unions and all ways to divide them, the ascending list of the pods' own bottlenecks that is lexicographically
+        largest. Ties: the union by the order of `solve`, then the split by that of `split`.
 
         Parameters
         ----------

@@ -28,6 +28,7 @@ class DomainNodes:
     leaf : ndarray of shape (n,), int32
         Leaf domain of each node, -1 for none.
     start : ndarray of shape (d + 1,), int64
+        Offsets into ``members``, ascending from 0.
     members : ndarray of shape (start[d],), int32
         Nodes of domain j, each once, ascending: ``members[start[j]:start[j + 1]]``.
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional

@@ -99,6 +99,7 @@ def domain_counts(
     Parameters
     ----------
     per_node : ndarray of shape (n,), int64
+        The number of each node.
     start : ndarray of shape (d + 1,), int64
         Domain i owns ``members[start[i]:start[i + 1]]``.
     members : ndarray of shape (start[d],), int32

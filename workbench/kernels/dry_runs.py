@@ -395,6 +395,7 @@ class DryRuns:
         domain : int
             -1: every node.
         shape : int
+            Number of the pod shape, as `add_shape` returned it.
 
         Returns
         -------

@@ -41,11 +41,13 @@ class Rings:
         Parameters
         ----------
         node_start : ndarray of shape (n + 1,), int64
+            Offsets into ``node_domains``, ascending from 0.
         node_domains : ndarray of shape (m,), int32
             Domains that hold node i: ``node_domains[node_start[i]:node_start[i + 1]]``.
         tier_of : ndarray of shape (d,), int32
             Column of each domain's tier, from 0.
         n_tiers : int
+            Number of tiers.
         """
         n, d = len(node_start) - 1, len(tier_of)
         around = np.full((n, n_tiers + 1), -1, dtype=np.int32)

@@ -75,6 +75,7 @@ def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint
     n_gpus : int
         GPUs that each pod takes.
     gpu_free : ndarray of shape (n, w), uint64
+        Masks of the free GPUs of each node, as uint64 words.
 
     Returns
     -------
@@ -102,9 +103,11 @@ def lowest_gpus(
     node : ndarray of shape (p,), int32
         Node of each pod, -1 for none.
     role : ndarray of shape (p,), int32
+        Role of each pod.
     n_gpus : ndarray of shape (roles,), int64
         GPUs of a pod of each role.
     gpu_free : ndarray of shape (n, w), uint64
+        Masks of the free GPUs of each node, as uint64 words; not changed.
 
     Returns
     -------

@@ -31,13 +31,14 @@ class Repeated:
         Entry ``i * shapes + s`` lists the pods of sub-job i and shape s in their order, as positions among the n_pods
         of the gang.
     n_pods : int
+        Number of pods of the gang.
 
     Attributes
     ----------
     score : float
         Sum of the turns' scores of the last run, added up in their order.
     record : int
-        Record of the job after the last run.
+        HyperNode in which the job was allocated in the last run; -1: the virtual top.
 
     Notes
     -----

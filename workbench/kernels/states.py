@@ -96,6 +96,7 @@ def alike(
     wanted : ndarray of shape (pods,), int64
         GPUs of each pod; the pods of node i are ``wanted[first[i]:first[i] + count[i]]``.
     first, count : ndarray of shape (m,), int64
+        Position of the first pod of each node in ``wanted``, and number of its pods.
 
     Returns
     -------

@@ -63,6 +63,7 @@ def deal_pods(
     groups : sequence of sequence of int
         Pods of each sub-group.
     role_of_pod : ndarray of shape (n_pods,), int32
+        Role of each pod.
     place : ndarray of shape (roles,), int32
         Number of each role in the order in which roles are tried, each once.
     n_tried : int
@@ -70,6 +71,7 @@ def deal_pods(
     rows : ndarray of shape (roles, r), int64
         Request of one pod.
     priority : ndarray of shape (roles,), int64
+        Priority of each role.
     default : bool
         Keep the last sub-job even if it has no pods.
 
@@ -103,12 +105,15 @@ def runs_of_queues(
     Parameters
     ----------
     start : ndarray of shape (queues + 1,), int64
+        Offsets into ``positions``, ascending from 0.
     positions : ndarray of shape (start[-1],), int64
         Pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
     rank : ndarray of shape (n_pods,), int64
         Place of each pod, each once: pods leave a queue in the order of their ranks.
     role_of_pod : ndarray of shape (n_pods,), int32
+        Role of each pod.
     n_roles : int
+        Number of roles.
 
     Returns
     -------

@@ -112,6 +112,7 @@ def count(mask: int, k: int) -> int:
     Parameters
     ----------
     mask : int
+        The devices: bit i set means device i.
     k : int
         0 <= k <= 1,024; 0 for k above the number of devices.
     """
@@ -127,6 +128,7 @@ def enumerate_masks(
     Parameters
     ----------
     mask : int
+        The devices: bit i set means device i.
     k : int
         Devices per subset.
     start : int
@@ -154,6 +156,7 @@ def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.i
     Parameters
     ----------
     mask : int
+        The devices: bit i set means device i.
     subsets : sequence of int, or ndarray of shape (m, words), uint64
         Masks; rows of as many words as ``mask`` needs.
 
@@ -192,7 +195,9 @@ def unrank(mask: int, k: int, ranks: object, *, n_words: int | None = None) -> N
     Parameters
     ----------
     mask : int
+        The devices: bit i set means device i.
     k : int
+        Devices per subset.
     ranks : ndarray of shape (m,), int64
         Positions, 0 <= rank < count(mask, k).
     n_words : int, optional

@@ -62,6 +62,7 @@ def free_under_switches(
     node_switch : ndarray of shape (n,), int32
         Switch of each node; negative: no switch.
     n_switches : int
+        Number of switches.
 
     Returns
     -------
@@ -144,9 +145,11 @@ def first_free(
     says : ndarray of shape (c,), int8
         State that the pods placed under each switch vote for, as in `add_jobs`.
     free : ndarray of shape (n,), bool
+        Whether each node is free.
     start : ndarray of shape (s + 1,), int64
         Switch i owns ``nodes[start[i]:start[i + 1]]``, in configuration order.
     nodes : ndarray of shape (m,), int32
+        Nodes under the switches, switch by switch.
     by_position : ndarray of shape (m,), int64
         Indices into ``nodes``: those of switch i, at ``start[i]`` to ``start[i + 1]``, sorted by the nodes' positions.
 

@@ -212,6 +212,7 @@ def tier_scores(tier: NDArray[np.int32], lowest: int, highest: int, *, flat: flo
     Parameters
     ----------
     tier : ndarray of shape (d,), int32
+        Tier of each domain (HyperNode).
     lowest, highest : int
         Smallest and greatest tier of the release's view: 1.13 counts the tiers of real HyperNodes, later releases the
         virtual top (greatest + 1) too.

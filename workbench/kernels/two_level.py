@@ -69,9 +69,11 @@ class DomainTree:
     walk, end : ndarray of shape (d,), int32
         Position of each domain in preorder of the forest, and one past the last position of its subtree.
     member_start : ndarray of shape (d + 1,), int64
+        Offsets into ``members``, ascending from 0.
     members : ndarray of shape (member_start[d],), int32
         Nodes of domain j, each once, ascending: ``members[member_start[j]:member_start[j + 1]]``.
     node_start : ndarray of shape (n + 1,), int64
+        Offsets into ``node_domains``, ascending from 0.
     node_domains : ndarray of shape (node_start[n],), int32
         Domains that hold node i: ``node_domains[node_start[i]:node_start[i + 1]]``.
     name_rank, leaf : ndarray of shape (n,), int32
@@ -205,6 +207,7 @@ class TwoLevel:
     nodes : Nodes
         Copied where the search changes it; allocatable and idle_at_open must stay as they are.
     shapes : sequence of Shape
+        Pod shapes: request, allowed nodes and extra scores of the pods of one role.
     job : JobColumns
     subs : SubJobColumns
     weights : ScoreWeights
@@ -435,6 +438,7 @@ class TwoLevel:
         Parameters
         ----------
         domain : int
+            The HyperNode; -1: the virtual top, which holds every node.
         inner : bool
             Also trace every HyperNode that the sub-jobs compare, which costs a trial each for sub-jobs of several
             roles.
@@ -573,11 +577,13 @@ class TwoLevel:
         Parameters
         ----------
         start : ndarray of shape (s + 1,), int64
+            First entry of each sub-job.
         shapes : ndarray of shape (entries,), int32
             Sub-job i has the entries ``start[i]`` to ``start[i + 1]``, one per shape.
         first : ndarray of shape (entries + 1,), int64
             Entry e has the positions ``positions[first[e]:first[e + 1]]``, which its pods take in their order.
         positions : ndarray of shape (pods,), int64
+            Positions in the gang of the pods of all entries.
         node : ndarray of shape (n_pods,), int32
             Written in place; entries of pods that were not placed stay as they are.
         """

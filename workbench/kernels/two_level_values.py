@@ -29,6 +29,7 @@ class Nodes:
     idle, used, allocatable : ndarray of shape (n, r), int64
         In base units, at most `MAX_QUANTITY`; idle may be negative. Sums go up to `MAX_SUM`.
     domain_used, domain_allocatable : ndarray of shape (d + 1, r), int64
+        Used and allocatable amounts summed over the nodes of each domain.
     idle_at_open : ndarray of shape (d + 1, r), int64
         Idle amounts of the domains when the session began; they decide whether a HyperNode is large enough for a job.
     states : NodeStates, optional
@@ -104,6 +105,7 @@ class SubJobColumns:
     Parameters
     ----------
     start : ndarray of shape (s + 1,), int64
+        Offsets into ``shapes`` and ``left``, ascending from 0.
     shapes : ndarray of int32
         Roles of sub-job i in the order in which they are tried: ``shapes[start[i]:start[i + 1]]``. Not looked at for a
         job that is not grouped.
@@ -134,6 +136,7 @@ class SubJobColumns:
     request, pending : ndarray of shape (s, r), int64
         Summed requests of all tasks, which score a HyperNode, and of the pending ones, which it must be able to hold.
     running_start : ndarray of shape (s + 1,), int64, optional
+        Offsets into ``running``, ascending from 0.
     running : ndarray of int32, optional
         Nodes of the running pods, -1 for an unknown node; sub-job i: ``running_start[i]`` to ``[i + 1]``. None: no pod
         runs.

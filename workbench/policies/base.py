@@ -259,6 +259,7 @@ class NodePolicy(ABC):
     Attributes
     ----------
     name : str
+        The name that users type.
     reads_topology : bool
         Whether the policy needs the topology; if so, a gang is refused before `assign` is called when the topology is
         not ready (docs/decisions.md, decision 14).
@@ -314,6 +315,7 @@ class NodePolicy(ABC):
         whole : Composed
             The policy that this is the node part of.
         gangs : sequence of Gang
+            The gangs of the session.
         snapshot : ClusterSnapshot
         recorders : mapping of int to Recorder
             By position in `gangs`, as in `Policy.schedule`.
@@ -361,6 +363,7 @@ class NodePolicy(ABC):
         request : Request
             The question on a ledger that holds all pods placed before; the ledger is not changed.
         role : int
+            Index of the role in the gang.
         pods : ndarray of int64
             Some pods of that role, which have a topology or have none.
         """
@@ -376,8 +379,11 @@ class Composed(Policy):
     Parameters
     ----------
     name : str
+        The name that users type, such as ``volcano-1.13+gpu-bottleneck``.
     node : NodePolicy
+        Chooses the node of each pod.
     gpu : GpuPolicy
+        Chooses the GPUs on each node.
     """
 
     def __init__(self, name: str, node: NodePolicy, gpu: GpuPolicy) -> None:

@@ -82,7 +82,7 @@ class _Slots(NodePolicy):
         role : int
             Index of the role in the gang.
         rest : _Rest
-            What the roles before left.
+            Idle resources that the roles before left.
         count : int
             Pods to place.
         request : Request
@@ -159,7 +159,7 @@ class GangFirstFit(_Slots):
         role : int
             Index of the role in the gang.
         rest : _Rest
-            What the roles before left.
+            Idle resources that the roles before left.
         count : int
             Pods to place.
         request : Request
@@ -205,7 +205,7 @@ class Random(_Slots):
         role : int
             Index of the role in the gang.
         rest : _Rest
-            What the roles before left.
+            Idle resources that the roles before left.
         count : int
             Pods to place.
         request : Request

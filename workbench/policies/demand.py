@@ -122,6 +122,7 @@ class Demand:
         role : int
             Index of the role in the gang.
         idle : ndarray of shape (n, r), int64
+            Idle amounts of the nodes.
         cap : int
             Larger counts are given as `cap`.
 
@@ -137,6 +138,7 @@ class Demand:
         Parameters
         ----------
         nodes : ndarray of shape (m,), int32
+            Indices of the nodes.
         role : int
             Index of the role in the gang.
         idle : ndarray of shape (n, r), int64
@@ -233,6 +235,7 @@ def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
     idle : ndarray of shape (n, r), int64
         Of all nodes of the snapshot.
     node : int
+        Index of the node.
     """
     causes = node_causes(demand, role, idle, np.array([node], dtype=np.int32))
     return "; ".join(cause.text for cause in causes)

@@ -42,11 +42,13 @@ class ParameterInfo:
     Attributes
     ----------
     name : str
+        The name that users type.
     type : {"integer", "number", "flag", "text", "table", "configuration"}
         A table maps names to whole numbers; as text ``name=1,other=2``. A configuration is a `SchedulerConfig`; on the
         command line a file.
     default : object
     meaning : str
+        One line for the user.
     low, high : float, optional
         Smallest and largest value; None: no limit.
     choices : tuple of str

@@ -22,6 +22,7 @@ class Progress:
     Attributes
     ----------
     min_available : int
+        Pods that the gang needs to start (minAvailable).
     total : int
         Every pod of the job, those that failed or wait behind a scheduling gate included.
     counted : int

@@ -118,6 +118,7 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
     policy : str
         Name of the GPU policy.
     node : int
+        Index of the node.
     """
     name = request.snapshot.topology.node_names[node]
     return Notice("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together", f"node {name}")

@@ -55,6 +55,7 @@ class Entry:
     Attributes
     ----------
     name : str
+        The name that users type.
     kind : {"node", "gpu", "whole"}
         Chooses nodes, GPUs on a node, or both.
     make : callable

@@ -55,6 +55,7 @@ class GpuPolicy(ABC):
     name : str
         As in the registry.
     parameters : mapping
+        Parameters by name.
     counts_only : bool
         Whether a request fits exactly when enough GPUs are free; if so, `fits` is not called.
     lowest_unknown : bool
@@ -135,6 +136,7 @@ class GpuAssignment:
     words : ndarray of shape (n_pods, w), uint64, optional
         None where no pod asks for one.
     warnings : tuple of Notice
+        Warnings for the user about the chosen GPUs.
     unserved : int
         A node whose pods cannot be served together; -1: none.
     visible : ndarray of shape (n_pods, w), uint64, optional

@@ -108,6 +108,7 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
     required : int
         Mask of the GPUs that must be in the set.
     size : int
+        GPUs per set: the number that the pod asks for.
 
     Returns
     -------
@@ -205,6 +206,7 @@ def first_sets(remainders: Masks, size: int) -> Masks:
     remainders : ndarray of shape (m,), int64
         Masks of the devices to split, each of as many devices, at least one.
     size : int
+        Devices per set.
 
     Returns
     -------

@@ -36,8 +36,8 @@ class BottleneckParameters:
 class GpuBottleneck(GpuPolicy):
     """GPU policy that maximizes the bottleneck (the bandwidth of the slowest pair), comparing link classes first.
 
-    Several pods of a gang on one node: the union of their GPUs is chosen first, then dealt to them so that the
-    ascending list of their own bottlenecks is the largest. A node without a matrix gets the lowest indices.
+    For several pods of a gang on one node the best set for all of them is chosen first, then divided so that the
+    ascending list of the pods' own bottlenecks is the largest. A node without a matrix gets the lowest indices.
 
     Parameters
     ----------

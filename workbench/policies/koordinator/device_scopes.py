@@ -61,7 +61,9 @@ def choose_in_scope(
     Parameters
     ----------
     tree : Scope
+        The scopes of the machine, as `scope_tree` makes them.
     count : int
+        GPUs wanted.
     fits : callable
         Whether a GPU has room for the request.
     used : int

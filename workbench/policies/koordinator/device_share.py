@@ -41,8 +41,11 @@ def choose_devices(
     Parameters
     ----------
     devices : sequence of NodeDevice
+        The node's GPUs and NICs.
     request : DeviceRequest
+        What the pod asks for.
     use : DeviceUse
+        The parts of the devices that other pods hold.
     table : PartitionTable, optional
         Table of the Device object, else of the GPU model; None: there is none.
     honor : bool
@@ -167,7 +170,7 @@ def _choose_nics(
 ) -> tuple[Nic, ...] | DeviceRefusal:
     """Choose a NIC for each preferred PCIe root, at least one.
 
-    NICs on preferred roots come first, in turns, then by number.
+    NICs on preferred roots come first, one of each root in turn, then the others by number.
     """
     most = max(1, len(preferred))
     least = most if request.same_pcie else 1

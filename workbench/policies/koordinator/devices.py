@@ -40,10 +40,13 @@ class NodeDevice:
     minor : int
         Minor number of the device on its node.
     numa_node : int
+        NUMA node of the device.
     pcie : str
         PCIe root.
     healthy : bool
+        Whether the device may be given to pods.
     labels : mapping of str to str
+        Labels of the device, which requests can select.
     vf_groups : tuple of VfGroup
         Virtual functions of a NIC.
     """

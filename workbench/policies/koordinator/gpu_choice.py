@@ -1,6 +1,6 @@
 """Chooses the GPUs of one node for the pods of a group placed there: the best set for all, divided among the pods.
 
-Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; how the union is dealt to
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; how the set is divided among
 the pods is left open there (docs/reference/gpu-topology.md, section A4).
 """
 

@@ -22,6 +22,7 @@ class Partition:
     Attributes
     ----------
     mask : int
+        The GPUs: bit i set means minor number i.
     score : int
         allocationScore of the table.
     ring_bandwidth_gb_s : float, optional
@@ -58,7 +59,9 @@ def choose_partition(
     Parameters
     ----------
     table : PartitionTable
+        Partitions by number of GPUs.
     count : int
+        GPUs wanted.
     used : int
         Mask of GPUs of which a pod has any part.
     present : int

@@ -31,8 +31,11 @@ class TreeNode:
     Attributes
     ----------
     name, layer : str
+        Name of the domain or node, and of its layer.
     parent : TreeNode, optional
+        The tree node above; None for a root.
     children : list of TreeNode
+        The tree nodes directly below.
     node : int
         Index of a node of the cluster; -1 for domains.
     domain : int
@@ -42,6 +45,7 @@ class TreeNode:
     existing : int
         Pods of the same selector that run under it.
     score : int
+        Sum of the scores of the nodes below.
     """
 
     name: str

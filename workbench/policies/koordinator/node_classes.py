@@ -49,6 +49,7 @@ def node_classes(
     counts : tuple of int
         Pods of each role.
     idle : ndarray of shape (n, r), int64
+        Idle amounts of the nodes.
     free : ndarray of shape (n, w), uint64
         Bits of the GPUs that are free for this gang.
     choice : GpuChoice

@@ -100,7 +100,9 @@ class PlanCache:
         Parameters
         ----------
         namespace : str
+            Namespace of the group's pods.
         group : GpuGroup
+            The GPU group.
         pod : str
             Name of the pod.
         bound : int
@@ -118,7 +120,9 @@ class PlanCache:
         Parameters
         ----------
         namespace : str
+            Namespace of the group's pods.
         group : GpuGroup
+            The GPU group.
         pod : str
             Name of the pod.
         """
@@ -131,6 +135,7 @@ class PlanCache:
         ----------
         snapshot : ClusterSnapshot
         namespace : str
+            Namespace of the group's pods.
         group : GpuGroup, optional
             The group whose own plan is left out; None: the plans of all groups count.
 

@@ -52,6 +52,7 @@ def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shar
     switches : sequence of int
         Switches under which the job has pods.
     max_shared : int
+        Most shared switches that a job may use.
     """
     under = sorted(set(switches))
     if len(under) < 2:

@@ -42,8 +42,10 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
     Parameters
     ----------
     switches : Switches
+        Free nodes and states of the switches.
     kind : {"padding", "foundation", "common"}
     n_pods : int
+        Pods of the job; each takes a node for itself.
     max_shared : int
         Most shared switches that the job may use, 1 or 2; the fall-back is not limited.
     """

@@ -80,9 +80,11 @@ class _NodesOfJob:
     Attributes
     ----------
     node : ndarray of shape (p,), int32
+        Node of each pending pod.
     group : ndarray of shape (p,), int32
         Index in `marks` of each pod's mark; -1: none, because the pod is under no switch.
     marks : tuple of (state, unhealthy, address)
+        State and health of the switch, and address if the switch is shared, that become annotations.
     """
 
     node: Ints

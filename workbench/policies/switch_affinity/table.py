@@ -28,6 +28,7 @@ class Plan(NamedTuple):
     Attributes
     ----------
     switch : ndarray of shape (c,), int64
+        The chosen switches.
     n_pods : ndarray of shape (c,), int64
         Number of pods under each switch.
     says : ndarray of shape (c,), int8
@@ -55,6 +56,7 @@ class NoPlan:
     Attributes
     ----------
     code, message : str
+        Code of the notice, and its text.
     missing : int
         Pods that found no node at the rule's end.
     """

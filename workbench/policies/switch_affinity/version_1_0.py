@@ -48,7 +48,9 @@ def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitch
         The switches; only free nodes and positions are read.
     kind : {"foundation", "padding", "common"}
     n_pods : int
+        Pods of the job; each takes a node for itself.
     others : OpenSwitches
+        What other jobs do under each switch.
     """
     open_to_job = ~others.crossed | (switches.free >= n_pods)
     if kind == "common":

@@ -29,10 +29,13 @@ class FillContext:
     Attributes
     ----------
     request : Request
+        The gang and its ledger.
     weights : ScoreWeights
+        Weights of the score parts that placed pods change.
     fixed : FixedScores, optional
         Score parts that no pod of the session changes; None: there are none.
     idle, used : ndarray of shape (n, r), int64
+        Present amounts of the nodes.
     assumed : ndarray of shape (n, 2), int64, optional
         CPU and memory that scores assume beyond requests; None: there are none.
     leaf : ndarray of shape (n,), int32, optional

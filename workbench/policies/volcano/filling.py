@@ -40,12 +40,13 @@ class FillPass:
     pods : ndarray of shape (p,), int64
         Position of each pod in the gang.
     nodes : ndarray of shape (p,), int32
+        Node of each pod placed.
     scores : ndarray of shape (p,), float64
         Score of each pod's node at that moment.
     failed : int, optional
         Role of the first pod that fitted on no node in the last turn; None: every pod tried was placed.
     record : int
-        Record (domain in which the job is allocated) after the pass.
+        HyperNode in which the job is allocated after the pass (its record).
     """
 
     progress: JobProgress
@@ -150,9 +151,10 @@ class Filling:
         Parameters
         ----------
         progress : JobProgress
-            Counts before the pass.
+            Counts of the pods placed and left.
         record : int
-            Domain in which the job is allocated, by which the first pod is scored; `NO_RECORD`: none.
+            HyperNode in which the job is allocated so far, by whose closeness the first pod is scored; `NO_RECORD`:
+            none.
         update_record : bool
             Whether each pod widens the record for the pods after it.
         tasks_on_leaf : ndarray of shape (d,), int64, optional
@@ -160,7 +162,8 @@ class Filling:
         total_tasks : int
             All tasks of the job.
         every : bool
-            Take all following turns; False: one turn, which ends with the pod that makes the gang ready.
+            Place the pods of all following turns at once. False: those of one turn, which ends with the pod that makes
+            the gang ready.
         """
         counts = Counts(
             shapes=self._shapes,
@@ -224,8 +227,9 @@ class Filling:
         Parameters
         ----------
         role : int
+            Index of the role in the gang.
         domain : int
-            -1: every node.
+            The HyperNode; -1: every node.
         record, tasks_on_leaf, total_tasks
             As for `ask`.
 

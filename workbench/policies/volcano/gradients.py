@@ -74,8 +74,9 @@ class Gradients:
         Parameters
         ----------
         given : int
+            HyperNode inside which the search stays; -1: the virtual top.
         record : int
-            `NO_RECORD` where there is none.
+            HyperNode in which the job or sub-job is allocated so far; `NO_RECORD`: none.
         highest : int, optional
             Highest tier allowed; None: not hard, the given HyperNode alone is tried.
         large : ndarray of shape (d + 1,), bool, optional

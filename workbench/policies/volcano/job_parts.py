@@ -23,6 +23,7 @@ class JobProgress(Progress):
     Attributes
     ----------
     names : list of str
+        Name of each role, under which its pods fail.
     given : list of int
         Number of pods of each role taken from the list of pods to try: placed or skipped.
     """

@@ -27,14 +27,17 @@ def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple
     key : str
         ``namespace/name`` of the gang.
     subs : SubJobs
+        The gang's sub-jobs.
     snapshot : ClusterSnapshot
 
     Returns
     -------
     records : list of int
-        Record of each sub-job with a topology: remembered while its pods run, else recovered from them.
+        HyperNode in which each sub-job is allocated: the remembered one while its pods run, else recovered from its
+        running pods.
     job : int
-        Record of the job: the remembered one, or the LCA of the sub-jobs' records if one of them was recovered.
+        HyperNode in which the job is allocated: the remembered one, or the LCA of its sub-jobs' HyperNodes if one of
+        those was recovered.
     """
     topology = snapshot.topology
     if not any(map(len, subs.running_nodes)):

@@ -148,7 +148,7 @@ class VolcanoPolicy(NodePolicy):
         return self._best_effort_filling(request, pods).place_alike(role, len(pods))
 
     def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
-        """A `Filling` that scores nodes for pods without a request; it uses no record, because backfill has none."""
+        """Make the `Filling` that scores nodes for pods without a request, topology apart, as backfill does."""
         return Filling(self.context(request))
 
     @abstractmethod

@@ -37,6 +37,7 @@ class ScoredNodes:
     columns : tuple of str
         The snapshot's resources, and `ASSUMED_COLUMNS` where they are there.
     idle, used, allocatable : ndarray of shape (n, c), int64
+        Amounts of the nodes.
     rows : ndarray of shape (roles, c), int64
         Request of one pod of each role.
     """
@@ -55,6 +56,7 @@ class ScoredNodes:
         ----------
         request : Request
         idle, used : ndarray of shape (n, r), int64
+            Amounts of the nodes by resource.
         assumed : ndarray of shape (n, 2), int64, or None
             CPU and memory that Kubernetes assumes for containers of running pods that request none; None: the scores go
             by requests alone, and there are no columns more.

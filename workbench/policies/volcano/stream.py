@@ -2,7 +2,8 @@
 
 The fields of a gang that the search reads are its *form*. The first gang of a form prepares the search as `place` does,
 and later gangs of that form rerun it. All other gangs go through `place`: refusals with their texts, pods left over,
-gangs with running pods, without a topology, with best-effort pods, or with GPUs that counting does not settle.
+gangs with running pods, without a topology constraint, with best-effort pods, or with GPUs that counting does not
+settle.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class _Form:
     Attributes
     ----------
     prepared : Prepared
-        The prepared search; its sub-jobs have the records of the last run.
+        The prepared search; its sub-jobs have the HyperNodes of the last run.
     rows : ndarray of shape (n_pods, r), int64
         Request of each pod.
     seen : int

@@ -63,6 +63,7 @@ def runs_of(gang: Gang, start: Longs, positions: Longs) -> Runs:
     ----------
     gang : Gang
     start : ndarray of shape (queues + 1,), int64
+        Offsets into ``positions``, ascending from 0.
     positions : ndarray of int64
         Pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
     """

@@ -18,15 +18,17 @@ class TopologyArguments:
     Attributes
     ----------
     weight : int
+        Weight of the plugin's scores.
     cpu, memory : int
         Weights in the packing of HyperNodes.
     resources : mapping of str to int
         Weights of further resources.
     normal_pod_enable : bool
-        Whether pods without a topology are scored, too.
+        Whether pods without a topology constraint are scored, too.
     normal_pod_fading : float
         Factor by which each wider tier weighs less for such pods; 0: only tier 1 counts.
     max_hypernodes_for_eviction : int
+        Most HyperNodes that are tried for eviction.
 
     Notes
     -----

@@ -44,6 +44,7 @@ def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
     Parameters
     ----------
     resources : sequence of str
+        Names of the resources.
     asked, idle : ndarray of shape (r,), int64
         Amounts in the order of `resources`.
     """
@@ -79,6 +80,7 @@ def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], nee
     ----------
     demand : Demand
     nodes : ndarray of int32
+        Indices of the nodes.
     idle : ndarray of shape (n, r), int64
         Of all nodes of the cluster.
     left : sequence of int
@@ -128,11 +130,11 @@ def record_nodes(
     domain : int
         The HyperNode whose nodes are told; -1: every node.
     record : int
-        Domain in which the job is allocated so far, by whose closeness nodes are scored; `NO_RECORD`: none.
+        HyperNode in which the job is allocated so far, by whose closeness nodes are scored; `NO_RECORD`: none.
     tasks_on_leaf : ndarray of shape (d,), int64, optional
         Pods of the job that each leaf holds already; None: none.
     total_tasks : int
-        All tasks of the job; 0: the pod has no topology.
+        All tasks of the job; 0: the pod has no topology constraint.
 
     Notes
     -----

@@ -1,7 +1,8 @@
 """Explains the newest Volcano's search: every HyperNode tried for a job, and those tried inside the chosen one.
 
-The numbers come from the search itself, which traces its attempts before it takes the turn; the texts are made here.
-Later turns ask the same HyperNodes for one pod more, so that a single note describes each of them.
+The numbers come from the search itself, which traces how it would place the job before it does; the texts are made
+here. The first turn places the job's minimum; each later turn tries the same HyperNodes for one pod more, so that a
+single note describes it.
 """
 
 from __future__ import annotations

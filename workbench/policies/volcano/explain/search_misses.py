@@ -43,7 +43,7 @@ class SearchQuery:
     records : sequence of int
         For each sub-job the HyperNode in which it is allocated already, as an index of the topology, or `NO_RECORD`.
     record : int
-        The same for the whole job.
+        HyperNode in which the whole job is allocated already, or `NO_RECORD`.
     """
 
     request: Request

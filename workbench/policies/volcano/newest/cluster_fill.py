@@ -57,9 +57,10 @@ class ClusterFill:
         sub : SubJob
             The job's only sub-job.
         record : int
-            Record at the beginning of the first turn; it widens with every pod until the turn is over.
+            HyperNode in which the sub-job is allocated at the beginning of the first turn (its record); every placed
+            pod widens it until the turn is over.
         after : int
-            Record at the beginning of every later turn.
+            The record at the beginning of every later turn.
         on_nodes : ndarray of int32
             Nodes of the sub-job's pods that are placed or running.
         progress : JobProgress
@@ -98,7 +99,7 @@ class ClusterFill:
             The HyperNode; -1 for the virtual top.
         sub : SubJob
         record : int
-            Record of the sub-job.
+            HyperNode in which the sub-job is allocated so far, or `NO_RECORD`.
         """
         if self._context.request.recorder is None or not sub.pods:
             return

@@ -49,17 +49,18 @@ def compiled_search(
     ----------
     request : Request
     subs : SubJobs
+        The gang's sub-jobs.
     records : sequence of int
-        Record of each sub-job.
+        HyperNode in which each sub-job is allocated so far, or `NO_RECORD`.
     record : int
-        Record of the job.
+        HyperNode in which the job is allocated so far (its record), or `NO_RECORD`.
     limit : int, optional
         Highest tier of the job's HyperNode; None: the virtual top is tried alone.
     seen : ScoredNodes
         The nodes and requests; weights and packing are over its columns.
     weights : ScoreWeights
     scores : TopologyScores
-        Closeness of leaves to a record.
+        Scores of leaf HyperNodes by closeness to the HyperNode of the job so far.
     packing : ndarray of shape (c,), float64
         Weight of each column in the packing of HyperNodes; negative: not counted.
     scale : float
@@ -67,7 +68,7 @@ def compiled_search(
     order : sequence of str
         Plugins that order sub-jobs (`workbench.policies.volcano.plugins.sub_job_order`).
     fading : Fading, optional
-        How pods without a topology are drawn to full HyperNodes; None: they are not.
+        Score by which pods without a topology constraint prefer full HyperNodes; None: it is off.
     fixed : FixedScores
         Score parts that no pod of the session changes.
     """
@@ -162,7 +163,7 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, 
     request : Request
         As it was before the search.
     search : TwoLevel
-        After a turn without a solution.
+        After it found no HyperNode for the job.
     last_tried : int
         The HyperNode; -1: the virtual top.
 
@@ -192,7 +193,7 @@ def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     request : Request
     subs : SubJobs
     search : TwoLevel
-        After its last turn.
+        After all pods are placed.
     """
     node = np.full(request.gang.n_pods, -1, dtype=np.int32)
     search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)
@@ -249,6 +250,7 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
         ``namespace/name`` of the gang, with which ids begin.
     subs : SubJobs
     by_priority : bool
+        Whether the plugin priority orders sub-jobs.
 
     Returns
     -------

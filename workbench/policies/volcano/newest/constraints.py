@@ -20,8 +20,9 @@ class Limits:
     Attributes
     ----------
     job : int, optional
+        Highest tier of the HyperNode of the whole job.
     sub_groups : tuple of (int or None)
-        In the order of `Gang.sub_groups`.
+        Highest tier of each sub-group's HyperNode, in the order of `Gang.sub_groups`.
     warnings : tuple of Notice
         Warnings about constraints that restrict nothing (docs/decisions.md, decision 10).
     top_only : bool

@@ -1,4 +1,6 @@
-"""Scores of the newest Volcano: fullness of HyperNodes, closeness of nodes to the job, pods without a topology.
+"""Scores of the newest Volcano: fullness of HyperNodes, closeness of nodes to the job's HyperNode.
+
+Pods without a topology constraint are scored by the fullness of the HyperNodes around a node.
 
 Source: docs/reference/volcano-topology.md, sections 7.1 to 7.3. All are sums and quotients of float64, taken in the
 order of the snapshot's resources; final values are times 100 and the plugin's weight.

@@ -60,13 +60,14 @@ Floats = npt.NDArray[np.float64]
 class Volcano115(VolcanoPolicy):
     """The newest Volcano: jobs with a tier limit or sub-groups are placed in HyperNodes, all others on any node.
 
-    Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
-    turns of different jobs alternate.
+    A gang is placed in turns: the first places its minimum, each later one a pod more. One call of `place` takes all
+    turns of a gang; in a session the turns of different jobs alternate.
 
     Notes
     -----
     Source: docs/reference/volcano-topology.md, sections 3.1 to 7.3, NEW. Ties: the smallest name (docs/decisions.md,
-    decision 5). The record is recovered from running pods; the annotation is 1.13's and not read.
+    decision 5). The HyperNode in which a gang is allocated is recovered from its
+    running pods; the annotation of 1.13 is not read.
     """
 
     name = "volcano-1.15"
@@ -176,7 +177,7 @@ class Volcano115(VolcanoPolicy):
         ----------
         request : Request
         asked : SearchQuery
-            The question of the search before its first turn.
+            The job and its limits, as the search got them before its first turn (round of placing pods).
         first : bool
             Whether the search has taken no turn yet.
         """

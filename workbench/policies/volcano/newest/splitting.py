@@ -39,10 +39,12 @@ class SubJob:
     policy : str
         Empty for the default sub-job.
     topology : bool
-        It has a constraint, even an empty one; its pods are then scored by closeness to the record.
+        Whether the sub-job has a topology constraint, even an empty one; its pods are then scored by closeness to the
+        HyperNode in which the sub-job is allocated so far.
     limit : int, optional
         Highest tier allowed; None: none.
     min_available : int
+        Tasks that the sub-job needs to be ready.
     total : int
         Number of all tasks, in any state.
     counted : int
@@ -86,11 +88,17 @@ class SubJobs(Sequence[SubJob]):
     Attributes
     ----------
     names, policies : tuple of str
+        Name and sub-group policy of each sub-job; empty for the default one.
     topology : ndarray of shape (s,), bool
+        Whether each sub-job has a topology constraint.
     limits : tuple of (int or None)
+        Highest tier allowed for each sub-job; None: none.
     min_available, total, counted, priority, match_index : ndarray of shape (s,), int64
+        As in `SubJob`.
     pending, request : ndarray of shape (s, r), int64
+        Summed requests of the pending pods, and of all pods, of each sub-job.
     running_nodes : tuple of ndarray of int32
+        Nodes of the running pods of each sub-job.
     start : ndarray of shape (s + 1,), int64
         Entries of sub-job i: ``start[i]`` to ``start[i + 1]``, one per role with a request, as roles are tried.
     shapes, roles : ndarray of int32, ndarray of int64
@@ -100,6 +108,7 @@ class SubJobs(Sequence[SubJob]):
     first : ndarray of int64
         ``positions[first[e]:first[e + 1]]`` are the pods of entry e.
     positions : ndarray of int64
+        Positions of the pending pods in the gang, entry by entry.
     runs : Runs, optional
         The order in which the pods of each sub-job are tried; None: each has pods of one role alone.
     """

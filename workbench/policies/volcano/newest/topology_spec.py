@@ -55,7 +55,9 @@ def adjust_constraints(
     Parameters
     ----------
     job : TopologyConstraint, optional
+        Constraint of the whole job.
     sub_groups : sequence of (TopologyConstraint or None)
+        Constraint of each sub-group.
     tier_of_name : mapping of str to int
         tierName of the HyperNodes to their tier.
     top_tier : int

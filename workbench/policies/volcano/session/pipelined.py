@@ -72,7 +72,7 @@ def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment
 def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
     """Find out whether a job must wait for terminating pods; None if it can start now, or if waiting does not help.
 
-    The recorder receives the candidates only if the job waits; otherwise the job's turns record them.
+    The recorder receives the candidates only if the job waits; otherwise they are recorded when the job is placed.
     """
     told = request if request.recorder is None else replace(request, recorder=Recorder())
     found = _waiting(policy, told, policy.assign_idle(_on(policy, told, request.ledger.after_terminations(gone=False))))

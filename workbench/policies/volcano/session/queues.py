@@ -52,6 +52,7 @@ class QueueHeadroom:
     Attributes
     ----------
     left : ndarray of shape (r,), float64
+        Amount of each resource that the queue may still take.
     rows : ndarray of shape (roles, r), int64
         Request of one pod of each role.
     """

@@ -147,7 +147,7 @@ class Session:
         Returns
         -------
         list of Decision
-            In the order of the gangs. A job's turn is that in which it became ready or was declined for good.
+            In the order of the gangs. `Decision.turn` is the turn in which the job became ready or was declined.
         """
         admitted = self._admitted_before()
         for action in self._config.actions:

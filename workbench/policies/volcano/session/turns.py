@@ -176,13 +176,13 @@ def declined_flat(request: Request, done: FillPass, start: Progress, warnings: t
     Parameters
     ----------
     request : Request
-        As it was before the pass.
+        The request before the pods of ``done`` were placed.
     done : FillPass
-        Over all nodes.
+        Result of placing the job's pods on all nodes (a fill).
     start : Progress
-        Before it.
+        Counts of the job's pods before the fill.
     warnings : tuple of Notice
-        Handed on.
+        Warnings to add to the refusal.
     """
     # No role failed where the queue took too few pods.
     role = request.demand.order[0] if done.failed is None else done.failed
@@ -207,8 +207,9 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
     request : Request
         Request whose recorder, if any, receives the result.
     done : FillPass
+        Result of placing the job's pods on all nodes (a fill).
     start : Progress
-        Counts before the pass.
+        Counts of the job's pods before the fill.
     """
     if request.recorder is None:
         return
@@ -231,15 +232,15 @@ class FlatTurns(Turns):
         self._told = False
 
     def filling(self, context: FillContext) -> Filling:
-        """Make the `Filling` of all nodes that places the pods of the next turns."""
+        """Make the `Filling` of all nodes that places the job's next pods."""
         return Filling(context)
 
     def tell(self, filling: Filling) -> None:
-        """Tell the recorder the scores of the nodes for the first pod, before the job's first turn."""
+        """Tell the recorder the scores of the nodes for the first pod, before any pod is placed."""
         record_nodes(filling, filling.context.request.demand.order[0])
 
     def passes(self, filling: Filling, *, every: bool) -> Iterator[FillPass]:
-        """Place the pods of the next turn, or of all remaining turns (`every`), in as few fills as possible."""
+        """Place the minimum of the job or one pod more (a turn); `every`: all its pods, in as few fills as possible."""
         filling.ask(self.progress, every=every)
         yield filling.settle(-1, self.progress)
 

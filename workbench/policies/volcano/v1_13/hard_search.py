@@ -36,7 +36,7 @@ _MANY = 64
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """Result of one turn of a hard job: the chosen HyperNode, and the pods placed on its nodes."""
+    """Result of one turn (round of placing pods) of a hard job: the chosen HyperNode and the pods placed there."""
 
     domain: int
     done: FillPass
@@ -50,8 +50,9 @@ class HardSearch:
     Parameters
     ----------
     context : FillContext
-        Its idle array is read in every turn; the caller updates it with the pods of the turn before.
+        Present amounts of the nodes; the caller updates them with the pods of the turn before.
     scores : TopologyScores
+        Scores of leaf HyperNodes by closeness to the HyperNode of the job so far.
     highest_tier : int
         Highest tier allowed.
     tasks_on_leaf : ndarray of shape (d,), int64
@@ -62,7 +63,7 @@ class HardSearch:
     Attributes
     ----------
     misses : dict of int to NearestMiss
-        For each tier tried in the last turn, the domain that holds most pods; ties: the smallest name.
+        For each tier tried in the last turn, the HyperNode with room for most of the pods; ties: the smallest name.
     last_tried : int, optional
         Domain tried last in the last turn; None: none was tried.
     """
@@ -95,7 +96,7 @@ class HardSearch:
         )
 
     def look_again(self, context: FillContext) -> None:
-        """Take over the present state of the cluster, because other jobs were placed since the last turn."""
+        """Take over the present state of the cluster, because other jobs were placed since this job's pods."""
         self.context = context
         self._question = None
         self._filling = Filling(context, scores=self._scores, even=True)
@@ -108,14 +109,14 @@ class HardSearch:
         progress : JobProgress
             Counts before the turn.
         record : int
-            The job's record, or `NO_RECORD`.
+            HyperNode in which the job is allocated so far (its record), or `NO_RECORD`.
         recorder : Recorder, optional
             Receives every HyperNode that is considered.
 
         Returns
         -------
         Turn or None
-            None if no domain has a solution.
+            None if enough pods fit in no HyperNode.
         """
         topology = self.context.request.snapshot.topology
         self.misses, self.last_tried = {}, None

@@ -37,10 +37,12 @@ DEFAULT_HIGHEST_TIER = 1
 
 
 class Volcano113(VolcanoPolicy):
-    """Volcano 1.13: hard jobs by `HardSearch`, soft jobs by closeness scores, jobs without a topology as `allocate`.
+    """Volcano 1.13: places jobs with a hard, a soft or no topology constraint.
 
-    Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
-    turns of different jobs alternate.
+    Hard: inside one HyperNode, found by `HardSearch`. Soft: on any node, scored by closeness. None: as `allocate`.
+
+    A gang is placed in turns: the first places its minimum, each later one a pod more. One call of `place` takes all
+    turns of a gang; in a session the turns of different jobs alternate.
 
     Notes
     -----
