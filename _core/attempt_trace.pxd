@@ -1,6 +1,7 @@
 """Declarations of ``attempt_trace.pyx``, which records how a job's sub-jobs are placed in one HyperNode.
 
-While `telling` is set, the search calls `tell_sub` instead of `SubJobSearch.place_sub`; `told` returns the rows.
+While `telling` is set, the search calls `tell_sub`, which places a sub-job and records the step, instead of
+`SubJobSearch.place_sub`; `told` returns the recorded steps.
 """
 
 cimport cython

@@ -44,7 +44,7 @@ class Counts:
     Parameters
     ----------
     shapes : ndarray of shape (m,), int32
-        Shape of the pods of each role.
+        Number of the pod shape (request, allowed nodes, extra scores) of each role.
     left : ndarray of shape (m,), int64
         Pods still to place.
     present, minimums : ndarray of shape (m,), int64, optional

@@ -167,7 +167,7 @@ def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: 
 
 
 def _remainders(asked: Masks, size: int, n_masks: int) -> list[tuple[Masks, Masks]]:
-    """Masks of devices that can remain while the masks in ``asked`` are split into sets, by number of devices.
+    """Masks of devices that can remain when the masks in ``asked`` are split into sets of ``size``, set by set.
 
     Each pair holds the masks, (m,), and for each the sets that can be split off next, (m, s). Remainders with
     equally many GPUs form one group, so that numpy handles them at once.

@@ -27,15 +27,18 @@ def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, I
     Parameters
     ----------
     switches : Switches
+        Free nodes under each switch.
     plan : Plan
+        The chosen switches and the number of pods under each.
     marks : ndarray of shape (c,), int8
         State that the pods under each switch of the plan vote for (`marks_of`).
 
     Returns
     -------
     node : ndarray of shape (pods,), int32
+        Node of the pod of each rank.
     group : ndarray of shape (pods,), int32
-        Group of pods with equal marks: the pods under one shared switch, or under all other switches of one state.
+        Group of pods with equal annotations: those under one shared switch, or under all other switches of one state.
     head : ndarray of shape (groups,), int64
         Place in the plan of the first switch of each group.
     """

@@ -214,7 +214,7 @@ class SearchStream(Stream):
         return placement
 
     def _fewer_gpus(self) -> bool:
-        """Whether some node has fewer free GPUs than its idle amount says.
+        """Whether some node has fewer free GPUs than its idle amount of the GPU resource says.
 
         If so, gangs are placed by `place`, which counts the free GPUs.
         """

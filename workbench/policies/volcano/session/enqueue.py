@@ -62,7 +62,8 @@ class Admission:
         """Admit a job, or return the reason why it must wait (empty if it is admitted).
 
         The plugin overcommit admits jobs as long as they fit together into the cluster enlarged by a factor. Plugins
-        vote tier by tier; the first tier that consents decides.
+        vote tier by tier of the configuration; the first tier that consents decides. ``minimum`` is the job's
+        minResources, float64 (r,); None: there are none.
         """
         if minimum is not None:
             voters = {option.name for option in self.queues.guards}
