@@ -184,7 +184,9 @@ cdef class DomainCounts:
             held[i] = prefix[spans[2 * domains[i] + 1]] - prefix[spans[2 * domains[i]]]
 
     cdef void sum_nodes(self, int64_t s, int64_t first, int64_t end) noexcept nogil:
-        """For nodes ``first`` to ``end`` (excluded): pods of shape ``s`` that fit on all nodes before each."""
+        """Compute running sums over the nodes ``first`` to ``end`` (excluded) of the pods of shape ``s`` that fit.
+
+        The sum of a node counts the nodes before it; a shape stands for pods with equal requests."""
         cdef int64_t i, total = 0
         cdef int64_t* prefix = self.prefix
         cdef const uint8_t* feasible = self.states.shapes[s].feasible

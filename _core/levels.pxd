@@ -35,9 +35,9 @@ cdef inline void set_base(Levels* levels, Groups* groups, int64_t g, double base
 
 
 cdef inline void count_groups(Levels* levels, const Contest* c, int64_t low, int64_t high, int64_t sign) noexcept nogil:
-    """Add the nodes that fit in groups ``low`` to ``high`` (excluded) to the counts by score.
+    """Count the nodes that a pod fits on in groups ``low`` to ``high`` (excluded) under their closeness score.
 
-    ``sign`` -1 subtracts them.
+    A group is the nodes of one leaf HyperNode. ``sign`` -1: subtract them instead.
     """
     cdef int64_t g
     for g in range(low, high):

@@ -1,4 +1,4 @@
-"""Add the resources and GPUs that pods take to the sums of their nodes (checked interface of the ``ledger`` kernel)."""
+"""Add the resources and GPUs that pods take to the amounts of their nodes (checked interface of the ``ledger`` kernel)."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ MAX_DEVICES = 16
 
 
 class GpuBestEffort(PerPodGpuPolicy):
-    """GPU policy of NVIDIA's device plugin: the best set of the best split of all free GPUs.
+    """GPU policy of NVIDIA's device plugin: splits all free GPUs into sets of the pod's size and takes one of them.
 
     Each pair of GPUs gets points for the type of its link (`workbench.policies.gpu.link_scores`); measured bandwidths
     are not looked at. Of all ways to split the free GPUs into sets of the pod's size the one with the most points in
-    total is taken, and from it the set with the most. On a node without a bandwidth matrix, or with more than 16 GPUs,
+    total is chosen, and the pod gets that set of it which has the most points. On a node without a bandwidth matrix, or with more than 16 GPUs,
     the pod gets the free GPUs with the lowest indices.
 
     Notes

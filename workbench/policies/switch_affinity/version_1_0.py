@@ -102,7 +102,7 @@ def _by_position(switches: Switches, switch: int) -> Ints:
 
 
 def _first(switches: Switches, switch: int, count: int) -> Ints:
-    """First ``count`` free nodes under a switch in configuration order, sorted by position."""
+    """First ``count`` free nodes under a switch in configuration order, sorted by their position under it."""
     free = _free_of(switches, switch)[:count]
     ordered: Ints = free[np.argsort(switches.table.node_position[free], kind="stable")]
     return ordered

@@ -156,7 +156,7 @@ def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
 
 
 def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, Longs, Ints]:
-    """What Volcano's fit error is about after a failed search: the role, and the nodes of the HyperNode tried last.
+    """Role and nodes that Volcano's fit error describes after a failed search: those of the HyperNode tried last.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, 
     role : int
         The role whose pod fitted on no node.
     idle : ndarray of shape (n, r), int64
-        Idle resources at that moment.
+        Idle resources when that HyperNode was tried.
     nodes : ndarray of shape (m,), int32
         Nodes of the HyperNode.
     """

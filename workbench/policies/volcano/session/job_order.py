@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats, total: Floats) -> tuple[object, ...]:
-    """Sort key of a job: by the configured plugins in their order, then the older job, then ``namespace/name`` in byte order.
+    """Sort key of a job: the configured plugins in their order, then age (older first), then ``namespace/name``.
 
     A job that was not created yet counts as younger than all others.
 

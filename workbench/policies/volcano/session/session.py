@@ -387,7 +387,9 @@ class Session:
         return tuple(found)
 
     def _deal_again(self, job: _Job, node: Ints) -> None:
-        """Choose the GPUs of all pods of a job anew after its last turn, because choosing by turn splits the best sets.
+        """Choose the GPUs of all pods of a placed job anew, all together.
+
+        Pods are placed in several turns (rounds), and choosing GPUs in each turn splits the best sets.
 
         The GPUs of other jobs stay as they are. If the pods cannot be served together, the GPUs of this job stay too.
         """
