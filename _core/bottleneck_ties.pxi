@@ -421,7 +421,7 @@ cdef int64_t most_inside_groups(Ties* q, const uint64_t* start, uint32_t r) noex
 cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
     """Prepare the search among equally good sets: graphs by weight, and bounds on the pairs of each rank.
 
-    ``start`` is reduced to the devices that such a set can hold; ``c`` is the class of the objective.
+    ``start`` is reduced to the devices that such a set can hold; ``c`` is the lowest link class that they have.
     """
     cdef Search* s = q.s
     cdef int w = s.w, n = s.n, i, u, v, degree, n_edges = 0, k = q.k, missing, lack
@@ -520,7 +520,7 @@ cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
 cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
     """Write the best of the equally good sets into ``winner``; YES if rules (a), (b) and (c) are proven, else CUT.
 
-    ``witness`` is one of these sets; ``c`` is the class of the objective.
+    ``witness`` is one of these sets; ``c`` is the lowest link class that they have.
     """
     cdef Search* s = q.s
     cdef int w = s.w, i, v, answer

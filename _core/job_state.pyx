@@ -369,9 +369,9 @@ cdef class JobState:
         return self.by_rank[<int32_t>key]  # the low half
 
     cpdef void line_up(self) noexcept nogil:
-        """Sort the sub-jobs that have pods left into the queue, before the job is tried in the HyperNodes of a turn.
+        """Sort the sub-jobs that have pods left into the queue, before the job is tried in one HyperNode after another.
 
-        All HyperNodes of one turn start with this order.
+        The order is the same for all these HyperNodes.
         """
         cdef int64_t i
         self.n_queue = 0

@@ -101,9 +101,9 @@ cdef class SubJobScores:
         return wanted
 
     cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
-        """Compute the score of each of the tree's HyperNodes for a sub-job, and the best one.
+        """Compute the score of each HyperNode of a tournament tree for a sub-job, and find the best.
 
-        Their pods must be counted.
+        The pods that fit in the HyperNodes must be counted before (`count_for`).
         """
         cdef int64_t i, m = tree.m, found = 0
         cdef const Entry* entry

@@ -1,4 +1,7 @@
-"""Add the resources and GPUs that pods take to the amounts of their nodes (checked interface of the ``ledger`` kernel)."""
+"""Add the resources and GPUs that pods take to the amounts of their nodes.
+
+Checked interface of the ``ledger`` kernel.
+"""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ class GpuBestEffort(PerPodGpuPolicy):
 
     Each pair of GPUs gets points for the type of its link (`workbench.policies.gpu.link_scores`); measured bandwidths
     are not looked at. Of all ways to split the free GPUs into sets of the pod's size the one with the most points in
-    total is chosen, and the pod gets that set of it which has the most points. On a node without a bandwidth matrix, or with more than 16 GPUs,
-    the pod gets the free GPUs with the lowest indices.
+    total is chosen, and the pod gets that set of it which has the most points. On a node without a bandwidth matrix,
+    or with more than 16 GPUs, the pod gets the free GPUs with the lowest indices.
 
     Notes
     -----

@@ -33,9 +33,10 @@ class GradientRule:
     virtual_top : bool
         One HyperNode above all others holds every node, and is tried if its tier is allowed.
     climbs : bool
-        What is near a record. True: whatever is below the last HyperNode of allowed tier on the way up from the
-        record; the way ends where a tier is too high. False: whatever meets the record in a HyperNode of allowed tier.
-        The two differ only where a HyperNode is inside one of a lower tier or of its own.
+        Which HyperNodes are near the record (the HyperNode in which the job is allocated so far). True: those inside
+        the last HyperNode of allowed tier on the way up from the record; the way ends at the first tier that is too
+        high. False: those whose lowest common ancestor with the record has an allowed tier. The two differ only where
+        a HyperNode is inside one of a lower tier or of its own.
     """
 
     virtual_top: bool

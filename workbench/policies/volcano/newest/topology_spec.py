@@ -30,7 +30,10 @@ def is_soft(constraint: TopologyConstraint | None) -> bool:
 def translate_tier_name(
     constraint: TopologyConstraint | None, tier_of_name: Mapping[str, int]
 ) -> TopologyConstraint | None:
-    """The constraint with the tier of its tier name; unchanged if it has a number or the name is unknown."""
+    """The constraint with its tier name replaced by the tier's number; unchanged without a known tier name.
+
+    A constraint that has a number already is unchanged, too.
+    """
     if constraint is None or constraint.highest_tier is not None:
         return constraint
     tier = tier_of_name.get(constraint.highest_tier_name or "")

@@ -113,7 +113,8 @@ class QueueCaps:
     def _give(self, waiting: list[list[int]], short: int, room: QueueHeadroom) -> tuple[dict[int, int], QueueHeadroom]:
         """Take pods of one sub-job from the queue's headroom until the sub-job is ready (at least one pod).
 
-        Return them and the queue's remaining headroom.
+        ``waiting`` lists runs of its pods (see `_runs`) and loses those that were taken; ``short`` is the number of
+        pods that the sub-job lacks. Return the pods taken by entry (role of the sub-job) and the remaining headroom.
         """
         given: dict[int, int] = {}
         room, wanted = room.copy(), max(short, 1)
