@@ -82,6 +82,11 @@ def cells() -> Iterator[Cell]:
         many = draw(made, random.Random(made.n), 100, "distinct", 2, placed=True)
         yield Cell(f"{made.name}|100 sub-jobs, distinct", "turn", made, many)
         yield Cell(f"{made.name}|one gang again and again", "again", made, asks[10, "identical"])
+        # They wait: what rules HyperNodes out is of more use there than where the first ones will do.
+        own = random.Random(made.n + 1)
+        for groups, kind in (*KINDS, (100, "distinct")):
+            waiting = draw(made, own, groups, kind, 0, placed=False)
+            yield Cell(f"{made.name}|{groups} sub-jobs, {kind}, waiting", "turn", made, waiting)
 
 
 TREE = (
