@@ -144,7 +144,14 @@ def test_a_picture_is_told_by_what_it_adds_to_another() -> None:
     grown = [e for part in parts for e in (held[part[0] : sum(part)] if type(part[0]) is int else [part])]
     assert tuple(grown) == now.groups[0]
     assert [3, 1] in parts and sum(type(part[0]) is str for part in parts) == 2
-    assert now.parts() == {"frame": now.frame, "groups": [list(now.groups[0])]}
+    assert now.parts() == {"frame": now.frame, "groups": [list(now.groups[0])], "places": ()}
+
+
+def test_the_places_of_a_picture_are_told_where_they_differ() -> None:
+    at, there, here = (Drawing(("<svg>", "</svg>"), ((("a", "<g/>"),),), (place,)) for place in ("1 2", "1 2", "3 4"))
+    assert at.parts(there)["places"] is None
+    assert at.parts(here)["places"] == at.parts()["places"] == ("1 2",)
+    assert str(at) == "<svg><g transform='translate(1 2)'/></svg>"
 
 
 def test_a_picture_after_another_is_what_it_would_be_alone() -> None:

@@ -53,7 +53,10 @@ def comparer(said):
 def svg(picture):
     """The parts of a picture, put together as the page does."""
     frame, groups = picture["frame"], picture["groups"]
-    drawn = ["".join(markup for _, markup in group) for group in groups]
+    *fixed, squares = [[markup for _, markup in group] for group in groups]
+    placed = zip(picture["places"], squares, strict=True)
+    moved = [f"<g transform='translate({place})'{markup[2:]}" for place, markup in placed]
+    drawn = ["".join(group) for group in (*fixed, moved)]
     return frame[0] + "".join(group + after for group, after in zip(drawn, frame[1:], strict=True))
 
 
@@ -81,10 +84,30 @@ def test_a_result_tells_only_what_is_new_in_its_pictures(comparer, said):
     assert [p["since"] for p in told["pictures"]] == [whole["number"], whole["number"], 0]
     assert told["pictures"][0]["groups"] == [[[0, len(group)]] for group in whole["pictures"][0]["groups"]]
     assert len(json.dumps(told["pictures"][1])) < len(json.dumps(whole["pictures"][1])) / 2
+    assert [p["places"] is None for p in told["pictures"]] == [True, True, False]
     # A view that opens has none of it.
     ask(comparer, "state")
     comparer.wait()
     assert [p["since"] for p in last(said, "result")["pictures"]] == [0, 0, 0]
+
+
+def test_an_edit_that_moves_every_node_tells_their_places_and_little_else(said):
+    shapes = [JobShape("train", 250, mode="soft"), JobShape("tune", 100, mode="hard", highest_tier=2)]
+    scenarios = [scenario_of(Fabric(sizes), shapes) for sizes in ((10, 10, 10), (10, 9, 11))]
+    panel = PlacementComparer(scenarios[0], ["gang", "spread"])
+    ask(panel, "state")
+    panel.wait()
+    whole = last(said, "result")["pictures"]
+    panel.use(scenarios[1].snapshot)
+    panel.wait()
+    told = last(said, "result")["pictures"]
+    moved = [place != other for place, other in zip(whole[0]["places"], told[0]["places"])]
+    assert sum(moved) > 800
+    for before, now in zip(whole, told):
+        squares = [part for part in now["groups"][-1] if isinstance(part[0], str)]
+        assert len(squares) < 250
+        assert len(json.dumps(now)) < len(json.dumps(before)) / 2
+    panel.close()
 
 
 def test_a_step_shows_fewer_jobs(comparer):

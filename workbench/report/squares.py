@@ -9,7 +9,6 @@ from functools import lru_cache
 from html import escape
 
 from workbench.model.counted import counted
-from workbench.report.blocks import square_corners
 from workbench.report.colours import JobColour, ink_on
 from workbench.report.legend import job_fill
 from workbench.report.occupancy import Held, Occupancy
@@ -97,56 +96,52 @@ def looks_of(
 
 
 def squares(
-    labels: Sequence[str], left: float, top: float, size: float, looks: Sequence[Look], tips: bool = True
+    labels: Sequence[str], size: float, looks: Sequence[Look], tips: bool = True
 ) -> tuple[tuple[str, str], ...]:
-    """Label and SVG markup of each square of one box, in order.
+    """Return label and markup of each square of one block, in order, each at the origin.
 
     Parameters
     ----------
     labels : sequence of str
-    left, top : float
-        Upper left corner of the block, in pixels.
     size : float
         Side of a square, in pixels.
     looks : sequence of Look
     tips : bool
         Whether each square has a tool tip.
     """
-    corners = square_corners(len(labels), left, top, size)
-    return tuple(
-        [(label, _square(label, x, y, size, look, tips)) for label, (x, y), look in zip(labels, corners, looks)]
-    )
+    return tuple([(label, _square(label, size, look, tips)) for label, look in zip(labels, looks)])
 
 
-def _square(label: str, x: float, y: float, size: float, look: Look, tips: bool) -> str:
-    parts = "".join([f"<rect x='{short(x + offset)}' y='{short(y)}' {rest}" for offset, rest in look.parts])
-    name = _name(label, x, y, size, look.ground) if size >= _NAMED_CELL and not look.folded else ""
-    slots = _slots(x, y, size, look.slots) if look.slots else ""
+def _square(label: str, size: float, look: Look, tips: bool) -> str:
+    parts = "".join([f"<rect x='{short(offset)}' {rest}" if offset else f"<rect {rest}" for offset, rest in look.parts])
+    name = _name(label, size, look.ground) if size >= _NAMED_CELL and not look.folded else ""
+    slots = _slots(size, look.slots) if look.slots else ""
     text = escape(label)
     # The names are those by which a page links the same place in several pictures.
     tip = f"<title>{text}{look.facts}</title>" if tips else ""
     return f"<g data-cell='{text}' data-jobs='{look.jobs}'>{tip}{parts}{name}{slots}</g>"
 
 
-def _name(label: str, x: float, y: float, size: float, ground: str | None) -> str:
+def _name(label: str, size: float, ground: str | None) -> str:
     font = min(LABEL_PX, size / 4.2)
     text = fit_text(label, size - 3.0, font)
     ink = f" fill='{ink_on(ground)}'" if ground else ""
     return (
-        f"<text x='{short(x + size / 2)}' y='{short(y + font + 2)}' font-size='{short(font)}' "
+        f"<text x='{short(size / 2)}' y='{short(font + 2)}' font-size='{short(font)}' "
         f"text-anchor='middle' stroke='none'{ink}>{escape(text)}</text>"
     )
 
 
-def _slots(left: float, upper: float, size: float, paints: Sequence[str]) -> str:
-    """SVG markup of a node's GPUs as small squares below the node's name; `paints` has the paint of each."""
+@lru_cache(maxsize=4096)
+def _slots(size: float, paints: Sequence[str]) -> str:
+    """The GPUs of a node as small squares below its name."""
     columns = 4 if len(paints) > 2 else len(paints)
     rows = math.ceil(len(paints) / columns)
-    top = upper + min(LABEL_PX, size / 4.2) + 6.0
-    wide, tall = (size - 4.0) / columns, (upper + size - 2.0 - top) / rows
+    top = min(LABEL_PX, size / 4.2) + 6.0
+    wide, tall = (size - 4.0) / columns, (size - 2.0 - top) / rows
     parts = []
     for i, paint in enumerate(paints):
-        x, y = left + 2.0 + (i % columns) * wide + 0.75, top + (i // columns) * tall + 0.75
+        x, y = 2.0 + (i % columns) * wide + 0.75, top + (i // columns) * tall + 0.75
         parts.append(
             f"<rect class='tw-gpu' x='{short(x)}' y='{short(y)}' width='{short(wide - 1.5)}' "
             f"height='{short(tall - 1.5)}' {paint}/>"

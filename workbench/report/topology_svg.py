@@ -16,7 +16,7 @@ from html import escape
 
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
-from workbench.report.blocks import Layout, pack
+from workbench.report.blocks import Layout, pack, square_corners
 from workbench.report.colours import job_colours, tier_colour
 from workbench.report.fill_levels import fill_levels
 from workbench.report.legend import BOX_FILL, legend_keys, legend_svg, patterns
@@ -46,32 +46,51 @@ class Drawing:
     frame : tuple of str
         SVG markup before, between and after the groups, so that there is one text more than groups.
     groups : tuple of tuple of (str, str)
-        The elements of each group in order, each with a name and its markup. The name is that of a HyperNode, or of the
-        nodes of a square; two elements of a group may have one name.
+        Elements of each group, in order: what it is of, and its markup. Names are those of HyperNodes, or of the nodes
+        of a square; two elements of a group may share one.
+    places : tuple of str
+        Place of each element of the last group, ``x y`` in pixels. Its markup says nothing of the place, so that an
+        edit that moves everything is told by the places alone.
     width, height : float
         In pixels at full size.
     """
 
     frame: tuple[str, ...]
     groups: tuple[Elements, ...]
+    places: tuple[str, ...] = ()
     width: float = 0.0
     height: float = 0.0
 
     def parts(self, shown: Drawing | None = None) -> dict[str, object]:
-        """The parts of the drawing as a JSON-ready dict, given the drawing `shown` that a page already has.
+        """JSON-ready parts; elements that `shown` has too are given as runs: first position there, and number.
 
-        Elements that `shown` has too are given as runs: the first position there, and their number.
+        Parameters
+        ----------
+        shown : Drawing, optional
+            Its places are not told again where they are the same: None then.
         """
         before = shown.groups if shown is not None else ((),) * len(self.groups)
-        return {"frame": self.frame, "groups": [_since(old, new) for old, new in zip(before, self.groups)]}
+        same = shown is not None and shown.places == self.places
+        return {
+            "frame": self.frame,
+            "groups": [_since(old, new) for old, new in zip(before, self.groups)],
+            "places": None if same else self.places,
+        }
 
     def __str__(self) -> str:
-        """The drawing as one ``<svg>`` element."""
+        """One ``<svg>`` element."""
+        *fixed, moved = [[markup for _, markup in group] for group in self.groups]
+        moved = [_at(place, markup) for place, markup in zip(self.places, moved, strict=True)]
         parts = [self.frame[0]]
-        for group, after in zip(self.groups, self.frame[1:]):
-            parts.extend(markup for _, markup in group)
+        for group, after in zip([*fixed, moved], self.frame[1:], strict=True):
+            parts.extend(group)
             parts.append(after)
         return "".join(parts)
+
+
+def _at(place: str, markup: str) -> str:
+    """The markup of a ``<g>`` at a place."""
+    return f"<g transform='translate({place})'{markup.removeprefix('<g')}"
 
 
 def _since(before: Elements, now: Elements) -> list[list[int] | tuple[str, str]]:
@@ -111,6 +130,8 @@ class DrawingPlan:
         Tiers of the HyperNodes that have a box, smallest first.
     boxes, labels : tuple of (str, str)
         Groups of a `Drawing`.
+    places : tuple of str
+        Places of the squares.
     """
 
     def __init__(self, topology: Topology, before: DrawingPlan | None = None, tips: bool = True) -> None:
@@ -136,6 +157,13 @@ class DrawingPlan:
         self.labels = tuple(
             [(name, _block_label(name, tier, b.n_nodes, b.x, b.y, b.width)) for name, tier, b in framed if b.header]
         )
+        self.places = tuple(
+            [
+                f"{short(x)} {short(y)}"
+                for b in self._blocks
+                for x, y in square_corners(len(b.labels), b.left, b.top, b.cell)
+            ]
+        )
         self._headed = [(name, block) for name, _, block in framed if block.header]
 
     @property
@@ -157,10 +185,10 @@ class DrawingPlan:
             if not block.labels:
                 continue
             looks = tuple([look(nodes) for nodes in block.nodes])
-            key = (block.labels, block.left, block.top, block.cell, looks)
+            key = (block.labels, block.cell, looks)
             written = self._written.get(key) or self._written_before.get(key)
             if written is None:
-                written = squares(block.labels, block.left, block.top, block.cell, looks, self._tips)
+                written = squares(block.labels, block.cell, looks, self._tips)
             self._written[key] = written
             found += written
         return tuple(found)
@@ -247,6 +275,7 @@ def draw_parts(
             f"</g></g>{below}</svg>",
         ),
         (plan.boxes, plan.labels, plan.levels(who), plan.squares(look)),
+        plan.places,
         width,
         height,
     )

@@ -332,7 +332,7 @@ function render(context) {
     }
 
     // Picture of the last result, even if the slider shows another: the next result is sent as a delta against it.
-    let last = { number: 0, groups: [] };
+    let last = { number: 0, groups: [], places: [] };
     async function draw(policy, told) {
       const { number } = view;
       title.textContent = policy.name;
@@ -343,8 +343,8 @@ function render(context) {
         shown = (await wholePictures())?.[i];
         if (!shown || view?.number !== number) return;
       }
-      last = { number, groups: grown(last.groups, shown.groups) };
-      picture.draw({ frame: shown.frame, groups: last.groups });
+      last = { number, groups: grown(last.groups, shown.groups), places: shown.places ?? last.places };
+      picture.draw({ frame: shown.frame, groups: last.groups, places: last.places });
       at = null;
       around = {};
     }

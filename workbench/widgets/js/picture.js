@@ -29,8 +29,19 @@ export class Picture {
     this.groups = [];
   }
 
-  /** Show a drawing: `frame`, the texts around the groups, and `groups`, lists of [name, markup of one element]. */
-  draw({ frame, groups }) {
+  /**
+   * Show a drawing: `frame`, the texts around the groups, `groups`, lists of [name, markup of one element], and `places`
+   * of the elements of the last group, "x y".
+   */
+  draw({ frame, groups, places }) {
+    this.update(frame, groups);
+    this.groups[groups.length - 1].forEach(({ element }, i) => {
+      const transform = `translate(${places[i]})`;
+      if (element.getAttribute("transform") !== transform) element.setAttribute("transform", transform);
+    });
+  }
+
+  update(frame, groups) {
     const svg = this.element.firstElementChild;
     const around = read(frame.join("")).firstElementChild;
     if (svg === null || kinds(svg) !== kinds(around)) {
