@@ -60,8 +60,15 @@ def test_the_report_shows_its_pictures_asks_for_nothing_and_has_no_error(offline
 def test_pictures_stand_beside_each_other_where_there_is_room(offline: Offline, report: Path) -> None:
     offline.open(report)
     first, second = boxes(offline, "svg.tw-topology")[:2]
-    if first["width"] + second["width"] < 1200:
-        assert first["y"] == second["y"] and second["x"] >= first["x"] + first["width"]
+    assert first["y"] == second["y"] and second["x"] >= first["x"] + first["width"]
+    assert first["width"] == second["width"] and first["height"] == second["height"]
+    assert len(boxes(offline, ".tw-key")) == 1
+    # Where its letters would be too small, the name of a picture stands above it.
+    names = [name.inner_text() for name in offline.page.locator(".tw-name").all() if name.is_visible()]
+    letters = offline.page.eval_on_selector(
+        "svg.tw-topology", "e => 11 * e.getBoundingClientRect().width / e.viewBox.baseVal.width"
+    )
+    assert names == (POLICIES if letters < 5.5 else [])
     # Nothing makes the page itself scroll sideways.
     assert offline.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from workbench.model.gpu_variables import shell_line
 from workbench.model.machine_parts import near_lines
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.report.blocks import MIN_CELL
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
 from workbench.report.heatmap import draw_heatmap
@@ -42,7 +44,7 @@ from workbench.report.metric_columns import (
 from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy, occupancy_of_running
 from workbench.report.quoted import quoted
-from workbench.report.topology_svg import SHRINK, DrawingPlan, draw_parts, draw_topology, drawing_width
+from workbench.report.topology_svg import DrawingPlan, draw_parts, draw_topology, drawing_width
 
 if TYPE_CHECKING:
     import jinja2
@@ -62,6 +64,9 @@ __all__ = [
 
 #: Candidates and pods listed in a notebook; the rest is counted.
 _ROWS = 100
+
+#: Width in pixels below which a picture beside others goes to the next row; its squares stay visible, too.
+_LEAST_PICTURE = 300
 
 
 @cache
@@ -215,22 +220,18 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
     plan = DrawingPlan(snapshot.topology)
-    pictures = [
-        Inserted(
-            str(
-                draw_parts(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan, legend=False)
-            )
-        )
+    drawn = [
+        (row.policy, draw_parts(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan, False))
         for row in comparison.rows
         if row.error is None
     ]
     columns = job_columns(comparison, View.PAGE)
     differing = differences(comparison)
     return {
-        "pictures": pictures,
+        "pictures": [(name, Inserted(str(drawing))) for name, drawing in drawn],
         "legend": Inserted(legend_html(occupancy([], snapshot, jobs), job_colours(len(jobs)), plan.tiers, plan.note)),
         "width": round(drawing_width(plan.layout)),
-        "least_width": round(drawing_width(plan.layout) * SHRINK),
+        "least_width": max(_LEAST_PICTURE, ceil(drawing_width(plan.layout) * MIN_CELL / plan.layout.cell)),
         "runs": _run_table(comparison),
         "groups": [_run_table(comparison, group) for group in groups(comparison, View.PAGE)],
         "charts": [Inserted(chart) for chart in comparison_charts(comparison)],

@@ -228,7 +228,8 @@ def draw_parts(
     plan : DrawingPlan, optional
         Layout of this topology, if several pictures share it.
     legend : bool
-        Whether the legend stands below the picture; False where one legend serves several pictures.
+        Whether the legend stands below the picture; False where one legend serves several pictures, whose page decides
+        how small they may be.
 
     Returns
     -------
@@ -244,8 +245,9 @@ def draw_parts(
     key = "tw" + hashlib.sha256(repr((title, description)).encode()).hexdigest()[:10]
     head = 24.0 if title else 2.0
     width = drawing_width(layout)
-    below, below_height = "", 0.0
+    below, below_height, least = "", 0.0, ""
     if legend:
+        least = f";min-width:{width * SHRINK:.0f}px"
         drawn, below_height = legend_svg(legend_keys(who, colours, plan.tiers, key), plan.note, width)
         below = f"<g class='tw-legend' transform='translate(1 {short(head + layout.height + 6.0)})'>{drawn}</g>"
     height = head + layout.height + 6.0 + below_height
@@ -253,7 +255,7 @@ def draw_parts(
     before = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='{classes}' role='img' aria-labelledby='{key}t {key}d' "
         f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {short(width)} {short(height)}' "
-        f"style='max-width:100%;height:auto;min-width:{width * SHRINK:.0f}px' "
+        f"style='max-width:100%;height:auto{least}' "
         f"font-family='system-ui, sans-serif' font-size='{short(LABEL_PX)}' fill='currentColor'>",
         f"<title id='{key}t'>{escape(title or 'Topology')}</title>",
         f"<desc id='{key}d'>{escape(description)}</desc>",
