@@ -16,6 +16,7 @@ from workbench.model.extras import AscendWish
 from workbench.model.gang import TopologyConstraint
 from workbench.report import html, tables
 from workbench.report.charts import bottleneck_chart, comparison_charts, switch_chart, tier_chart
+from workbench.report.colours import heat, tier_colour
 from workbench.widgets.comparison_view import comparison_view
 
 #   two switches of 3 nodes; "a" and "b" of 2 pods each cross both under `spread`, none under `switch-affinity`.
@@ -111,3 +112,18 @@ def test_page_and_report_have_the_same_charts() -> None:
     charts = comparison_charts(PENDING)
     assert len(charts) == 2 and comparison_view(PENDING)["charts"] == charts
     assert all(chart in html.comparison_html(PENDING) for chart in charts)
+
+
+def test_the_parts_of_the_tiers_have_the_colours_of_the_tiers() -> None:
+    paints = {part["name"]: part["paint"] for bar in parts_of(tier_chart(PENDING)).values() for part in bar}
+    tiers = {name: paint for name, paint in paints.items() if name.startswith("tier ")}
+    assert tiers and tiers == {name: f"fill='{tier_colour(int(name.removeprefix('tier ')))}'" for name in tiers}
+
+
+def test_bottlenecks_have_ordered_colours_from_the_slowest_to_the_fastest() -> None:
+    gangs = [gang_of("two", 1, 2), gang_of("six", 1, 6)]
+    compared = compare(gangs, snapshot_of(document_tree()), ["spread+gpu-lowest-index"])
+    paints = {part["name"]: part["paint"] for part in parts_of(bottleneck_chart(compared))["spread+gpu-lowest-index"]}
+    speeds = sorted(float(name.removesuffix(" GB/s")) for name in paints if name.endswith(" GB/s"))
+    assert len(speeds) == 2
+    assert [paints[f"{speed:.4g} GB/s"] for speed in speeds] == [f"fill='{heat(0.0)}'", f"fill='{heat(1.0)}'"]

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.facts import tier_keys
 from workbench.model.counted import counted
-from workbench.report.colours import job_colours
+from workbench.report.colours import MARK, NODE, job_colours, tier_colour
+from workbench.report.speed_colours import SpeedScale
 from workbench.report.svg_text import fit_text
 
 __all__ = ["Bar", "bottleneck_chart", "comparison_charts", "draw_bars", "switch_chart", "tier_chart"]
@@ -73,7 +74,8 @@ def tier_chart(comparison: Comparison) -> str:
         pairs = row.metrics["pod_pairs"]
         total = sum(gang.n_pods * (gang.n_pods - 1) // 2 for gang in comparison.gangs)
         bars.append(_counted(row, [float(pairs.get(tier, 0)) for tier in tiers], total))
-    return draw_bars("Pairs of pods of a job by the tier where they meet", names, bars, "pairs")
+    colours = [NODE, *(tier_colour(tier) for tier in (*topology.tiers, topology.top_tier))]
+    return draw_bars("Pairs of pods of a job by the tier where they meet", names, bars, "pairs", colours)
 
 
 def bottleneck_chart(comparison: Comparison) -> str:
@@ -100,7 +102,9 @@ def bottleneck_chart(comparison: Comparison) -> str:
         part = np.where(unknown, len(edges), np.searchsorted(edges, np.round(of_one, 2), side="right") - 1)
         amounts = np.bincount(part, minlength=len(names)).astype(float).tolist()
         bars.append(_counted(row, amounts, total))
-    return draw_bars("Pods by the bottleneck bandwidth of their job's GPUs on the node", names, bars, "pods")
+    scale = SpeedScale.over(edges)
+    colours = [*(scale.colour(float(edge)) if edge > 0 else MARK for edge in edges), NODE]
+    return draw_bars("Pods by the bottleneck bandwidth of their job's GPUs on the node", names, bars, "pods", colours)
 
 
 def _bottlenecks(row: ComparisonRow) -> npt.NDArray[np.float64]:
@@ -144,8 +148,10 @@ def switch_chart(comparison: Comparison) -> str:
     return draw_bars("Switches by the number of cross-switch jobs", names, bars, "switches") if bars else ""
 
 
-def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) -> str:
-    """An SVG chart of stacked bars on a common scale, with the numbers in tool tips.
+def draw_bars(
+    title: str, names: Sequence[str], bars: Sequence[Bar], unit: str, colours: Sequence[str] | None = None
+) -> str:
+    """Stacked bars of one scale, with the numbers in tool tips.
 
     Parameters
     ----------
@@ -155,8 +161,10 @@ def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) 
     bars : sequence of Bar
     unit : str
         Unit of the amounts.
+    colours : sequence of str, optional
+        Colour of each part; by default those that jobs have, in their order.
     """
-    colours = [look.colour for look in job_colours(len(names))]
+    colours = colours or [look.colour for look in job_colours(len(names))]
     key = "tb" + hashlib.sha256(repr((title, names, bars)).encode()).hexdigest()[:10]
     shown = [i for i in range(len(names)) if any(bar.amounts[i] for bar in bars)]
     pending = any(bar.pending for bar in bars)
