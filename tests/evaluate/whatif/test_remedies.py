@@ -60,6 +60,15 @@ def test_volcano_1_15_wants_room_for_every_pod_so_that_a_smaller_minimum_does_no
     assert one.remedies == (AllowTier(2),)
 
 
+def test_a_headline_names_no_place_that_holds_what_the_job_needs(scenario) -> None:
+    """Volcano 1.15 asks for room for all pending pods: the leaf that holds the 2 of minAvailable is refused."""
+    (one,) = advice_of(scenario(job_yaml("a", 3, highest_tier=1, min_available=2))).values()
+    assert one.headline == (
+        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for 2 pods, but no HyperNode of tier <= 1 had "
+        "room for all 3 pending pods of the job when the session began; would help: allow tier 2"
+    )
+
+
 def test_gpus_are_freed_where_fewest_are_missing(scenario) -> None:
     """s0 has 6 and 8 GPUs free, s1 has 4 and 8: the job wants a node of each leaf whole."""
     held = (job_yaml("two", 1, gpus=2), job_yaml("wide", 2, highest_tier=1))

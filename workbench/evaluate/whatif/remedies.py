@@ -72,9 +72,12 @@ class Advice:
 
     @property
     def headline(self) -> str:
-        """What is missing, the nearest HyperNode and up to two changes that help, in one line."""
+        """Missing, nearest place and up to two remedies in one line.
+
+        A place that holds all pods needed is left out: what is missing says why it was refused nevertheless.
+        """
         parts = [self.missing]
-        if self.nearest is not None:
+        if self.nearest is not None and self.nearest.holds < self.nearest.needs:
             near = self.nearest
             parts.append(f"nearest: {near.domain} (tier {near.tier}) holds {near.holds} of {near.needs}")
         if self.remedies:
@@ -165,6 +168,8 @@ def _missing(refusal: Refusal, nearest: NearestMiss | None) -> str:
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
     for code, text in _HEADLINES.items():
         if code in by_code and nearest is not None:
+            if nearest.holds >= nearest.needs:
+                return by_code[code].message  # room is not what is missing
             return text.format(pods=counted(nearest.needs, "pod"))
     if "gang-incomplete" in by_code:
         return by_code["gang-incomplete"].message
