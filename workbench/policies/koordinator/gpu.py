@@ -31,7 +31,7 @@ from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
 from workbench.policies.koordinator.turn import GangTurn
 from workbench.policies.parameters import NoParameters, parameter
-from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
+from workbench.policies.reasons import fit_reason, gang_incomplete
 
 __all__ = ["KoordinatorGpu", "KoordinatorGpuParameters"]
 
@@ -149,7 +149,7 @@ class _GroupNodes(NodePolicy):
         if not progress.ready:
             held = gang_incomplete(int(placed.sum()), missing)
             fit = fit_reason(request, failed[0], turn.idle)
-            return Declined((fit, held, gang_text(request, missing, failed[0], turn.idle)), warnings=warnings)
+            return Declined((fit, held), warnings=warnings)
         everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
         reasons = {role: node_reasons(demand, role, turn.idle, everywhere) for role in failed}
         return Assignment(turn.node, reasons, warnings=warnings)

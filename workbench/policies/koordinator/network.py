@@ -32,7 +32,7 @@ from workbench.policies.koordinator.network_tree import (
     ordered,
 )
 from workbench.policies.parameters import NoParameters
-from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.reasons import fit_reason
 
 __all__ = ["KoordinatorNetwork"]
 
@@ -127,8 +127,7 @@ class KoordinatorNetwork(NodePolicy):
         wanted: int,
         warnings: tuple[Notice, ...],
     ) -> Declined:
-        role, idle = request.demand.order[0], request.demand.idle
-        progress = request.progress()
+        demand = request.demand
         if wish.impossible:
             return Declined((Notice("tier-too-small", wish.impossible),), warnings=warnings)
         most = max(roots, key=lambda at: at.offer, default=None)
@@ -150,11 +149,10 @@ class KoordinatorNetwork(NodePolicy):
         if most is not None and most.domain >= 0:
             tier = int(request.ledger.topology.tier[most.domain])
             misses = (NearestMiss(tier, most.name, best, wanted),)
-        # Where no node takes a single further pod that is the more telling reason.
-        fits = any(request.demand.capacity(r, idle, 1).any() for r in request.demand.order)
-        fit = fit_reason(request, role, idle)
-        reasons = (reason, fit) if fits else (fit, reason)
-        return Declined((*reasons, gang_text(request, progress.missing, role, idle)), misses, warnings)
+        # Nodes are blamed only for roles of which none takes one more pod; of every role, that says most.
+        nowhere = [role for role in demand.order if not demand.capacity(role, demand.idle, 1).any()]
+        fit = tuple(fit_reason(request, role, demand.idle) for role in nowhere)
+        return Declined((reason, *fit) if len(nowhere) < len(demand.order) else (*fit, reason), misses, warnings)
 
 
 def _layers(topology: Topology) -> list[tuple[int, str]]:
