@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import cluster_yaml, job_yaml
 from workbench.evaluate.compare import Comparison, compare
-from workbench.evaluate.differences import Move, differences
+from workbench.evaluate.differences import Move, differences, moves_in_brief
 from workbench.formats.load import load
 from workbench.policies.base import Composed
 from workbench.policies.function import FunctionPolicy
@@ -70,3 +70,14 @@ def test_the_page_shows_them(compared) -> None:
     page = comparison_html(compared(["node0"] * 3, ["node1"] * 3))
     assert "Placed differently" in page and "3 worker: node0 → node1" in page
     assert "Placed differently" not in comparison_html(compared(["node0"] * 3, ["node0"] * 3))
+
+
+def test_pods_that_lose_or_find_a_node_are_counted_together(compared) -> None:
+    """The pods of a job that is pending elsewhere are one line, however many nodes they leave."""
+    (one,) = differences(compared(["node0", "node1", "node2"], None, ["node0", "node1", "node3"]))
+    assert len(one.moves[1]) == 3
+    assert [move.text for move in moves_in_brief(one.moves[1])] == ["3 worker: 3 nodes → pending"]
+    assert moves_in_brief(one.moves[2]) == one.moves[2] == (Move("worker", 1, "node2", "node3"),)
+    back = tuple(Move(move.role, move.pods, "", move.source) for move in one.moves[1])
+    assert [move.text for move in moves_in_brief(back)] == ["3 worker: pending → 3 nodes"]
+    assert "3 worker: 3 nodes → pending" in comparison_html(compared(["node0", "node1", "node2"], None))

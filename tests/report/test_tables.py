@@ -90,7 +90,8 @@ def test_a_comparison_names_what_is_pending() -> None:
 
     policies: list[Any] = [Fixed()]
     text = shown(tables.comparison_tables(compare([d.gang for d in decisions()], SNAPSHOT, policies)))
-    assert "p: default/big is pending: 0 of 8 nodes fit" in text
+    assert "\np:\n  default/big is pending: 0 of 8 nodes fit" in text
+    assert text.count("p:") == 1
 
 
 def test_an_explanation_lists_domains_then_nodes() -> None:

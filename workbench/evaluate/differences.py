@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
 
-__all__ = ["JobDifference", "Move", "differences"]
+__all__ = ["JobDifference", "Move", "differences", "moves_in_brief"]
 
 #: Pods of one role by node; the empty name stands for no node.
 _Counts = Counter[tuple[str, str]]
@@ -130,6 +131,32 @@ def _moves(before: _Counts, after: _Counts) -> tuple[Move, ...]:
         )
         found.update((role, source, target) for source, target in zip(sources, targets, strict=True))
     return tuple(Move(role, n, source, target) for (role, source, target), n in found.items())
+
+
+def moves_in_brief(moves: Sequence[Move]) -> tuple[Move, ...]:
+    """Join the moves of a role that begin, or that end, without a node: ``12 worker: 6 nodes → pending``.
+
+    Parameters
+    ----------
+    moves : sequence of Move
+
+    Returns
+    -------
+    tuple of Move
+        Each at the place of its first part; one that was joined has a number of nodes for its source or target.
+    """
+    together: dict[tuple[str, ...], list[Move]] = {}
+    for move in moves:
+        to, away = not move.source, not move.target
+        key = (move.role, str(to)) if to or away else (move.role, move.source, move.target)
+        together.setdefault(key, []).append(move)
+    return tuple(parts[0] if len(parts) == 1 else _joined(parts) for parts in together.values())
+
+
+def _joined(moves: Sequence[Move]) -> Move:
+    """One move for several of a role that all begin, or all end, without a node."""
+    first, pods, nodes = moves[0], sum(move.pods for move in moves), f"{len(moves)} nodes"
+    return Move(first.role, pods, nodes if first.source else "", nodes if first.target else "")
 
 
 def _outcome(row: ComparisonRow, job: str) -> str:

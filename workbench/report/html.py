@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
-from workbench.evaluate.differences import differences
+from workbench.evaluate.differences import differences, moves_in_brief
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
 from workbench.evaluate.whatif.remedies import Advice
@@ -239,6 +239,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "job_table": _table(columns),
         "jobs": [(job, _job_lines(comparison, columns, job)) for job in jobs],
         "differing": differing[:_ROWS],
+        "in_brief": moves_in_brief,
         "more_differing": max(0, len(differing) - _ROWS),
         "policies": [row.policy for row in comparison.rows],
         "pending": [

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
-from workbench.evaluate.differences import differences
+from workbench.evaluate.differences import differences, moves_in_brief
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.pod_frame import visible_text
@@ -217,7 +217,8 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
             details.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
             continue
         table.add_row(_text(_policy(row.policy)), *map(_cell, columns, cells), f"{row.decision_s * 1000:.1f}")
-        details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions, row.advice))
+        if lines := _reasons(row.decisions, row.advice):
+            details += [Text(f"{row.policy}:"), *(Text("  ").append_text(line) for line in lines)]
     of_groups = [part for group in groups(comparison, View.TABLE) for part in _group_table(comparison, group)]
     return [table, *_legend(columns), *of_groups, *details]
 
@@ -237,7 +238,7 @@ def difference_tables(comparison: Comparison) -> list[Any]:
             text_row(table, one.job, *one.outcomes)
         parts = [table, *_more(len(found) - _ROWS, "jobs")]
     for one in found[:_ROWS]:
-        for policy, moves in zip(policies, one.moves, strict=True):
+        for policy, moves in zip(policies, map(moves_in_brief, one.moves), strict=True):
             if moves:
                 listed = ", ".join(move.text for move in moves[:_MOVES])
                 more = f" and {counted(len(moves) - _MOVES, 'more move')}" if len(moves) > _MOVES else ""
