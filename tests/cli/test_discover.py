@@ -66,7 +66,7 @@ class TestLabel:
         assert (again.status, again.err) == (0, "label: 3 unchanged\n")
         assert out.read_text("utf-8") == before
         write(nodes, node("a0", rack="r1", spine="s0"), *NODES)
-        more = run("topology", "discover", "label", "-f", nodes, "-f", out, "--type", TYPE, "-o", "json").json
+        more = run("topology", "discover", "label", nodes, out, "--type", TYPE, "-o", "json").json
         assert (len(more["update"]), len(more["unchanged"]), more["create"], more["delete"]) == (1, 2, [], [])
 
     def test_the_configuration_of_a_controller(self, run: Run, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ class TestLabel:
         source = {"source": "label", "enabled": False, "config": {"networkTopologyTypes": types}}
         config = write(tmp_path / "volcano-controller.conf", {"networkTopologyDiscovery": [source]})
         nodes = write(tmp_path / "nodes.yaml", *NODES)
-        result = run("topology", "discover", "label", "-f", nodes, "--config", config, "-o", "table")
+        result = run("topology", "discover", "label", nodes, "--config", config, "-o", "table")
         assert result.status == 0 and "create" in result.out and "label: 3 to create" in result.out
         assert "note: source label is not enabled" in result.err
         assert f"note: type {'x' * 21} is dropped: its name has more than 20 bytes" in result.err
@@ -139,7 +139,7 @@ class TestUfm:
 
     def test_json_says_everything(self, run: Run, existing: Path) -> None:
         with loopback(servers.good) as server:
-            facts = run("topology", "discover", "ufm", server.url, "-f", existing, "-o", "json").json
+            facts = run("topology", "discover", "ufm", server.url, existing, "-o", "json").json
         assert {key: facts[key] for key in facts if key != "hypernodes"} == {
             "source": "ufm",
             "create": ["spine-hn"],

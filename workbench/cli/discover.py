@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from workbench.cli.arguments import key_values, standard_input
+from workbench.cli.arguments import given_paths, key_values, standard_input
 from workbench.cli.option_values import one_of, seconds
-from workbench.cli.options import From, Out
+from workbench.cli.options import Files, From, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
@@ -53,7 +53,7 @@ class DiscoverOutput(StrEnum):
 
 Existing = Annotated[
     list[str],
-    typer.Option("-f", "--file", metavar="PATH", help="HyperNodes that exist: file, folder or -. Repeatable."),
+    typer.Argument(metavar="[PATH]", help="HyperNodes that exist: files, folders or -.", show_default=False),
 ]
 Config = Annotated[
     Path | None,
@@ -77,12 +77,13 @@ _TIMEOUT_S = 30.0
 
 @discover_app.command()
 def label(
-    file: Annotated[
+    paths: Annotated[
         list[str],
-        typer.Option(
-            "-f", "--file", metavar="PATH", help="Nodes, and HyperNodes that exist: file, folder or -. Repeatable."
+        typer.Argument(
+            metavar="PATH", help="Nodes, and HyperNodes that exist: files, folders or -.", show_default=False
         ),
-    ],
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
     from_: From = None,
     config: Config = None,
     type_: Annotated[
@@ -104,12 +105,13 @@ def label(
     Examples:
 
     \b
-      workbench topology discover label -f nodes.yaml --type fabric=spine,rack,kubernetes.io/hostname
-      workbench topology discover label -f cluster.yaml --config volcano-controller.conf -o table
+      workbench topology discover label nodes.yaml --type fabric=spine,rack,kubernetes.io/hostname
+      workbench topology discover label cluster.yaml --config volcano-controller.conf -o table
     """
     from workbench.objects.discovery import read_topology_types
     from workbench.topology.discovery.label import discover_label
 
+    inputs = given_paths(paths, file)
     check_out(out, output)
     types: dict[str, tuple[str, ...]] = {}
     source = _source(config, "label")
@@ -122,7 +124,7 @@ def label(
         types[name] = tuple(key.strip() for key in keys.split(",") if key.strip())
     if not types:
         raise InputError("no topology types", source="label", expected="--type NAME=KEY,… or --config FILE")
-    objects, manifests = _read(file, from_)
+    objects, manifests = _read(inputs, from_)
     if not objects.nodes:
         tell("note: no Node in the input")
     nodes = {name: node.metadata.labels for name, node in objects.nodes.items()}
@@ -140,7 +142,8 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
     def register(ask: Ask) -> Ask:
         def command(
             place: str = "",
-            file: Existing = [],  # noqa: B006 - as above
+            paths: Existing = [],  # noqa: B006 - as above
+            file: Files = [],  # noqa: B006
             from_: From = None,
             config: Config = None,
             credentials: CredentialsFile = None,
@@ -157,7 +160,7 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
             source = _source(config, name)
             access = _access(name, source, config, credentials, ca_file, insecure_skip_verify, timeout)
             called, discover = ask(place or _setting(get_text, "endpoint", source, config), access)
-            objects, manifests = _read(file, from_)
+            objects, manifests = _read([*paths, *file], from_)
             _warn(called, access)
             _finish(discover(), objects, manifests, output, out, yes)
 
@@ -180,7 +183,7 @@ def _ufm(place: str, access: Any) -> tuple[str, Discover]:
 
     \b
       workbench topology discover ufm https://ufm.example.com --credentials ufm.yaml
-      workbench topology discover ufm ufm.example.com -f hypernodes.yaml --out hypernodes.yaml
+      workbench topology discover ufm ufm.example.com hypernodes.yaml --out hypernodes.yaml
     """
     from workbench.live.ufm import UfmServer
 
@@ -199,7 +202,7 @@ def _roce(place: str, access: Any) -> tuple[str, Discover]:
 
     \b
       workbench topology discover roce links.json
-      workbench topology discover roce https://fabric.example.com/links.json -f hypernodes.yaml -o table
+      workbench topology discover roce https://fabric.example.com/links.json hypernodes.yaml -o table
     """
     from workbench.live.roce import discover_links
 
