@@ -9,9 +9,15 @@ from workbench.formats.fabric.hypernode_yaml import NAME, cluster_names
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.gang import Gang, Role
+from workbench.model.placement import Placement
 from workbench.model.release import Release
 from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.names import is_name
+from workbench.objects.node_manifest import node_manifest
+from workbench.policies import get_policy
+from workbench.topology.objects_of import nodes_in
+from workbench.topology.presets import generate
 
 
 @given(snapshots(mixed=True, named=True))
@@ -19,6 +25,41 @@ def test_exact_members_lose_nothing_of_the_tree(snapshot):
     again, losses = converted(snapshot, "hypernodes")
     assert forest(again.topology) == forest(snapshot.topology)
     assert losses == ()
+
+
+@given(snapshots(mixed=True, named=True, free=True))
+def test_with_the_nodes_the_same_cluster_comes_back(snapshot):
+    again, losses = converted(snapshot, "cluster")
+    assert losses == ()
+    assert cluster_of(again) == cluster_of(snapshot)
+
+
+def test_nodes_keep_gpus_labels_taints_and_cordons():
+    written = generated_with_everything()
+    again, losses = converted(written, "cluster")
+    assert losses == ()
+    assert cluster_of(again) == cluster_of(written)
+    assert again.gpu_free.tolist() == written.gpu_free.tolist()
+    policy, (gang,) = get_policy("volcano-1.15"), [Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 8}),), 2)]
+    placed, as_before = (policy.place(gang, one.ledger()) for one in (again, written))
+    assert isinstance(placed, Placement) and isinstance(as_before, Placement)
+    assert placed.node.tolist() == as_before.node.tolist()
+
+
+def cluster_of(snapshot):
+    """What nodes and HyperNodes say, free nodes included."""
+    nodes = nodes_in(snapshot)
+    return forest(snapshot.topology), snapshot.topology.node_names, [node_manifest(node) for node in nodes]
+
+
+def generated_with_everything():
+    """The preset with eight nodes: labels on one, another tainted, a third cordoned."""
+    manifests = generate("three-level-tree")
+    nodes = [one for one in manifests if one["kind"] == "Node"]
+    nodes[0]["metadata"]["labels"] = {"zone": "a", "nvidia.com/gpu.product": "H100"}
+    nodes[1].setdefault("spec", {})["taints"] = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+    nodes[2].setdefault("spec", {})["unschedulable"] = True
+    return read_back(to_yaml(manifests))
 
 
 @given(snapshots(mixed=True, named=True, free=True))

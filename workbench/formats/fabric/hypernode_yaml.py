@@ -1,4 +1,4 @@
-"""Write HyperNode manifests whose members are given by exact names or by regular expressions."""
+"""HyperNode manifests: members by exact names, alone or with the Nodes, or by patterns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from workbench.formats.fabric.base import FabricFormat, Written
 from workbench.formats.fabric.patterns import exact_patterns
 from workbench.formats.fabric.writing import listed, losses_beside, shape_of
+from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
@@ -19,12 +20,15 @@ from workbench.objects.selectors import Selector
 from workbench.topology.discovery.result import short_code
 from workbench.topology.objects_of import hypernodes_in
 
-__all__ = ["HYPERNODES", "HYPERNODES_REGEX", "NAME", "cluster_names"]
+__all__ = ["CLUSTER", "HYPERNODES", "HYPERNODES_REGEX", "NAME", "cluster_names"]
 
 #: Annotation with the name that a HyperNode has in the source, where a cluster would refuse it.
 NAME = "workbench/name"
 
 _KEEPS = frozenset({"tiers", "tier-names", "empty"})
+
+#: What Node objects hold besides.
+_OF_NODES = frozenset({"free", "resources", "labels", "taints"})
 
 
 def cluster_names(names: Sequence[str]) -> list[str]:
@@ -64,7 +68,7 @@ def _by_pattern(
     return made, hidden
 
 
-def _written(snapshot: ClusterSnapshot, *, by_pattern: bool) -> Written:
+def _written(snapshot: ClusterSnapshot, *, by_pattern: bool = False, with_nodes: bool = False) -> Written:
     topology = snapshot.topology
     shape = shape_of(topology)
     names = cluster_names(shape.names)
@@ -72,7 +76,7 @@ def _written(snapshot: ClusterSnapshot, *, by_pattern: bool) -> Written:
         h if h.name == old else replace(h, metadata=replace(h.metadata, annotations={NAME: old}))
         for h, old in zip(hypernodes_in(topology, names), shape.names, strict=True)
     ]
-    losses = losses_beside(snapshot, shape, _KEEPS)
+    losses = losses_beside(snapshot, shape, _KEEPS | _OF_NODES if with_nodes else _KEEPS)
     renamed = [name for name, new in zip(shape.names, names, strict=True) if name != new]
     if renamed:
         losses.append(
@@ -88,11 +92,17 @@ def _written(snapshot: ClusterSnapshot, *, by_pattern: bool) -> Written:
                 f"not written: the names of {counted(hidden, 'node')}, which patterns find beside the Nodes only"
             )
     order = sorted(range(topology.n_domains), key=lambda j: (int(topology.tier[j]), j))
-    return Written(to_yaml(hypernode_manifest(hypernodes[j]) for j in order), tuple(losses))
+    manifests = [hypernode_manifest(hypernodes[j]) for j in order]
+    nodes = node_manifests(snapshot, {}) if with_nodes else []
+    return Written(to_yaml([*manifests, *nodes]), tuple(losses))
 
 
 def _write(snapshot: ClusterSnapshot) -> Written:
-    return _written(snapshot, by_pattern=False)
+    return _written(snapshot)
+
+
+def _write_cluster(snapshot: ClusterSnapshot) -> Written:
+    return _written(snapshot, with_nodes=True)
 
 
 def _write_patterns(snapshot: ClusterSnapshot) -> Written:
@@ -100,6 +110,7 @@ def _write_patterns(snapshot: ClusterSnapshot) -> Written:
 
 
 HYPERNODES = FabricFormat("hypernodes", "Volcano HyperNodes with exact members", write=_write)
+CLUSTER = FabricFormat("cluster", "Volcano HyperNodes with exact members, and the Nodes", write=_write_cluster)
 HYPERNODES_REGEX = FabricFormat(
     "hypernodes-regex", "Volcano HyperNodes with the shortest patterns that match exactly", write=_write_patterns
 )

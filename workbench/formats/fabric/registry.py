@@ -6,7 +6,7 @@ from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
 from workbench.formats.fabric.graphml import GRAPHML
 from workbench.formats.fabric.hived import HIVED
-from workbench.formats.fabric.hypernode_yaml import HYPERNODES, HYPERNODES_REGEX
+from workbench.formats.fabric.hypernode_yaml import CLUSTER, HYPERNODES, HYPERNODES_REGEX
 from workbench.formats.fabric.ibnetdiscover import IBNETDISCOVER
 from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
 from workbench.formats.fabric.lingjun import LINGJUN
@@ -36,6 +36,7 @@ FORMATS: tuple[FabricFormat, ...] = (
     KAI,
     KOORDINATOR,
     HYPERNODES,
+    CLUSTER,
     HYPERNODES_REGEX,
     IBNETDISCOVER,
     NETQ_GRAPH,
