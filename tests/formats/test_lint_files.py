@@ -281,7 +281,9 @@ class TestFix:
         cluster = data.draw(good_clusters())
         for _ in range(data.draw(st.integers(1, 4))):
             rule = data.draw(
-                st.sampled_from(("duplicate-member", "covered-member", "dangling-member", "stale-node-count"))
+                st.sampled_from(
+                    ("duplicate-member", "covered-member", "dangling-member", "stale-node-count", "tier-order")
+                )
             )
             DEFECTS[rule](cluster, data.draw)
         manifests = cluster.manifests()

@@ -182,7 +182,7 @@ def fix_files(
     done: list[str] = []
     for _ in range(_PASSES):
         linted = run()
-        edits = edits_by_hypernode(linted.report)
+        edits = edits_by_hypernode(linted.report.findings)
         if not edits:
             break
         changed = [_changed(file, edits, names) for file, names in sorted(_by_file(linted.report).items())]

@@ -29,6 +29,7 @@ from workbench.objects.node import Node
 from workbench.objects.selectors import compile_pattern
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item, differences
+from workbench.topology.draft_fixes import subject_of
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.history import History
 from workbench.topology.lint import lint
@@ -406,7 +407,7 @@ def _objects_of(draft: Draft) -> ClusterObjects:
 def _findings(draft: Draft) -> dict[str, Any]:
     """The linter's findings for a drawing, each with the id of the item concerned (0: none), as a JSON-ready dict."""
     found = []
-    for finding in lint(ClusterObjects.of(hypernodes_of(draft), nodes_of(draft))).findings:
+    for finding in lint(subject_of(draft)).findings:
         item = draft.find("switch", finding.hypernode) or draft.find("node", finding.node)
         found.append(
             {
@@ -415,6 +416,9 @@ def _findings(draft: Draft) -> dict[str, Any]:
                 "rule": finding.rule.id,
                 "message": finding.message,
                 "what_to_do": finding.rule.todo,
+                "fix": finding.fix.meaning if finding.fix is not None else "",
+                "hypernode": finding.hypernode,
+                "field": finding.field,
             }
         )
     return {"findings": found[:MOST_FINDINGS], "more": max(len(found) - MOST_FINDINGS, 0)}

@@ -9,6 +9,7 @@ from workbench.errors import InputError
 from workbench.objects.fields import shown
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item
+from workbench.topology.draft_fixes import fix_finding
 
 __all__ = ["NOTHING", "Copied", "changes_of"]
 
@@ -118,6 +119,11 @@ def _paste(draft: Draft, op: dict[str, Any], copied: Copied) -> tuple[str, list[
     return f"paste {len(copied.items)} items", changes
 
 
+def _fix(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
+    rule, hypernode, field = (_get(op, name, str, "") for name in ("rule", "hypernode", "field"))
+    return f"fix {rule} of {hypernode}", fix_finding(draft, rule, hypernode, field)
+
+
 _OPERATIONS: dict[str, Callable[[Draft, dict[str, Any], Copied], tuple[str, list[Change]]]] = {
     "add_switches": _add_switches,
     "add_nodes": _add_nodes,
@@ -127,6 +133,7 @@ _OPERATIONS: dict[str, Callable[[Draft, dict[str, Any], Copied], tuple[str, list
     "delete": _delete,
     "set": _set,
     "paste": _paste,
+    "fix": _fix,
 }
 
 

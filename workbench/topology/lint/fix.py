@@ -6,20 +6,20 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workbench.topology.lint.base import FieldEdit, Path
-from workbench.topology.lint.report import LintReport
+from workbench.topology.lint.base import FieldEdit, Finding, Path
 
 __all__ = ["apply_edits", "edits_by_hypernode"]
 
 
-def edits_by_hypernode(report: LintReport) -> dict[str, tuple[FieldEdit, ...]]:
-    """The edits of all fixable findings for each HyperNode, highest list index first so that no edit shifts another.
+def edits_by_hypernode(findings: Iterable[Finding]) -> dict[str, tuple[FieldEdit, ...]]:
+    """Edits of the findings that have a fix by HyperNode, highest list position first so that no edit shifts another.
 
     If two edits concern one place and one of them removes it, only the removal is kept.
     """
     found: dict[str, dict[Path, FieldEdit]] = {}
-    for finding in report.fixable:
-        assert finding.fix is not None
+    for finding in findings:
+        if finding.fix is None:
+            continue
         mine = found.setdefault(finding.hypernode, {})
         for edit in finding.fix.edits:
             if edit.remove or edit.path not in mine:

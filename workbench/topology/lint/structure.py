@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from workbench.topology.lint.base import Found, Path, Rule, Severity
+from workbench.topology.lint.base import FieldEdit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
 from workbench.topology.wording import some
 
@@ -69,7 +69,20 @@ def _tier_order(subject: Subject) -> Iterator[Found]:
                     child,
                     path=_TIER,
                     others=(parent,),
+                    fix=_tier_of_siblings(subject, child, parent),
                 )
+
+
+def _tier_of_siblings(subject: Subject, child: str, parent: str) -> Fix | None:
+    """The tier that all other members of the parent have, if it lies between the child's own members and the parent."""
+    tiers = {subject.tier(other) for other in subject.children[parent] if other != child}
+    highest = max((subject.tier(below) for below in subject.children[child]), default=0)
+    if len(tiers) != 1 or not highest < (tier := tiers.pop()) < subject.tier(parent):
+        return None
+    # A member of two HyperNodes has other remedies.
+    if len(subject.listed_by.get(child, ())) != 1:
+        return None
+    return Fix(f"give {child} tier {tier}, as the other members of {parent}", (FieldEdit(_TIER, tier),))
 
 
 def _tier_skipped(subject: Subject) -> Iterator[Found]:
@@ -177,6 +190,7 @@ RULES = (
         "or shuts out the wrong HyperNodes, and Volcano does not find the parent of a child that arrives late.",
         "Give each HyperNode a greater tier than all of its members.",
         _tier_order,
+        fixable=True,
     ),
     Rule(
         "tier-skipped",

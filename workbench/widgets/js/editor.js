@@ -226,8 +226,19 @@ function render(context) {
     return h("details", { class: `wb-${severity}`, open: group.length <= OPEN_FINDINGS },
       h("summary", { title: remedy }, h("strong", {}, rule), ` ${group.length}`),
       h("p", { class: "wb-quiet" }, remedy),
-      h("ul", {}, ...group.map(({ id, message }) => h("li", { class: `wb-${severity}`, tabindex: id ? 0 : -1,
-        onclick: () => id && show([id], true), onkeydown: (event) => event.key === "Enter" && id && show([id], true) }, message))));
+      h("ul", {}, ...group.map((finding) => h("li", { class: `wb-${severity}`, tabindex: finding.id ? 0 : -1,
+        onclick: () => finding.id && show([finding.id], true),
+        onkeydown: (event) => event.key === "Enter" && finding.id && show([finding.id], true) }, finding.message, fixButton(finding)))));
+  }
+
+  /** A button for a finding that has exactly one remedy. */
+  function fixButton({ fix, rule, hypernode, field }) {
+    if (!fix) return null;
+    const run = (event) => {
+      event.stopPropagation(); // the line around it shows the item
+      edit({ op: "fix", rule, hypernode, field });
+    };
+    return h("button", { class: "wb-fix", title: `${fix}; Ctrl+Z takes it back`, onclick: run, onkeydown: (event) => event.stopPropagation() }, "Fix");
   }
 
   // ---- files ----
