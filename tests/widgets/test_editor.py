@@ -12,6 +12,8 @@ from tests.widgets.page import ask, refused
 from workbench.formats.fabric.registry import writable_formats
 from workbench.topology.edits import GPU_MODEL
 from workbench.topology.generate import Fabric
+from workbench.topology.objects_of import hypernodes_in, nodes_in
+from workbench.topology.presets import PRESETS, generate_scenario
 from workbench.widgets.editor import TopologyEditor
 
 #: What these say of nodes is a pattern, or only how switches are shared.
@@ -302,3 +304,50 @@ def test_new_names_are_as_wide_as_those_that_are_there(editor):
     assert item(editor, "leaf-05") is not None
     ask(editor, "select", ids=[item(editor, "leaf-05").id])
     assert [found.name for found in editor.selected] == ["leaf-05"]
+
+
+def test_a_preset_says_what_it_makes_and_is_one_step(editor):
+    assert ask(editor, "preset", kind="balanced", parameters={"sizes": "16,8,4", "prefix": ""}) == {
+        "line": "37 HyperNodes in 3 tiers, 512 nodes of 8 GPUs"
+    }
+    before = editor.draft.copy()
+    ask(editor, "edit", op="preset", kind="balanced", parameters={"sizes": "3,2", "prefix": "rack", "node_prefix": "m"})
+    assert len(editor.draft) == len(before) + 3 + 6
+    ask(editor, "undo")
+    assert editor.draft == before
+    # Names that are drawn already are refused, and so is a value that is none.
+    for parameters in ({"sizes": "2,2"}, {"sizes": "none"}):
+        answer = editor.receive(
+            {"id": 9, "type": "edit", "body": {"op": "preset", "kind": "balanced", "parameters": parameters}}
+        )
+        assert answer["type"] == "failure" and answer["traceback"] == ""
+    assert editor.draft == before
+
+
+@pytest.mark.parametrize("kind", sorted(PRESETS))
+def test_every_preset_is_drawn_as_it_is_generated(kind):
+    editor = TopologyEditor()
+    offered = {preset["name"]: preset for preset in ask(editor, "state")["presets"]}
+    typed = {parameter["name"]: parameter["default"] for parameter in offered[kind]["parameters"]}
+    if "sizes" in typed:
+        typed["sizes"] = ",".join("2" for _ in typed["sizes"].split(","))
+    ask(editor, "edit", op="preset", kind=kind, parameters=typed)
+    wanted = generate_scenario(kind, **{name: value for name, value in typed.items() if value}).snapshot
+    drawn = editor.snapshot
+    assert nodes_in(drawn) == nodes_in(wanted)
+    assert hypernodes_in(drawn.topology) == hypernodes_in(wanted.topology)
+    assert drawn.node_matrix.tolist() == wanted.node_matrix.tolist()
+    editor.close()
+
+
+def test_a_finding_is_mended_as_one_step(editor, said):
+    ask(editor, "edit", op="set", ids=[item(editor, "s0").id], fields={"tier": 7})
+    before = editor.draft.copy()
+    ask(editor, "lint")
+    editor._linting.wait()
+    findings = next(m["body"]["findings"] for m in reversed(said) if m["type"] == "findings")
+    (finding,) = [one for one in findings if one["fix"]]
+    ask(editor, "edit", op="fix", **{key: finding[key] for key in ("rule", "hypernode", "field")})
+    assert item(editor, "s0").tier == 1
+    ask(editor, "undo")
+    assert editor.draft == before

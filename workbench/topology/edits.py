@@ -17,6 +17,7 @@ __all__ = [
     "MAX_ITEMS",
     "add_nodes",
     "add_switches",
+    "check_size",
     "delete",
     "group",
     "move",
@@ -99,7 +100,7 @@ def add_switches(
     _check_count("nodes_each", nodes_each, 0)
     _check_count("spines", spines, 0)
     n_leaves = count * max(spines, 1)
-    _check_size(draft, spines + n_leaves * (1 + nodes_each))
+    check_size(draft, spines + n_leaves * (1 + nodes_each))
     above = 2**31 if parent == ROOT else draft[parent].tier
     if spines and above < 3:
         raise InputError(
@@ -159,7 +160,7 @@ def add_nodes(
     """
     _check_parent(draft, parent)
     _check_count("count", count, 1)
-    _check_size(draft, count)
+    check_size(draft, count)
     _check_field("gpus", gpus)
     _check_field("link_gbit_s", link_gbit_s)
     node = _new_node(gpus, link_gbit_s, gpu_model)
@@ -348,7 +349,7 @@ def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
         Id of a switch; `ROOT`: the virtual top.
     """
     _check_parent(draft, parent)
-    _check_size(draft, len(items))
+    check_size(draft, len(items))
     new_id = dict(zip((item.id for item in items), draft.new_ids(len(items))))
     names: dict[tuple[Literal["switch", "node"], str], list[str]] = {}
     stems = []
@@ -415,7 +416,8 @@ def _check_count(name: str, value: Any, least: int) -> None:
         raise InputError("not a number of items", source=name, got=repr(value), expected=f"a whole number >= {least}")
 
 
-def _check_size(draft: Draft, more: int) -> None:
+def check_size(draft: Draft, more: int) -> None:
+    """Raise CapacityError if a drawing would have more items than it may with `more` of them."""
     if len(draft) + more > MAX_ITEMS:
         raise CapacityError(f"{len(draft) + more} switches and nodes in one drawing, at most {MAX_ITEMS} are supported")
 

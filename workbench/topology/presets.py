@@ -26,6 +26,7 @@ __all__ = [
     "generate",
     "generate_scenario",
     "machines",
+    "preset_fabric",
     "three_level_tree",
     "two_roce_networks",
     "use_case_1",
@@ -48,12 +49,15 @@ class Parameter:
     meaning : str
     low, high : float
         Allowed range of numbers (of every number of a tuple), both ends included.
+    of_job : bool
+        It changes the jobs of the preset only, not the fabric.
     """
 
     default: int | float | str | tuple[int, ...]
     meaning: str
     low: float = 1
     high: float = 200_000
+    of_job: bool = False
 
     def read(self, name: str, given: Any) -> Any:
         """Check a value given for the parameter `name`, or convert it from text as typed on a command line.
@@ -326,7 +330,7 @@ PRESETS: Mapping[str, Preset] = {
             "a job of 8-GPU pods over zones of four tiers",
             f"{DESIGN}, use case 1",
             {
-                "pods": Parameter(3000, "pods of the job"),
+                "pods": Parameter(3000, "pods of the job", of_job=True),
                 "sizes": Parameter((25, 12, 10, 2), "members per zone, from tier 1 upwards"),
             },
             use_case_1,
@@ -336,8 +340,8 @@ PRESETS: Mapping[str, Preset] = {
             "a job of 16-NPU pods in tensor-parallel groups over HCCS, RoCE and VPC tiers",
             f"{DESIGN}, use case 2",
             {
-                "pods": Parameter(3000, "pods of the job"),
-                "group_size": Parameter(8, "pods per tensor-parallel group, 0: no groups", low=0),
+                "pods": Parameter(3000, "pods of the job", of_job=True),
+                "group_size": Parameter(8, "pods per tensor-parallel group, 0: no groups", low=0, of_job=True),
                 "sizes": Parameter((24, 16, 8), "nodes per HCCS zone, HCCS per RoCE zone, RoCE zones"),
             },
             use_case_2,
@@ -375,6 +379,18 @@ def generate(kind: str, **params: Any) -> list[Manifest]:
     """
     fabric, jobs = _plan(kind, params)
     return [*fabric.manifests(), *(job.manifest() for job in jobs)]
+
+
+def preset_fabric(kind: str, params: Mapping[str, Any]) -> Fabric:
+    """The fabric of a preset without its jobs.
+
+    Parameters
+    ----------
+    kind : str
+    params : mapping of str to object
+        As for `generate`, which names the errors, too.
+    """
+    return _plan(kind, params)[0]
 
 
 def generate_scenario(kind: str, **params: Any) -> Scenario:

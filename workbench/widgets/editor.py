@@ -31,13 +31,14 @@ from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item, differences
 from workbench.topology.draft_fixes import subject_of
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
+from workbench.topology.draft_presets import fabric_line
 from workbench.topology.history import History
 from workbench.topology.lint import lint
 from workbench.topology.objects_of import hypernodes_in, nodes_in
+from workbench.topology.presets import PRESETS
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
-from workbench.widgets.editor_ops import NOTHING, Copied, changes_of
-from workbench.widgets.item_card import item_card
+from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
@@ -83,7 +84,7 @@ class TopologyEditor(Panel):
         "copy": "_copy",
         "select": "_select",
         "find": "_find",
-        "card": "_card",
+        "preset": "_preset",
         "without_gpus": "_without_gpus",
         "text": "_text",
         "apply_text": "_apply_text",
@@ -221,6 +222,7 @@ class TopologyEditor(Panel):
         return {
             "items": [item.to_dict() for item in self.draft],
             "formats": list(writable_formats()),
+            "presets": _presets(),
             "without_gpus": self._without_gpus({})["ids"],
             **self._marks(),
         }
@@ -229,6 +231,9 @@ class TopologyEditor(Panel):
         label, changes = changes_of(self.draft, op, self._copied)
         made = self.history.do(label, changes)
         new = [change.id for change in made if change.before is None]
+        matrix = fabric_asked(op).matrix if op["op"] == "preset" else None
+        if matrix is not None:
+            self._matrices.update((i, matrix) for i in new if self.draft[i].kind == "node")
         told: dict[str, Any] = {}
         if new and op.get("select_in") is not None:
             # Sent with the patch: the view draws once, and need not ask for its new selection.
@@ -260,11 +265,8 @@ class TopologyEditor(Panel):
         pattern, label, kind = (text_in(body, key) for key in ("pattern", "label", "kind"))
         return {"ids": edits.select(self.draft, pattern, label, kind)}
 
-    def _card(self, body: dict[str, Any]) -> dict[str, Any]:
-        item_id = body.get("id")
-        if type(item_id) is not int:
-            raise InputError("no id of an item", source="editor", got=shown(item_id), expected="a whole number")
-        return item_card(self.draft, item_id, self._before)
+    def _preset(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"line": fabric_line(fabric_asked(body))}
 
     def _without_gpus(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"ids": edits.without_gpus(self.draft) if self.wants_gpus() else []}
@@ -422,6 +424,26 @@ def _findings(draft: Draft) -> dict[str, Any]:
             }
         )
     return {"findings": found[:MOST_FINDINGS], "more": max(len(found) - MOST_FINDINGS, 0)}
+
+
+def _presets() -> list[dict[str, Any]]:
+    """The presets with the parameters of their fabrics, defaults as they are typed."""
+    return [
+        {
+            "name": preset.name,
+            "meaning": preset.meaning,
+            "parameters": [
+                {"name": name, "default": _typed(parameter.default), "meaning": parameter.meaning}
+                for name, parameter in preset.parameters.items()
+                if not parameter.of_job
+            ],
+        }
+        for preset in PRESETS.values()
+    ]
+
+
+def _typed(value: float | str | tuple[int, ...]) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _too_many(count: int) -> str:

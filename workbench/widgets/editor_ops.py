@@ -10,8 +10,11 @@ from workbench.objects.fields import shown
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item
 from workbench.topology.draft_fixes import fix_finding
+from workbench.topology.draft_presets import add_fabric
+from workbench.topology.generate import Fabric
+from workbench.topology.presets import preset_fabric
 
-__all__ = ["NOTHING", "Copied", "changes_of"]
+__all__ = ["NOTHING", "Copied", "changes_of", "fabric_asked"]
 
 
 class Copied(NamedTuple):
@@ -124,6 +127,25 @@ def _fix(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]
     return f"fix {rule} of {hypernode}", fix_finding(draft, rule, hypernode, field)
 
 
+def _preset(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
+    fabric = fabric_asked(op)
+    return f"draw {op['kind']}", add_fabric(draft, fabric)
+
+
+def fabric_asked(body: dict[str, Any]) -> Fabric:
+    """The fabric of the preset ``kind`` with ``parameters``, texts by name; an empty text means the default.
+
+    Raises
+    ------
+    UnknownNameError
+        No such preset or parameter.
+    InputError
+        A value that is none of the parameter.
+    """
+    given = _get(body, "parameters", dict, {})
+    return preset_fabric(_get(body, "kind", str, ""), {name: value for name, value in given.items() if value != ""})
+
+
 _OPERATIONS: dict[str, Callable[[Draft, dict[str, Any], Copied], tuple[str, list[Change]]]] = {
     "add_switches": _add_switches,
     "add_nodes": _add_nodes,
@@ -134,6 +156,7 @@ _OPERATIONS: dict[str, Callable[[Draft, dict[str, Any], Copied], tuple[str, list
     "set": _set,
     "paste": _paste,
     "fix": _fix,
+    "preset": _preset,
 }
 
 

@@ -7,6 +7,7 @@ import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
 import { Items, ROOT } from "./items.js";
 import { acceptFiles, download, h, openPanel } from "./panel.js";
+import { presetForm } from "./presets.js";
 import { yamlPane } from "./yaml_pane.js";
 
 // Up to about this many items a drawing moves smoothly; with more, switches are folded when it is opened.
@@ -51,6 +52,10 @@ function render(context) {
   const findings = h("div", { class: "wb-findings" });
   const side = h("div", { class: "wb-side" }, hidden, form, findings);
   const question = gpuQuestion((ids, gpus) => edit({ op: "set", ids, fields: { gpus } }));
+  const presets = presetForm((body) => panel.ask("preset", body), (body) => addAndSelect({ op: "preset", ...body }));
+  const presetButton = button("Presets …", "fabrics with a name: choose one, see what it makes, draw it in one step", () => {
+    presetButton.ariaPressed = String(presets.toggle());
+  }, { "aria-pressed": "false" });
   const format = h("select", { "aria-label": "format" });
   const yamlButton = button("YAML", "HyperNodes as YAML beside the drawing", toggleText, { "aria-pressed": "false" });
 
@@ -58,7 +63,7 @@ function render(context) {
     h("div", { class: "wb-bar" },
       palette("switch", "+ switch"), palette("node", "+ node"),
       h("span", {}, range.spines, " spines × ", range.leaves, " leaves × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
-        button("Add", "under the selected switch if its tier leaves room, or else at the top; click an empty place to select nothing", addRange)),
+        button("Add", "under the selected switch if its tier leaves room, or else at the top; click an empty place to select nothing", addRange), presetButton),
       undo, redo,
       button("Group", "put a switch above what is selected (G)", group),
       button("Delete", "Delete", remove),
@@ -70,9 +75,8 @@ function render(context) {
       button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
-    panel.message, panel.busy,
-    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text), legend);
-  const card = placeCard(root);
+    presets.element, panel.message, panel.busy,
+    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text));
   const help = helpOverlay(root);
   const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
     h("p", {}, "Or set the numbers beside “Add” and click it: leaves with their nodes, and spines above them."),
@@ -146,6 +150,7 @@ function render(context) {
     if (state === undefined) return;
     items.reset(state.items);
     format.replaceChildren(...state.formats.map((name) => h("option", { value: name, selected: name === "hypernodes" }, name)));
+    presets.offer(state.presets);
     items.foldToFit(DRAWN_AT_FIRST);
     marks(state);
     canvas.draw();
