@@ -39,6 +39,7 @@ from workbench.topology.presets import PRESETS
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
+from workbench.widgets.item_card import item_card
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
@@ -85,6 +86,7 @@ class TopologyEditor(Panel):
         "select": "_select",
         "find": "_find",
         "preset": "_preset",
+        "card": "_card",
         "without_gpus": "_without_gpus",
         "text": "_text",
         "apply_text": "_apply_text",
@@ -264,6 +266,12 @@ class TopologyEditor(Panel):
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
         pattern, label, kind = (text_in(body, key) for key in ("pattern", "label", "kind"))
         return {"ids": edits.select(self.draft, pattern, label, kind)}
+
+    def _card(self, body: dict[str, Any]) -> dict[str, Any]:
+        item_id = body.get("id")
+        if type(item_id) is not int:
+            raise InputError("no id of an item", source="editor", got=shown(item_id), expected="a whole number")
+        return item_card(self.draft, item_id, self._before)
 
     def _preset(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"line": fabric_line(fabric_asked(body))}

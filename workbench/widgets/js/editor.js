@@ -76,7 +76,8 @@ function render(context) {
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
     presets.element, panel.message, panel.busy,
-    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text));
+    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text), legend);
+  const card = placeCard(root);
   const help = helpOverlay(root);
   const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
     h("p", {}, "Or set the numbers beside “Add” and click it: leaves with their nodes, and spines above them."),
