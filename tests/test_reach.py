@@ -73,7 +73,6 @@ def test_the_names_a_file_imports_come_with_their_lines():
 #: `tests.conformance.test_shipped_code`.
 KEPT = {
     "workbench.objects.discovery:reload": "a controller's configuration that is followed",
-    "workbench.report.blocks:MIN_CELL": "a promise of `pack` to which tests hold it",
     "workbench.topology.mapa_machines:MAPA_MACHINES": "the machines of a publication, for notebooks",
 }
 
