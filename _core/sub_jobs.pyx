@@ -4,154 +4,208 @@ What a sub-job is, is told in ``workbench.policies.volcano.newest.splitting``. A
 ``workbench.kernels.sub_jobs``.
 """
 
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from workbench._core.memory cimport claim, free
 
 import numpy as np
 
 
-def lined_up(groups):
-    """Concatenate sequences of numbers.
-
-    Return the numbers as one array, int64, and the length of each sequence, int64.
-    """
-    cdef int64_t i, named = 0
-    cdef tuple pods
-    # Tuples stay as long as they are found to be.
-    cdef list lines = list(map(tuple, groups))
-    sizes_array = np.empty(len(lines), dtype=np.int64)
-    cdef int64_t[::1] sizes = sizes_array
-    for i, pods in enumerate(lines):
-        sizes[i] = len(pods)
-        named += sizes[i]
-    positions_array = np.empty(named, dtype=np.int64)
-    cdef int64_t[::1] positions = positions_array
-    i = 0
-    for pods in lines:
-        for pod in pods:
-            positions[i] = pod
-            i += 1
-    return positions_array, sizes_array
-
-
 def pods_of_sub_jobs(
-    const int64_t[::1] positions not None,
-    const int64_t[::1] sizes not None,
+    groups,
     const int32_t[::1] role_of_pod not None,
     const int32_t[::1] place not None,
     int64_t n_tried,
     const int64_t[:, ::1] rows not None,
     const int64_t[::1] priority_of_role not None,
+    int64_t largest,
     int64_t most,
     bint default,
 ):
-    """Assign a gang's pods to its sub-jobs and count them; see ``workbench.kernels.sub_jobs.deal_pods``.
+    """Distribute pods to sub-jobs; see ``workbench.kernels.sub_jobs.deal_pods``. None if a number is out of range.
 
-    ``place`` is the position of each role in the order in which roles are tried; from ``n_tried`` on, roles are best
-    effort and their pods are only counted. ``most`` limits the summed requests.
+    ``place`` is the position of each role in the order of roles; ``n_tried`` and above: best effort. ``largest`` is the
+    largest amount of one row, ``most`` the largest sum.
     """
-    cdef int64_t n = role_of_pod.shape[0], r = rows.shape[1], groups = sizes.shape[0], named = positions.shape[0]
-    cdef int64_t i, j, k, t, c, s, count, begin, end, entries = 0, out = 0, rest = 0
+    # Tuples stay as long as they are found to be.
+    cdef list lines = list(map(tuple, groups))
+    cdef int64_t n = role_of_pod.shape[0], m = place.shape[0], r = rows.shape[1], n_groups = len(lines), named = 0
+    cdef int64_t i, j, k, s, begin, end, entries = 0, out = 0, rest = n
     cdef int32_t role, number, last
-    cdef bint ascending
-    # Scratch: the pods named, then those that nobody named; where the pods of each role begin; which pods are named.
-    scratch_array = np.empty(named + n + place.shape[0] + 1, dtype=np.int64)
-    cdef int64_t[::1] scratch = scratch_array
-    cdef int64_t[::1] given = scratch[: named + n], begins = scratch[named + n :]
-    taken_array = np.zeros(n, dtype=np.uint8)
-    cdef uint8_t[::1] taken = taken_array
-    for i in range(named):
-        taken[positions[i]] = True
-    for i in range(n):
-        rest += not taken[i]
-    s = groups + (default or rest > 0)
-    positions_array = np.empty(named + rest, dtype=np.int64)
-    shapes_array = np.empty(named + rest, dtype=np.int32)
-    left_array = np.empty(named + rest, dtype=np.int64)
-    first_array = np.empty(named + rest + 1, dtype=np.int64)
-    start_array = np.zeros(s + 1, dtype=np.int64)
-    counted_array = np.zeros(s, dtype=np.int64)
-    priority_array = np.zeros(s, dtype=np.int64)
-    pending_array = np.zeros((s, r), dtype=np.int64)
-    size_array = np.empty(s, dtype=np.int64)
-    cdef int64_t[::1] kept = positions_array, left = left_array, first = first_array
-    cdef int64_t[::1] start = start_array, counted = counted_array, priority = priority_array, size = size_array
-    cdef int64_t[:, ::1] pending = pending_array
-    cdef int32_t[::1] shapes = shapes_array
+    cdef bint sound, ascending
+    cdef tuple pods
+    cdef int64_t* ends
+    cdef int64_t* given
+    cdef int64_t* begins
+    cdef int64_t* moved
+    cdef uint8_t* taken
+    if rows.shape[0] != m or priority_of_role.shape[0] != m:
+        return None
     with nogil:
+        sound = are_in_order(role_of_pod, place, rows, largest)
+    if not sound:
+        return None
+    for pods in lines:
+        named += len(pods)
+    # Where each sub-job ends; the pods named, then those that nobody named; where the pods of each role begin; pods
+    # on their way to another place; which pods are named.
+    cdef int64_t* scratch = <int64_t*>claim(
+        (n_groups + 1 + named + n + m + 1 + named + n) * sizeof(int64_t) + n * sizeof(uint8_t)
+    )
+    try:
+        ends = scratch
+        given = ends + n_groups + 1
+        begins = given + named + n
+        moved = begins + m + 1
+        taken = <uint8_t*>(moved + named + n)
+        memset(taken, 0, n)
         j = 0
-        for i in range(named):
-            given[i] = positions[i]
-        for i in range(n):
-            if not taken[i]:
-                given[named + j] = i
+        for i, pods in enumerate(lines):
+            for pod in pods:
+                k = pod
+                if not 0 <= k < n:
+                    return None
+                given[j] = k
+                rest -= not taken[k]
+                taken[k] = True
                 j += 1
-        end = 0
-        for i in range(s):
-            begin = end
-            size[i] = sizes[i] if i < groups else rest
-            end += size[i]
-            last = -1
-            ascending = True
-            for j in range(begin, end):
-                number = place[role_of_pod[given[j]]]
-                if number < last:
-                    ascending = False
-                    break
-                last = number
-            if not ascending:
-                # By place, each in the order given; `kept` is free from `begin` on.
-                for k in range(place.shape[0] + 1):
-                    begins[k] = 0
-                for j in range(begin, end):
-                    begins[place[role_of_pod[given[j]]] + 1] += 1
-                for k in range(place.shape[0]):
-                    begins[k + 1] += begins[k]
+            ends[i] = j
+        s = n_groups + (default or rest > 0)
+        with nogil:
+            for i in range(n):
+                if not taken[i]:
+                    given[j] = i
+                    j += 1
+            if s > n_groups:
+                ends[n_groups] = j
+            end = 0
+            for i in range(s):
+                begin = end
+                end = ends[i]
+                last = -1
+                ascending = True
                 for j in range(begin, end):
                     number = place[role_of_pod[given[j]]]
-                    kept[begin + begins[number]] = given[j]
-                    begins[number] += 1
+                    ascending = ascending and number >= last
+                    last = number
+                if not ascending:
+                    # By place, each in the order given.
+                    memset(begins, 0, (m + 1) * sizeof(int64_t))
+                    for j in range(begin, end):
+                        begins[place[role_of_pod[given[j]]] + 1] += 1
+                    for k in range(m):
+                        begins[k + 1] += begins[k]
+                    for j in range(begin, end):
+                        number = place[role_of_pod[given[j]]]
+                        moved[begins[number]] = given[j]
+                        begins[number] += 1
+                    memcpy(given + begin, moved, (end - begin) * sizeof(int64_t))
+                last = -1
                 for j in range(begin, end):
-                    given[j] = kept[j]
-            j = begin
-            if begin < end:
-                priority[i] = INT64_MIN
-            while j < end:
-                role = role_of_pod[given[j]]
-                t = j + 1
-                while t < end and role_of_pod[given[t]] == role:
-                    t += 1
-                count = t - j
-                if priority_of_role[role] > priority[i]:
-                    priority[i] = priority_of_role[role]
-                for c in range(r):
-                    if rows[role, c] and count > (most - pending[i, c]) // rows[role, c]:
-                        pending[i, c] = most
-                    else:
-                        pending[i, c] += count * rows[role, c]
-                if place[role] < n_tried:
-                    shapes[entries] = place[role]
-                    left[entries] = count
-                    first[entries] = out
-                    entries += 1
-                    for k in range(j, t):
-                        kept[out] = given[k]
+                    role = role_of_pod[given[j]]
+                    if place[role] < n_tried:
+                        entries += role != last
                         out += 1
-                else:
-                    counted[i] += count
-                j = t
-            start[i + 1] = entries
-        first[entries] = out
+                    last = role
+        positions_array = np.empty(out, dtype=np.int64)
+        shapes_array = np.empty(entries, dtype=np.int32)
+        left_array = np.empty(entries, dtype=np.int64)
+        first_array = np.empty(entries + 1, dtype=np.int64)
+        start_array = np.zeros(s + 1, dtype=np.int64)
+        counted_array = np.zeros(s, dtype=np.int64)
+        priority_array = np.zeros(s, dtype=np.int64)
+        pending_array = np.zeros((s, r), dtype=np.int64)
+        size_array = np.empty(s, dtype=np.int64)
+        fill_columns(
+            given, ends, role_of_pod, place, n_tried, rows, priority_of_role, most, positions_array, shapes_array,
+            left_array, first_array, start_array, counted_array, priority_array, pending_array, size_array,
+        )
+    finally:
+        free(scratch)
     return (
         size_array,
         start_array,
-        shapes_array[:entries],
-        left_array[:entries],
-        first_array[: entries + 1],
-        positions_array[:out],
+        shapes_array,
+        left_array,
+        first_array,
+        positions_array,
         pending_array,
         counted_array,
         priority_array,
     )
+
+
+cdef bint are_in_order(
+    const int32_t[::1] role_of_pod, const int32_t[::1] place, const int64_t[:, ::1] rows, int64_t largest
+) noexcept nogil:
+    """Whether roles and places are numbers of the ``place.shape[0]`` roles, and amounts from 0 to ``largest``."""
+    cdef int64_t i, c, m = place.shape[0]
+    for i in range(role_of_pod.shape[0]):
+        if not 0 <= role_of_pod[i] < m:
+            return False
+    for i in range(m):
+        if not 0 <= place[i] < m:
+            return False
+        for c in range(rows.shape[1]):
+            if not 0 <= rows[i, c] <= largest:
+                return False
+    return True
+
+
+cdef void fill_columns(
+    const int64_t* given,
+    const int64_t* ends,
+    const int32_t[::1] role_of_pod,
+    const int32_t[::1] place,
+    int64_t n_tried,
+    const int64_t[:, ::1] rows,
+    const int64_t[::1] priority_of_role,
+    int64_t most,
+    int64_t[::1] positions,
+    int32_t[::1] shapes,
+    int64_t[::1] left,
+    int64_t[::1] first,
+    int64_t[::1] start,
+    int64_t[::1] counted,
+    int64_t[::1] priority,
+    int64_t[:, ::1] pending,
+    int64_t[::1] size,
+) noexcept nogil:
+    """Write the columns of the sub-jobs and of their entries; the pods of each sub-job are ``given`` by role."""
+    cdef int64_t i, j, k, t, c, count, begin, end = 0, entries = 0, out = 0, r = rows.shape[1]
+    cdef int32_t role
+    for i in range(size.shape[0]):
+        begin = end
+        end = ends[i]
+        size[i] = end - begin
+        j = begin
+        while j < end:
+            role = role_of_pod[given[j]]
+            t = j + 1
+            while t < end and role_of_pod[given[t]] == role:
+                t += 1
+            count = t - j
+            if priority_of_role[role] > priority[i]:
+                priority[i] = priority_of_role[role]
+            for c in range(r):
+                if rows[role, c] and count > (most - pending[i, c]) // rows[role, c]:
+                    pending[i, c] = most
+                else:
+                    pending[i, c] += count * rows[role, c]
+            if place[role] < n_tried:
+                shapes[entries] = place[role]
+                left[entries] = count
+                first[entries] = out
+                entries += 1
+                for k in range(j, t):
+                    positions[out] = given[k]
+                    out += 1
+            else:
+                counted[i] += count
+            j = t
+        start[i + 1] = entries
+    first[entries] = out
 
 
 def runs_of_queues(

@@ -28,7 +28,7 @@ def deal_pods(groups, role_of_pod, tried, others, rows, priority, most, default)
         positions,
         [[min(sum(rows[role_of_pod[pod]][c] for pod in part), most) for c in columns] for part in parts],
         [sum(role_of_pod[pod] in others for pod in part) for part in parts],
-        [max((priority[role_of_pod[pod]] for pod in part), default=0) for part in parts],
+        [max([0, *(priority[role_of_pod[pod]] for pod in part)]) for part in parts],
     )
 
 

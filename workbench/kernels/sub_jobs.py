@@ -6,6 +6,7 @@ Checked interface of the ``sub_jobs`` kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from workbench._core import sub_jobs as kernel
 from workbench._core.ranges import is_offsets, is_order
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_range, checked
+from workbench.kernels.checks import are_arrays, as_array, check_range, checked
 from workbench.kernels.domains import MAX_QUANTITY, MAX_SUM
 
 __all__ = ["Runs", "SubJobPods", "deal_pods", "runs_of_queues"]
@@ -43,7 +44,7 @@ class SubJobPods(NamedTuple):
     counted: NDArray[np.int64]
     """Pods of each sub-job whose role is not tried."""
     priority: NDArray[np.int64]
-    """Highest priority among the roles of each sub-job; 0 where it has no pods."""
+    """Highest priority among the roles of each sub-job, at least 0."""
 
 
 def deal_pods(
@@ -80,17 +81,24 @@ def deal_pods(
     InputError
         Wrong dtype or shape, a number out of range.
     """
+    # The kernel checks the numbers; what an array is, is told by one call more.
+    if are_arrays(b"i1i1q2q1", role_of_pod, place, rows, priority):
+        dealt = kernel.pods_of_sub_jobs(
+            groups, role_of_pod, place, n_tried, rows, priority, MAX_QUANTITY, MAX_SUM, default
+        )
+        if dealt is not None:
+            return SubJobPods(*dealt)
     rows = as_array("rows", rows, np.int64, 2)
     m, n = rows.shape[0], as_array("role_of_pod", role_of_pod, np.int32, 1).shape[0]
-    positions, sizes = kernel.lined_up(groups)
-    check_range("groups", positions, 0, n - 1)
+    check_range("groups", np.fromiter(chain.from_iterable(groups), dtype=np.int64), 0, n - 1)
     role_of_pod = checked("role_of_pod", role_of_pod, np.int32, n, 0, m - 1)
     place = checked("place", place, np.int32, m, 0, m - 1)
     priority = checked("priority", priority, np.int64, m)
     check_range("rows", rows, 0, MAX_QUANTITY)
-    return SubJobPods(
-        *kernel.pods_of_sub_jobs(positions, sizes, role_of_pod, place, n_tried, rows, priority, MAX_SUM, default)
-    )
+    # Sound, but not contiguous as given.
+    dealt = kernel.pods_of_sub_jobs(groups, role_of_pod, place, n_tried, rows, priority, MAX_QUANTITY, MAX_SUM, default)
+    assert dealt is not None
+    return SubJobPods(*dealt)
 
 
 def runs_of_queues(
