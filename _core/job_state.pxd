@@ -31,6 +31,14 @@ cdef struct Sub:
     int64_t n_running
 
 
+cdef struct Bounds:
+    int64_t n              # nodes
+    int64_t d              # domains
+    int64_t n_shapes
+    # the largest quantity, the largest sum of quantities, the most pods of a job
+    int64_t quantity, sum, pods
+
+
 @cython.final
 cdef class JobState:
     cdef int64_t r                     # resources
@@ -91,13 +99,13 @@ cdef class JobState:
     cpdef void settle(self, int32_t record) noexcept nogil
     cdef tuple left(self)
     cdef int cap(self, const int64_t[::1] left) except -1
-    cdef int set_job(
-        self, bint grouped, bint limited, int64_t limit, const int64_t[::1] minimum, const int64_t[::1] left, const
+    cdef bint set_job(
+        self, const Bounds* bounds, bint grouped, bint limited, int64_t limit, const int64_t[::1] minimum, const int64_t[::1] left, const
         int64_t[::1] present, const int64_t[::1] minimums, const int32_t[::1] names, int32_t rule, int64_t
         min_available, int64_t counted, int32_t record, const int64_t[::1] wanted
     ) except -1
-    cdef int set_subs(
-        self, const int64_t[::1] entry_start, const int32_t[::1] shapes, const int64_t[::1] left, const int64_t[::1]
+    cdef bint set_subs(
+        self, const Bounds* bounds, const int64_t[::1] entry_start, const int32_t[::1] shapes, const int64_t[::1] left, const int64_t[::1]
         min_available, const int64_t[::1] counted, const int64_t[::1] total, const uint8_t[::1] stop, const int64_t[::1]
         limit, const uint8_t[::1] limited, const uint8_t[::1] scored, const int32_t[::1] policy, const int32_t[::1]
         rank, const int32_t[::1] grade, const int32_t[::1] record, const int64_t[:, ::1] request, const int64_t[:, ::1]

@@ -12,6 +12,7 @@ from workbench._core.contest cimport NO_RECORD
 from workbench._core.memory cimport claim, free, grab
 from workbench._core.progress cimport GO_ON, STOP, Entry, Progress, Run, is_ready, note_placed
 from workbench._core.sorting cimport sort_numbers
+from workbench._core.within cimport amounts_within, ints_within, longs_within, offsets_to
 
 import numpy as np
 
@@ -52,8 +53,9 @@ cdef class JobState:
         free(self.log_node)
         free(self.log_pod)
 
-    cdef int set_job(
+    cdef bint set_job(
         self,
+        const Bounds* bounds,
         bint grouped,
         bint limited,
         int64_t limit,
@@ -70,9 +72,28 @@ cdef class JobState:
     ) except -1:
         """Set the job's limits, minimums and pods by role; the first ``n_shapes`` roles are the pod shapes.
 
-        None for an array: no pods are present, there are no minimums, or every role has a name of its own.
+        None: no pods are present, there are no minimums, every role has a name of its own. False, with nothing set, if
+        columns differ in length or a number is out of range.
         """
-        cdef int64_t i, here, minimum_of_role, wanted_by_role = 0, n = left.shape[0]
+        cdef int64_t i, here, minimum_of_role, wanted_by_role = 0, n = left.shape[0], pods = 0
+        if n < bounds.n_shapes or not (
+            longs_within(left, n, 0, bounds.quantity)
+            and longs_within(present, n, 0, bounds.quantity)
+            and longs_within(minimums, n, 0, bounds.quantity)
+            and longs_within(minimum, self.r, 0, bounds.sum)
+            and longs_within(wanted, wanted.shape[0], 0, bounds.quantity)
+            and (names is None or names.shape[0] == n)
+            and 0 <= min_available <= bounds.quantity
+            and 0 <= counted <= bounds.quantity
+            and NO_RECORD <= record < bounds.d
+        ):
+            return False
+        for i in range(n):
+            if i >= bounds.n_shapes and left[i]:
+                return False
+            pods += left[i]
+            if pods > bounds.pods:
+                return False
         self.grouped = grouped
         self.limited = limited
         self.limit = limit
@@ -102,10 +123,11 @@ cdef class JobState:
         self.alive_of = <int64_t*>grab(self.n_policies * sizeof(int64_t))
         for i in range(self.n_policies):
             self.wanted[i] = wanted[i]
-        return 0
+        return True
 
-    cdef int set_subs(
+    cdef bint set_subs(
         self,
+        const Bounds* bounds,
         const int64_t[::1] entry_start,
         const int32_t[::1] shapes,
         const int64_t[::1] left,
@@ -130,11 +152,53 @@ cdef class JobState:
     ) except -1:
         """Set the sub-jobs, one array per property.
 
-        A job without sub-groups has one sub-job that stands for the whole job. None for an array: every sub-job has a
-        tier limit, all grades are equal, no sub-job is allocated or has running pods.
+        None: every sub-job has a limit, they are ranked in the order given, their grades are equal, they have no record
+        and no running pods. False, with nothing set, if columns differ in length or a number is out of range.
         """
-        cdef int64_t s = rank.shape[0], i, k, e, kinds
+        cdef int64_t s = entry_start.shape[0] - 1, i, k, e, kinds
         cdef Sub* sub
+        if s < 0 or not (self.grouped or s == 1) or not (
+            offsets_to(entry_start, s, shapes.shape[0])
+            and ints_within(shapes, shapes.shape[0], 0, bounds.n_shapes - 1)
+            and longs_within(left, shapes.shape[0], 0, bounds.quantity)
+            and longs_within(min_available, s, 0, bounds.quantity)
+            and longs_within(counted, s, 0, bounds.quantity)
+            and longs_within(total, s, 1, bounds.quantity)
+            and limit.shape[0] == s and stop.shape[0] == s and scored.shape[0] == s
+            and (limited is None or limited.shape[0] == s)
+            and ints_within(policy, s, -1, self.n_policies - 1)
+            and ints_within(rank, s, 0, s - 1)
+            and ints_within(grade, s, 0, s - 1)
+            and ints_within(record, s, NO_RECORD, bounds.d - 1)
+            and amounts_within(request, s, self.r, 0, bounds.sum)
+            and amounts_within(pending, s, self.r, 0, bounds.sum)
+        ):
+            return False
+        if running is not None and not (
+            offsets_to(running_start, s, running.shape[0]) and ints_within(running, running.shape[0], -1, bounds.n - 1)
+        ):
+            return False
+        if run_start is not None and not (
+            offsets_to(run_start, s, run_shape.shape[0])
+            and ints_within(run_shape, run_shape.shape[0], 0, bounds.n_shapes - 1)
+            and longs_within(run_upto, run_shape.shape[0], 0, bounds.quantity)
+        ):
+            return False
+        k = 0
+        for e in range(shapes.shape[0] if self.grouped else 0):
+            k += left[e]
+            if k > bounds.pods:
+                return False
+        self.by_rank = <int32_t*>claim(s * sizeof(int32_t))
+        for i in range(s):
+            self.by_rank[i] = -1
+        for i in range(s):
+            self.by_rank[i if rank is None else rank[i]] = <int32_t>i
+        for i in range(s):
+            if self.by_rank[i] < 0:
+                free(self.by_rank)
+                self.by_rank = NULL
+                return False
         self.n_entries = entry_start[s] if self.grouped else self.progress_settled.n
         self.subs = <Sub*>grab(s * sizeof(Sub))
         self.settled = <Sub*>grab(s * sizeof(Sub))
@@ -142,7 +206,6 @@ cdef class JobState:
         self.entries = <Entry*>grab(self.n_entries * sizeof(Entry))
         self.entries_settled = <Entry*>grab(self.n_entries * sizeof(Entry))
         self.held = <Entry*>grab(self.n_entries * sizeof(Entry))
-        self.by_rank = <int32_t*>grab(s * sizeof(int32_t))
         self.queue = <int64_t*>grab(s * sizeof(int64_t))
         self.again = <int64_t*>grab((s + 1) * sizeof(int64_t))
         self.is_first = <uint8_t*>grab(s)
@@ -158,14 +221,13 @@ cdef class JobState:
                 sub.request[k] = request[i, k]
                 sub.request[self.r + k] = pending[i, k]
             sub.policy = policy[i]
-            sub.rank = rank[i]
+            sub.rank = <int32_t>i if rank is None else rank[i]
             sub.grade = 0 if grade is None else grade[i]
             sub.scored = scored[i]
             sub.limited = limited is None or limited[i]
             sub.record = NO_RECORD if record is None else record[i]
             sub.limit = limit[i]
             sub.total = total[i]
-            self.by_rank[sub.rank] = <int32_t>i
             if running is not None:
                 sub.n_running = running_start[i + 1] - running_start[i]
                 sub.running = self.sub_running + running_start[i]
@@ -206,7 +268,7 @@ cdef class JobState:
         self.log_shape = <int32_t*>claim(self.n_pods * sizeof(int32_t))
         self.log_node = <int32_t*>claim(self.n_pods * sizeof(int32_t))
         self.log_pod = <int32_t*>claim(self.n_pods * sizeof(int32_t))
-        return 0
+        return True
 
     cpdef bint give_up(self, int32_t number) noexcept nogil:
         """Drop sub-job ``number``, which found no place; return whether the job can still become ready without it."""

@@ -7,7 +7,7 @@ from workbench._core.attempt_trace cimport AttemptTrace
 from workbench._core.best_attempt cimport BestAttempt
 from workbench._core.domain_counts cimport DomainCounts
 from workbench._core.hypernode_tree cimport Walk
-from workbench._core.job_state cimport JobState, Sub
+from workbench._core.job_state cimport Bounds, JobState, Sub
 from workbench._core.search_parts cimport SearchParts
 from workbench._core.sub_job_scores cimport SubJobScores
 from workbench._core.sub_job_search cimport SubJobSearch
@@ -30,6 +30,7 @@ cdef class TwoLevel(SearchParts):
     cdef readonly SubJobSearch search           # where a sub-job goes
     cdef readonly AttemptTrace trace            # what an explanation hears
     cdef readonly BestAttempt best              # of the turn
+    cdef Bounds bounds                          # of what it is given
     cdef Row* rows_of_turn
     cdef int64_t n_rows
     # HyperNodes, or NOWHERE

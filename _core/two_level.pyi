@@ -47,6 +47,7 @@ class TwoLevel(SearchParts):
         packing: NDArray[np.float64],
         scale: float,
     ) -> None: ...
+    def bound(self, quantity: int, sum: int, pods: int) -> None: ...
     def set_job(
         self,
         grouped: bool,
@@ -62,7 +63,7 @@ class TwoLevel(SearchParts):
         counted: int,
         record: int,
         wanted: NDArray[np.int64],
-    ) -> None: ...
+    ) -> bool: ...
     def set_subs(
         self,
         entry_start: NDArray[np.int64],
@@ -71,12 +72,12 @@ class TwoLevel(SearchParts):
         min_available: NDArray[np.int64],
         counted: NDArray[np.int64],
         total: NDArray[np.int64],
-        stop: NDArray[np.uint8],
+        stop: NDArray[np.bool_],
         limit: NDArray[np.int64],
-        limited: NDArray[np.uint8] | None,
-        scored: NDArray[np.uint8],
+        limited: NDArray[np.bool_] | None,
+        scored: NDArray[np.bool_],
         policy: NDArray[np.int32],
-        rank: NDArray[np.int32],
+        rank: NDArray[np.int32] | None,
         grade: NDArray[np.int32] | None,
         record: NDArray[np.int32] | None,
         request: NDArray[np.int64],
@@ -86,7 +87,7 @@ class TwoLevel(SearchParts):
         run_start: NDArray[np.int64] | None,
         run_shape: NDArray[np.int32] | None,
         run_upto: NDArray[np.int64] | None,
-    ) -> None: ...
+    ) -> bool: ...
     @property
     def counts(self) -> DomainCounts: ...
     @property

@@ -22,7 +22,7 @@ from workbench._core.best_attempt cimport BestAttempt
 from workbench._core.contest cimport NO_RECORD
 from workbench._core.domain_counts cimport DomainCounts
 from workbench._core.hypernode_tree cimport NOWHERE, HyperNodeTree, Walk
-from workbench._core.job_state cimport JobState, Sub
+from workbench._core.job_state cimport Bounds, JobState, Sub
 from workbench._core.memory cimport claim, free
 from workbench._core.progress cimport Progress, is_ready, missing_of
 from workbench._core.sub_job_scores cimport SubJobScores
@@ -50,10 +50,10 @@ cdef int compare_places(const void* a, const void* b) noexcept nogil:
 @cython.final
 @cython.auto_pickle(False)
 cdef class TwoLevel(SearchParts):
-    """Places one job with sub-jobs in HyperNodes as Volcano does, turn by turn (a turn ends when the job is ready).
+    """See ``workbench.kernels.two_level.TwoLevel`` for the contract.
 
-    The contract is in ``workbench.kernels.two_level.TwoLevel``; arguments are trusted. Call `set_job`, `set_totals` and
-    `set_subs` once each, in this order.
+    Set up by `bound`, `set_job`, `set_totals`, `set_subs`, each once and in this order. Arguments are trusted but for
+    those of `set_job` and `set_subs`, which check them in the pass that reads them.
     """
 
     def __cinit__(
@@ -119,6 +119,13 @@ cdef class TwoLevel(SearchParts):
         """
         self.fill.set_fading(ring_of, around, column, by_tier, packing, scale)
 
+    def bound(self, int64_t quantity, int64_t sum, int64_t pods):
+        """Set the largest quantity, the largest sum of quantities and the most pods that `set_job` and `set_subs` take.
+
+        Call this after the last shape is added.
+        """
+        self.bounds = Bounds(self.n, self.d, self.states.n_shapes, quantity, sum, pods)
+
     def set_job(
         self,
         bint grouped,
@@ -137,10 +144,11 @@ cdef class TwoLevel(SearchParts):
     ):
         """Set the job's limits, minimums and pods by role; the first ``n_shapes`` roles are the pod shapes.
 
-        None for an array: no pods are present, there are no minimums, or every role has a name of its own.
+        None: no pods are present, there are no minimums, every role has a name of its own. False, with nothing set, if
+        columns differ in length or a number is out of range.
         """
-        self.job.set_job(
-            grouped, limited, limit, minimum, left, present, minimums, names, rule, min_available, counted, record,
+        return self.job.set_job(
+            &self.bounds, grouped, limited, limit, minimum, left, present, minimums, names, rule, min_available, counted, record,
             wanted,
         )
 
@@ -157,7 +165,7 @@ cdef class TwoLevel(SearchParts):
         const uint8_t[::1] limited,
         const uint8_t[::1] scored not None,
         const int32_t[::1] policy not None,
-        const int32_t[::1] rank not None,
+        const int32_t[::1] rank,
         const int32_t[::1] grade,
         const int32_t[::1] record,
         const int64_t[:, ::1] request not None,
@@ -170,14 +178,16 @@ cdef class TwoLevel(SearchParts):
     ):
         """Set the sub-jobs, one array per property.
 
-        A job without sub-groups has one sub-job that stands for the whole job. None for an array: every sub-job has a
-        tier limit, all grades are equal, no sub-job is allocated or has running pods.
+        None: every sub-job has a limit, they are ranked in the order given, their grades are equal, they have no record
+        and no running pods. False, with nothing set, if columns differ in length or a number is out of range.
         """
-        self.job.set_subs(
-            entry_start, shapes, left, min_available, counted, total, stop, limit, limited, scored, policy,
-            rank, grade, record, request, pending, running_start, running, run_start, run_shape, run_upto
+        cdef bint sound = self.job.set_subs(
+            &self.bounds, entry_start, shapes, left, min_available, counted, total, stop, limit, limited, scored,
+            policy, rank, grade, record, request, pending, running_start, running, run_start, run_shape, run_upto
         )
-        self.search.open()
+        if sound:
+            self.search.open()
+        return sound
 
     def update_nodes(self, const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None):
         """Replace the nodes' idle and used amounts by the present ones, which include the pods this search placed."""

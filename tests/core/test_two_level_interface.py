@@ -163,6 +163,14 @@ def test_a_tree_that_does_not_fit_together_is_refused(changes: dict[str, Any]) -
         {"job": replace(JOB, after_failure="never")},
         {"job": replace(JOB, minimum=int64([1, 1]))},
         {"job": replace(JOB, min_available=-1)},
+        {"job": replace(JOB, counted=-1)},
+        {"job": replace(JOB, left=int64([-6]))},
+        {"job": replace(JOB, left=int64([6, 1]), present=None, minimums=None, names=None)},
+        {"job": replace(JOB, left=int32([6]))},
+        {"job": replace(JOB, present=int64([-1]))},
+        {"job": replace(JOB, minimums=int64([MAX_QUANTITY + 1]))},
+        {"job": replace(JOB, minimum=int64([-1]))},
+        {"job": replace(JOB, wanted=int64([-1]))},
         {"job": replace(JOB, grouped=False)},
         {"subs": replace(SUBS, rank=int32([0, 2]))},
         {"subs": replace(SUBS, grade=int32([0, 2]))},
@@ -172,7 +180,21 @@ def test_a_tree_that_does_not_fit_together_is_refused(changes: dict[str, Any]) -
         {"subs": replace(SUBS, policy=int32([0, -1]))},
         {"subs": replace(SUBS, record=int32([3, -1]))},
         {"subs": replace(SUBS, total=int64([0, 3]))},
+        {"subs": replace(SUBS, rank=int32([0, 0]))},
+        {"subs": replace(SUBS, rank=int32([0]))},
+        {"subs": replace(SUBS, left=int64([3, -1]))},
+        {"subs": replace(SUBS, min_available=int64([-1, 3]))},
+        {"subs": replace(SUBS, counted=int64([0, MAX_QUANTITY + 1]))},
+        {"subs": replace(SUBS, limit=int64([1]))},
+        {"subs": replace(SUBS, stop_after_failure=np.array([True]))},
+        {"subs": replace(SUBS, limited=np.array([True]))},
+        {"subs": replace(SUBS, scored=np.array([True]))},
         {"subs": replace(SUBS, request=int64([[3]]))},
+        {"subs": replace(SUBS, pending=int64([[3], [-1]]))},
+        {"subs": replace(SUBS, start=int64([]))},
+        {"subs": replace(SUBS, runs=(int64([0, 1, 1]), int32([0, 0]), int64([1, 1])))},
+        {"subs": replace(SUBS, runs=(int64([0, 1, 2]), int32([0, 1]), int64([1, 1])))},
+        {"subs": replace(SUBS, runs=(int64([0, 1, 2]), int32([0, 0]), int64([1, -1])))},
         {"subs": replace(SUBS, running_start=int64([0, 0, 1]), running=int32([3]))},
     ],
 )
@@ -184,6 +206,20 @@ def test_a_question_that_does_not_fit_together_is_refused(changes: dict[str, Any
 def test_the_pods_of_one_search_are_bounded() -> None:
     with pytest.raises(CapacityError):
         build(job=replace(JOB, left=int64([10_000_001])))
+    with pytest.raises(CapacityError):
+        build(subs=replace(SUBS, left=int64([10_000_000, 1])))
+
+
+def test_columns_need_not_be_contiguous_and_the_order_given_is_a_rank() -> None:
+    def apart(column: np.ndarray) -> np.ndarray:
+        return np.repeat(column, 2, axis=0)[::2]
+
+    job = replace(JOB, left=apart(JOB.left))
+    subs = replace(SUBS, rank=None, left=apart(SUBS.left), scored=apart(SUBS.scored), request=apart(SUBS.request))
+    assert not subs.left.flags.c_contiguous
+    search, other = build(job=job, subs=subs), build()
+    assert search.turn() and other.turn()
+    assert [column.tolist() for column in search.placed()] == [column.tolist() for column in other.placed()]
 
 
 def test_placed_refuses_a_mark_that_is_none() -> None:

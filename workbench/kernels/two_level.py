@@ -264,7 +264,7 @@ class TwoLevel:
     ) -> None:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
         self._n, self._d, self._shapes = n, d, tuple(shapes)
-        self._n_subs = len(subs.rank)
+        self._n_subs = len(subs.start) - 1
         idle, used, allocatable = _of_nodes(nodes, (n, r))
         domain_used = _amounts("domain_used", nodes.domain_used, (d + 1, r), 0, MAX_SUM)
         domain_allocatable = _amounts("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, MAX_SUM)
@@ -287,90 +287,71 @@ class TwoLevel:
             c.know_states(nodes.states.state_of, nodes.states.first)
         c.set_topology(*scores.arguments())
         self._add(shapes, n, r)
-        left = as_array("left", job.left, np.int64, 1)
-        self._set_job(job, left, len(shapes), d, r)
-        c.set_totals(domain_used, domain_allocatable, idle_at_open, packing, float(scale), left)
+        c.bound(MAX_QUANTITY, MAX_SUM, MAX_PODS_PER_CALL)
+        self._set_job(job, len(shapes))
+        c.set_totals(
+            domain_used, domain_allocatable, idle_at_open, packing, float(scale), np.ascontiguousarray(job.left)
+        )
         if fading is not None:
             c.set_fading(*fading.arguments(n, d, r))
-        self._set_subs(subs, job, len(shapes), d, r, n)
+        self._set_subs(subs, job, len(shapes))
 
     def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
         for shape in shapes:
             self._c.add_shape(_amounts("request", shape.request, (r,), 0), *_node_arrays(shape, n))
 
-    def _set_job(self, job: JobColumns, left: NDArray[np.int64], n_shapes: int, d: int, r: int) -> None:
-        m = len(left)
-        left, present, minimums, names = checked_columns(
-            m,
-            ("left", left, np.int64, 0, MAX_QUANTITY),
-            ("present", job.present, np.int64, 0, MAX_QUANTITY),
-            ("minimums", job.minimums, np.int64, 0, MAX_QUANTITY),
-            ("names", job.names, np.int32, _INT32.min, _INT32.max),
-        )
-        if m < n_shapes:
-            raise InputError("fewer roles than shapes", source="left", got=str(m), expected=f">= {n_shapes}")
-        if m > n_shapes and left[n_shapes:].any():
-            raise InputError("a role without a shape has pods left", source="left", expected="0")
-        _check_pods(left)
-        if job.after_failure not in _RULES:
-            raise InputError("no such rule", source="after_failure", got=job.after_failure, expected=", ".join(_RULES))
-        self._c.set_job(
+    def _set_job(self, job: JobColumns, n_shapes: int) -> None:
+        given: tuple[Any, ...] = (
             job.grouped,
             job.limit is not None,
             0 if job.limit is None else job.limit,
-            None if job.minimum is None else _amounts("minimum", job.minimum, (r,), 0, MAX_SUM),
-            left,
-            present,
-            minimums,
-            names,
-            _RULES[job.after_failure],
-            check_number("min_available", job.min_available, 0, MAX_QUANTITY),
-            check_number("counted", job.counted, 0, MAX_QUANTITY),
-            check_number("record", job.record, NO_RECORD, d - 1),
-            checked("wanted", job.wanted, np.int64, None, 0, MAX_QUANTITY),
+            job.minimum,
+            job.left,
+            job.present,
+            job.minimums,
+            job.names,
+            _RULES.get(job.after_failure),
+            job.min_available,
+            job.counted,
+            job.record,
+            job.wanted,
         )
+        # The kernel checks what it reads; only what it refuses is looked at here, and told in words.
+        try:
+            sound = self._c.set_job(*given)
+        except (TypeError, ValueError, OverflowError):
+            sound = False
+        if not sound:
+            self._c.set_job(*given[:3], *_checked_job(job, n_shapes, self._d, self._c.r))
 
-    def _set_subs(self, subs: SubJobColumns, job: JobColumns, n_shapes: int, d: int, r: int, n: int) -> None:
-        rank = as_array("rank", subs.rank, np.int32, 1)
-        s = rank.shape[0]
-        if not is_order(rank, np.zeros(s, dtype=np.uint8)):
-            raise InputError("no order", source="rank", expected=f"each of 0..{s - 1} once")
-        if not job.grouped and s != 1:
-            raise InputError("a job that is not grouped has one sub-job", source="rank", got=str(s), expected="1")
-        start, shapes = _csr("", subs.start, subs.shapes, s, n_shapes)
-        left = _amounts("left", subs.left, shapes.shape, 0)
-        if job.grouped:
-            _check_pods(left)
-        min_available, counted, total, limit, policy, grade, record = checked_columns(
-            s,
-            ("min_available", subs.min_available, np.int64, 0, MAX_QUANTITY),
-            ("counted", subs.counted, np.int64, 0, MAX_QUANTITY),
-            ("total", subs.total, np.int64, 1, MAX_QUANTITY),
-            ("limit", subs.limit, np.int64, _INT64.min, _INT64.max),
-            ("policy", subs.policy, np.int32, -1, len(job.wanted) - 1),
-            ("grade", subs.grade, np.int32, 0, s - 1),
-            ("record", subs.record, np.int32, NO_RECORD, d - 1),
+    def _set_subs(self, subs: SubJobColumns, job: JobColumns, n_shapes: int) -> None:
+        given: tuple[Any, ...] = (
+            subs.start,
+            subs.shapes,
+            subs.left,
+            subs.min_available,
+            subs.counted,
+            subs.total,
+            subs.stop_after_failure,
+            subs.limit,
+            subs.limited,
+            subs.scored,
+            subs.policy,
+            subs.rank,
+            subs.grade,
+            subs.record,
+            subs.request,
+            subs.pending,
+            subs.running_start,
+            subs.running,
+            *((None, None, None) if subs.runs is None else subs.runs),
         )
-        self._c.set_subs(
-            start,
-            shapes,
-            left,
-            min_available,
-            counted,
-            total,
-            _flags("stop_after_failure", subs.stop_after_failure, s),
-            limit,
-            None if subs.limited is None else _flags("limited", subs.limited, s),
-            _flags("scored", subs.scored, s),
-            policy,
-            rank,
-            grade,
-            record,
-            _amounts("request", subs.request, (s, r), 0, MAX_SUM),
-            _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),
-            *_running(subs, s, n),
-            *_runs(subs, s, n_shapes),
-        )
+        try:
+            sound = self._c.set_subs(*given)
+        except (TypeError, ValueError):
+            sound = False
+        if not sound:
+            self._c.set_subs(*_checked_subs(subs, job, n_shapes, self._n, self._d, self._c.r))
 
     def update_nodes(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
         """Give the search the present amounts of the nodes, if other jobs were placed or removed since its last turn.
@@ -596,6 +577,85 @@ class TwoLevel:
         return TriedDomains(*self._c.rows())
 
 
+def _checked_job(job: JobColumns, n_shapes: int, d: int, r: int) -> tuple[Any, ...]:
+    """Columns of a job as the kernel takes them, C-contiguous; an InputError says what is wrong with one."""
+    left = as_array("left", job.left, np.int64, 1)
+    m = len(left)
+    left, present, minimums, names = checked_columns(
+        m,
+        ("left", left, np.int64, 0, MAX_QUANTITY),
+        ("present", job.present, np.int64, 0, MAX_QUANTITY),
+        ("minimums", job.minimums, np.int64, 0, MAX_QUANTITY),
+        ("names", job.names, np.int32, _INT32.min, _INT32.max),
+    )
+    if m < n_shapes:
+        raise InputError("fewer roles than shapes", source="left", got=str(m), expected=f">= {n_shapes}")
+    if m > n_shapes and left[n_shapes:].any():
+        raise InputError("a role without a shape has pods left", source="left", expected="0")
+    _check_pods(left)
+    if job.after_failure not in _RULES:
+        raise InputError("no such rule", source="after_failure", got=job.after_failure, expected=", ".join(_RULES))
+    return (
+        None if job.minimum is None else _amounts("minimum", job.minimum, (r,), 0, MAX_SUM),
+        left,
+        present,
+        minimums,
+        names,
+        _RULES[job.after_failure],
+        check_number("min_available", job.min_available, 0, MAX_QUANTITY),
+        check_number("counted", job.counted, 0, MAX_QUANTITY),
+        check_number("record", job.record, NO_RECORD, d - 1),
+        checked("wanted", job.wanted, np.int64, None, 0, MAX_QUANTITY),
+    )
+
+
+def _checked_subs(subs: SubJobColumns, job: JobColumns, n_shapes: int, n: int, d: int, r: int) -> tuple[Any, ...]:
+    """Columns of sub-jobs as the kernel takes them, C-contiguous; an InputError says what is wrong with one."""
+    s = len(subs.start) - 1
+    rank = subs.rank
+    if rank is not None:
+        rank = as_array("rank", rank, np.int32, 1)
+        check_length("rank", rank, s)
+        if not is_order(rank, np.zeros(s, dtype=np.uint8)):
+            raise InputError("no order", source="rank", expected=f"each of 0..{s - 1} once")
+    if not job.grouped and s != 1:
+        raise InputError("a job that is not grouped has one sub-job", source="start", got=str(s), expected="1")
+    start, shapes = _csr("", subs.start, subs.shapes, s, n_shapes)
+    left = _amounts("left", subs.left, shapes.shape, 0)
+    if job.grouped:
+        _check_pods(left)
+    min_available, counted, total, limit, policy, grade, record = checked_columns(
+        s,
+        ("min_available", subs.min_available, np.int64, 0, MAX_QUANTITY),
+        ("counted", subs.counted, np.int64, 0, MAX_QUANTITY),
+        ("total", subs.total, np.int64, 1, MAX_QUANTITY),
+        ("limit", subs.limit, np.int64, _INT64.min, _INT64.max),
+        ("policy", subs.policy, np.int32, -1, len(job.wanted) - 1),
+        ("grade", subs.grade, np.int32, 0, s - 1),
+        ("record", subs.record, np.int32, NO_RECORD, d - 1),
+    )
+    return (
+        start,
+        shapes,
+        left,
+        min_available,
+        counted,
+        total,
+        _flags("stop_after_failure", subs.stop_after_failure, s),
+        limit,
+        None if subs.limited is None else _flags("limited", subs.limited, s),
+        _flags("scored", subs.scored, s),
+        policy,
+        rank,
+        grade,
+        record,
+        _amounts("request", subs.request, (s, r), 0, MAX_SUM),
+        _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),
+        *_running(subs, s, n),
+        *_runs(subs, s, n_shapes),
+    )
+
+
 def _running(subs: SubJobColumns, s: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int32]] | tuple[None, None]:
     if subs.running_start is None or subs.running is None:
         return None, None
@@ -617,10 +677,10 @@ def _check_pods(left: NDArray[np.int64]) -> None:
         raise CapacityError(f"left: {pods} pods, at most {MAX_PODS_PER_CALL}")
 
 
-def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
+def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.bool_]:
     array = as_array(name, value, np.bool_, 1)
     check_length(name, array, s)
-    return array.view(np.uint8)
+    return array
 
 
 def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:

@@ -123,8 +123,8 @@ class SubJobColumns:
         Whether the sub-job's pods are scored by its record.
     policy : ndarray of shape (s,), int32
         Entry of ``JobColumns.wanted`` that the sub-job counts for; -1: none.
-    rank : ndarray of shape (s,), int32
-        Position of each sub-job in the order of sub-jobs; no two are equal.
+    rank : ndarray of shape (s,), int32, optional
+        Position of each sub-job in the order of sub-jobs; no two are equal. None: the order given.
     grade : ndarray of shape (s,), int32, below s, optional
         Sort key that precedes whether a sub-job is ready, smaller first; None: no such key.
     runs : tuple of ndarray of shape (s + 1,), int64, ndarray of int32 and ndarray of int64, optional
@@ -152,9 +152,9 @@ class SubJobColumns:
     limit: NDArray[np.int64]
     scored: NDArray[np.bool_]
     policy: NDArray[np.int32]
-    rank: NDArray[np.int32]
     request: NDArray[np.int64]
     pending: NDArray[np.int64]
+    rank: NDArray[np.int32] | None = None
     limited: NDArray[np.bool_] | None = None
     record: NDArray[np.int32] | None = None
     running_start: NDArray[np.int64] | None = None
