@@ -324,12 +324,12 @@ class Gang(Value, Displayed):
     def n_not_tried(self) -> int:
         """Number of the gang's pods that no policy places because they failed or wait behind a scheduling gate."""
         parts: tuple[Gang | SubGroup, ...] = (self, *self.sub_groups)
-        return sum(len(part.failed) + len(part.gated) for part in parts)
+        return sum([len(part.failed) + len(part.gated) for part in parts])
 
     @cached_property
     def n_pods(self) -> int:
-        """Number of pending pods of the gang."""
-        return sum(role.count for role in self.roles)
+        """Pending pods."""
+        return sum([role.count for role in self.roles])
 
     def __repr__(self) -> str:
         roles = " + ".join(f"{role.count} {role.name}" for role in self.roles)
@@ -345,7 +345,9 @@ class Gang(Value, Displayed):
 
     @cached_property
     def role_of_pod(self) -> npt.NDArray[np.int32]:
-        """Index in `roles` of each pending pod's role: int32 of shape (n_pods,)."""
+        """Role number of each pod, int32 of shape (n_pods,)."""
+        if len(self.roles) == 1:
+            return np.zeros(self.n_pods, dtype=np.int32)
         return np.repeat(np.arange(len(self.roles), dtype=np.int32), [role.count for role in self.roles])
 
     @cached_property
@@ -356,7 +358,9 @@ class Gang(Value, Displayed):
         of `roles`.
         """
         asking = [i for i, role in enumerate(self.roles) if not role.best_effort]
-        return tuple(sorted(asking, key=lambda i: -self.roles[i].priority * self.tasks_by_priority))
+        if self.tasks_by_priority and len(asking) > 1:
+            asking.sort(key=lambda i: -self.roles[i].priority)
+        return tuple(asking)
 
     @cached_property
     def shares_gpus(self) -> bool:
@@ -365,8 +369,8 @@ class Gang(Value, Displayed):
 
     @cached_property
     def best_effort_roles(self) -> tuple[int, ...]:
-        """Indices of the roles whose pods request no resource."""
-        return tuple(i for i, role in enumerate(self.roles) if role.best_effort)
+        """Roles without any request."""
+        return tuple([i for i, role in enumerate(self.roles) if role.best_effort])
 
     @cached_property
     def _rows(self) -> dict[tuple[str, ...], tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]]:

@@ -98,13 +98,10 @@ def request_rows(
     """
     requests, known = tuple(requests), frozenset(columns)
     # One flat list: numpy takes a list of lists apart slowly.
-    amounts = [each.get(name, 0) for each in requests for name in columns]
+    amounts = [1 if name == PODS else each.get(name, 0) for each in requests for name in columns]
     rows = np.array(amounts, dtype=np.int64).reshape(len(requests), len(columns))
-    rows[:, columns.index(PODS)] = 1
-    return rows, tuple([_missing(each, known) for each in requests])
+    return rows, tuple([() if each.keys() <= known else _missing(each, known) for each in requests])
 
 
 def _missing(requests: Mapping[str, int], known: Set[str]) -> tuple[str, ...]:
-    if requests.keys() <= known:
-        return ()
     return tuple(sorted(name for name, amount in requests.items() if amount and name not in known))

@@ -40,6 +40,8 @@ class Demand:
         Roles with a request, as they are tried (`Gang.tried_roles`).
     best_effort : tuple of int
         Roles without any request.
+    roles : tuple of int
+        Every role: those of `order`, then those of `best_effort`.
     """
 
     gang: Gang
@@ -49,6 +51,7 @@ class Demand:
     def __post_init__(self) -> None:
         self.rows, self.missing = self.gang.rows_for(self.ledger.snapshot.resources)
         self.order, self.best_effort = self.gang.tried_roles, self.gang.best_effort_roles
+        self.roles = self.order + self.best_effort
         # By what a mask depends on: roles that agree share one array.
         self._masks: dict[tuple[NodeFilter, int, bool], tuple[Bytes, Bytes | None]] = {}
 
@@ -64,15 +67,16 @@ class Demand:
 
     @cached_property
     def in_order(self) -> Longs:
-        """Roles in order: first those with a request, as they are tried, then the others: int64 (roles,)."""
-        return np.array([*self.order, *self.best_effort], dtype=np.int64)
+        """`roles` as an array, int64 (roles,)."""
+        return np.array(self.roles, dtype=np.int64)
 
     @cached_property
     def place(self) -> Ints:
-        """Position of each role in `in_order`: int32 of shape (roles,)."""
-        place = np.empty(len(self.in_order), dtype=np.int32)
-        place[self.in_order] = np.arange(len(place), dtype=np.int32)
-        return place
+        """Position of each role in `roles`: int32 of shape (roles,)."""
+        place = [0] * len(self.roles)
+        for i, role in enumerate(self.roles):
+            place[role] = i
+        return np.array(place, dtype=np.int32)
 
     @cached_property
     def idle(self) -> Longs:

@@ -134,6 +134,8 @@ def scored_columns(request: Request) -> tuple[str, ...]:
 def domain_used(request: Request) -> Longs:
     """Used resources of each HyperNode, pods of this session included: int64 (d + 1, r), the virtual top last."""
     snapshot, used = request.snapshot, request.ledger.used
+    if used is snapshot.used:
+        return snapshot.domain_used
     changed = request.ledger.changed
     if len(changed) == 0:
         return snapshot.domain_used

@@ -74,14 +74,13 @@ def compiled_search(
     """
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
-    roles = demand.in_order
+    roles = demand.roles
     progress, minimum = request.start, min_resources(gang, snapshot.resources)
-    policies = list(gang.min_subgroups)
     all_needed = progress.min_available == progress.total
     job = JobColumns(
-        left=np.array(progress.left, dtype=np.int64)[roles],
-        present=np.array(progress.present, dtype=np.int64)[roles] if any(progress.present) else None,
-        minimums=np.array(progress.minimums, dtype=np.int64)[roles] if any(progress.minimums) else None,
+        left=_of_roles(progress.left, roles),
+        present=_of_roles(progress.present, roles) if any(progress.present) else None,
+        minimums=_of_roles(progress.minimums, roles) if any(progress.minimums) else None,
         names=_names(gang, roles),
         min_available=progress.min_available,
         counted=progress.counted,
@@ -90,11 +89,11 @@ def compiled_search(
         limit=limit,
         minimum=None if minimum is None else seen.pad(minimum),
         record=record,
-        wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
+        wanted=np.array([*gang.min_subgroups.values()], dtype=np.int64),
     )
     rank = ranks(gang.key, subs, "priority" in order)
     limit_of, limited = _limits(subs.limits)
-    numbers_of_policies = {name: i for i, name in enumerate(policies)}
+    numbers_of_policies = {name: i for i, name in enumerate(gang.min_subgroups)}
     columns = SubJobColumns(
         start=subs.start,
         shapes=subs.shapes,
@@ -200,14 +199,14 @@ def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     return node
 
 
-def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None:
-    """Sort key of sub-jobs that comes before their readiness, if a plugin before gang orders them.
+def before_ready(subs: SubJobs, rank: Ints | None, order: Sequence[str]) -> Ints | None:
+    """Sort key of sub-jobs that precedes whether they are ready, which the plugin gang compares.
 
     Parameters
     ----------
     subs : SubJobs
-    rank : ndarray of shape (s,), int32
-        Rank of each sub-job by the plugins but gang.
+    rank : ndarray of shape (s,), int32, or None
+        Rank of each sub-job by the plugins but gang; None: the order of the sub-jobs.
     order : sequence of str
         Plugins that order sub-jobs.
 
@@ -217,17 +216,24 @@ def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None
         None if no key precedes it.
     """
     if "gang" not in order:
-        return rank
+        return np.arange(len(subs), dtype=np.int32) if rank is None else rank
     if order[0] == "gang" or len(subs) == 1 or not subs.priority.any():
         return None
     return np.unique(-subs.priority, return_inverse=True)[1].astype(np.int32)
 
 
-def _names(gang: Gang, roles: Longs) -> Ints | None:
-    """Number the names of the given roles so that equal names get equal numbers, int32; None if all names differ."""
+def _of_roles(counts: Sequence[int], roles: Sequence[int]) -> Longs:
+    """Counts by role, in the order of `roles`."""
+    return np.array([counts[role] for role in roles], dtype=np.int64)
+
+
+def _names(gang: Gang, roles: Sequence[int]) -> Ints | None:
+    """A number for the name of each role, in the order of `roles`; None if no two roles have one name."""
+    if len(roles) == 1:
+        return None
     numbers: dict[str, int] = {}
     names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
-    return None if len(numbers) == len(names) else np.array(names, dtype=np.int32)[roles]
+    return None if len(numbers) == len(names) else np.array(names, dtype=np.int32)[[*roles]]
 
 
 def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_] | None]:
@@ -241,8 +247,8 @@ def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]
     return np.array(tiers, dtype=np.int64), np.array([tier is not None for tier in highest], dtype=np.bool_)
 
 
-def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
-    """Rank of each sub-job in the order of sub-jobs: by higher priority if asked for, then MatchIndex, then id.
+def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints | None:
+    """Rank of each sub-job: by higher priority if asked for, then MatchIndex, then id.
 
     Parameters
     ----------
@@ -254,14 +260,14 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
 
     Returns
     -------
-    ndarray of shape (s,), int32
+    ndarray of shape (s,), int32, or None
+        None if they stand in this order.
     """
-    rank = np.arange(len(subs), dtype=np.int32)
     if len(subs) == 1:
-        return rank
+        return None
     index, priority = subs.match_index, subs.priority
     if (index[1:] > index[:-1]).all() and not (by_priority and (priority[1:] != priority[:-1]).any()):
-        return rank
+        return None
     keys = [index, -priority if by_priority else np.zeros_like(priority)]
     order = np.lexsort(keys)
     # Most often MatchIndex alone tells them apart.
@@ -269,7 +275,8 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
         ids = [(f"{key}/{name}" if name else key).encode() for name in subs.names]
         by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
         order = by_id[np.lexsort([column[by_id] for column in keys])]
-    rank[order] = rank.copy()
+    rank = np.empty(len(subs), dtype=np.int32)
+    rank[order] = np.arange(len(subs), dtype=np.int32)
     return rank
 
 

@@ -101,8 +101,8 @@ class SubJobs(Sequence[SubJob]):
         Nodes of the running pods of each sub-job.
     start : ndarray of shape (s + 1,), int64
         Entries of sub-job i: ``start[i]`` to ``start[i + 1]``, one per role with a request, as roles are tried.
-    shapes, roles : ndarray of int32, ndarray of int64
-        Role of each entry: its place in the demand's order, and its number in the gang.
+    shapes : ndarray of int32
+        Role of each entry: its place in the demand's order.
     left : ndarray of int64
         Pods of each entry.
     first : ndarray of int64
@@ -111,6 +111,8 @@ class SubJobs(Sequence[SubJob]):
         Positions of the pending pods in the gang, entry by entry.
     runs : Runs, optional
         The order in which the pods of each sub-job are tried; None: each has pods of one role alone.
+    numbers : tuple of int
+        The demand's roles in their order: the number in the gang of each shape.
     """
 
     names: tuple[str, ...]
@@ -127,11 +129,16 @@ class SubJobs(Sequence[SubJob]):
     running_nodes: tuple[Ints, ...]
     start: Longs
     shapes: Ints
-    roles: Longs
     left: Longs
     first: Longs
     positions: Longs
     runs: Runs | None
+    numbers: tuple[int, ...]
+
+    @cached_property
+    def roles(self) -> Longs:
+        """Role of each entry as its number in the gang, int64."""
+        return np.array(self.numbers, dtype=np.int64)[self.shapes]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -201,8 +208,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     )
     s = len(dealt.size)
     total, counted, request, running_nodes = dealt.size, dealt.counted, dealt.pending, (_NONE,) * s
-    # Volcano begins at 0, too.
-    priority = np.maximum(dealt.priority, 0)
+    priority = dealt.priority
     if runs:
         priority = np.maximum(priority, _priority_of_running(gang, runs[:s]))
         done = [*[group.succeeded for group in groups], gang.succeeded]
@@ -245,11 +251,11 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         running_nodes=running_nodes,
         start=dealt.start,
         shapes=dealt.shapes,
-        roles=demand.in_order[dealt.shapes],
         left=dealt.left,
         first=dealt.first,
         positions=dealt.positions,
         runs=runs_of(gang, dealt.first[dealt.start], dealt.positions) if alternating else None,
+        numbers=demand.roles,
     )
 
 
