@@ -4,10 +4,12 @@ Arguments are checked in ``workbench.kernels.ledger``; callers see to it that th
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memset
 
 import numpy as np
 
 from workbench._core.bits cimport popcount
+from workbench._core.memory cimport claim, free
 
 
 cdef void add_rows(
@@ -96,37 +98,46 @@ def lowest_gpus(
 
     Returns the GPU masks, uint64 (p, w), and the number of nodes with such pods, -1 if a node has too few free GPUs.
     """
-    cdef int64_t p = node.shape[0], w = gpu_free.shape[1], i, k, missing, found, n_nodes = 0
-    cdef uint64_t lowest
+    cdef int64_t p = node.shape[0], w = gpu_free.shape[1], i, k, missing, found, n_nodes = 0, n_slots = 8
+    cdef uint64_t lowest, slot
+    cdef int32_t* slots
+    cdef uint64_t* left
     words_array = np.zeros((p, w), dtype=np.uint64)
-    left_array = np.empty((gpu_free.shape[0], w), dtype=np.uint64)
-    seen_array = np.zeros(gpu_free.shape[0], dtype=np.uint8)
-    cdef uint64_t[:, ::1] words = words_array, left = left_array
-    cdef uint8_t[::1] seen = seen_array
+    cdef uint64_t[:, ::1] words = words_array
+    while n_slots < 2 * p:
+        n_slots *= 2
+    # What is left of each node met so far, found by hashing its number: the pods may be few and the nodes many.
+    left = <uint64_t*>claim(n_slots * (w * sizeof(uint64_t) + sizeof(int32_t)))
+    slots = <int32_t*>(left + n_slots * w)
     with nogil:
+        memset(slots, 0xFF, n_slots * sizeof(int32_t))
         for i in range(p):
             missing = n_gpus[role[i]]
             if node[i] < 0 or missing == 0:
                 continue
-            if not seen[node[i]]:
-                seen[node[i]] = True
+            slot = (<uint64_t>node[i] * <uint64_t>0x9E3779B97F4A7C15 >> 32) & <uint64_t>(n_slots - 1)
+            while slots[slot] >= 0 and slots[slot] != node[i]:
+                slot = (slot + 1) & <uint64_t>(n_slots - 1)
+            if slots[slot] < 0:
+                slots[slot] = node[i]
                 n_nodes += 1
                 for k in range(w):
-                    left[node[i], k] = gpu_free[node[i], k]
+                    left[slot * w + k] = gpu_free[node[i], k]
             for k in range(w):
-                found = popcount(left[node[i], k])
+                found = popcount(left[slot * w + k])
                 if found <= missing:
-                    words[i, k] = left[node[i], k]
-                    left[node[i], k] = 0
+                    words[i, k] = left[slot * w + k]
+                    left[slot * w + k] = 0
                     missing -= found
                     continue
                 while missing:
-                    lowest = left[node[i], k] & -left[node[i], k]
-                    left[node[i], k] ^= lowest
+                    lowest = left[slot * w + k] & -left[slot * w + k]
+                    left[slot * w + k] ^= lowest
                     words[i, k] |= lowest
                     missing -= 1
                 break
             if missing:
                 n_nodes = -1
                 break
+    free(left)
     return words_array, n_nodes
