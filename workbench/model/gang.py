@@ -265,6 +265,19 @@ class Gang(Value, Displayed):
     koordinator : KoordinatorWish
     ascend : AscendWish
         Requests that only one scheduler reads (`workbench.model.extras`); empty if there are none, never None.
+    n_pods : int
+        Pending pods.
+    n_not_tried : int
+        Pods that failed or wait behind a scheduling gate: tasks of the job that no policy places.
+    tried_roles : tuple of int
+        Roles that request something, in the order their pods are tried: higher pod priority first if the scheduler
+        counts it, then the order of the gang.
+    best_effort_roles : tuple of int
+        Roles without any request.
+    shares_gpus : bool
+        Whether some pending pod asks for a part of a GPU (`Role.gpu_milli`).
+    assumes : bool
+        Whether scores assume cpu or memory of some pending pod beyond its request.
 
     Raises
     ------
@@ -296,8 +309,15 @@ class Gang(Value, Displayed):
     volcano: VolcanoMemory = NO_VOLCANO_MEMORY
     koordinator: KoordinatorWish = NO_KOORDINATOR_WISH
     ascend: AscendWish = NO_ASCEND_WISH
+    n_pods: int = field(init=False)
+    n_not_tried: int = field(init=False)
+    tried_roles: tuple[int, ...] = field(init=False)
+    best_effort_roles: tuple[int, ...] = field(init=False)
+    shares_gpus: bool = field(init=False)
+    assumes: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self._count()
         if self.order and (len(self.order) != self.n_pods or set(self.order) != set(self._every_name)):
             raise InputError(
                 "order names other pods than the roles; give a gang with other roles order=(), too",
@@ -305,6 +325,27 @@ class Gang(Value, Displayed):
                 got=f"{len(self.order)} names",
                 expected=f"each of {counted(self.n_pods, 'pod')} once",
             )
+
+    def _count(self) -> None:
+        """Set what every placement begins with, in one pass over the roles."""
+        n_pods, n_not_tried, shares, assumes = 0, len(self.failed) + len(self.gated), False, False
+        tried: list[int] = []
+        best_effort: list[int] = []
+        for i, role in enumerate(self.roles):
+            n_pods += role.count
+            (best_effort if role.best_effort else tried).append(i)
+            shares = shares or bool(role.gpu_milli and role.count)
+            assumes = assumes or bool(role.assumed)
+        for group in self.sub_groups:
+            n_not_tried += len(group.failed) + len(group.gated)
+        if self.tasks_by_priority and len(tried) > 1:
+            tried.sort(key=lambda i: -self.roles[i].priority)
+        object.__setattr__(self, "n_pods", n_pods)
+        object.__setattr__(self, "n_not_tried", n_not_tried)
+        object.__setattr__(self, "tried_roles", tuple(tried))
+        object.__setattr__(self, "best_effort_roles", tuple(best_effort))
+        object.__setattr__(self, "shares_gpus", shares)
+        object.__setattr__(self, "assumes", assumes)
 
     @property
     def key(self) -> str:
@@ -319,17 +360,6 @@ class Gang(Value, Displayed):
         in again.
         """
         return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
-
-    @cached_property
-    def n_not_tried(self) -> int:
-        """Number of the gang's pods that no policy places because they failed or wait behind a scheduling gate."""
-        parts: tuple[Gang | SubGroup, ...] = (self, *self.sub_groups)
-        return sum([len(part.failed) + len(part.gated) for part in parts])
-
-    @cached_property
-    def n_pods(self) -> int:
-        """Pending pods."""
-        return sum([role.count for role in self.roles])
 
     def __repr__(self) -> str:
         roles = " + ".join(f"{role.count} {role.name}" for role in self.roles)
@@ -349,28 +379,6 @@ class Gang(Value, Displayed):
         if len(self.roles) == 1:
             return np.zeros(self.n_pods, dtype=np.int32)
         return np.repeat(np.arange(len(self.roles), dtype=np.int32), [role.count for role in self.roles])
-
-    @cached_property
-    def tried_roles(self) -> tuple[int, ...]:
-        """Indices of the roles whose pods request some resource, in the order in which a policy places them.
-
-        If `tasks_by_priority` is set, roles of higher pod priority come first; otherwise, and among equals, the order
-        of `roles`.
-        """
-        asking = [i for i, role in enumerate(self.roles) if not role.best_effort]
-        if self.tasks_by_priority and len(asking) > 1:
-            asking.sort(key=lambda i: -self.roles[i].priority)
-        return tuple(asking)
-
-    @cached_property
-    def shares_gpus(self) -> bool:
-        """Whether some pending pod requests less than a whole GPU (`Role.gpu_milli`)."""
-        return any(role.gpu_milli and role.count for role in self.roles)
-
-    @cached_property
-    def best_effort_roles(self) -> tuple[int, ...]:
-        """Roles without any request."""
-        return tuple([i for i, role in enumerate(self.roles) if role.best_effort])
 
     @cached_property
     def _rows(self) -> dict[tuple[str, ...], tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]]:
@@ -396,11 +404,6 @@ class Gang(Value, Displayed):
             found = self._rows[columns] = request_rows(columns, (role.requests for role in self.roles))
             found[0].flags.writeable = False
         return found
-
-    @cached_property
-    def assumes(self) -> bool:
-        """Whether scheduler scores assume CPU or memory of some pending pod beyond its request (`Role.assumed`)."""
-        return any(role.assumed for role in self.roles)
 
     @cached_property
     def assumed(self) -> npt.NDArray[np.int64]:
