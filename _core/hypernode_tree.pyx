@@ -5,6 +5,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from workbench._core.contest cimport NO_RECORD
 
+import numpy as np
+
 
 @cython.final
 @cython.auto_pickle(False)
@@ -159,16 +161,15 @@ cdef class HyperNodeTree:
         return (first, end) if self.interval(domain, &first, &end) else None
 
     def gradients(self, int32_t given, int32_t record, limit):
-        """HyperNodes that Volcano tries for a job: one list ("gradient") per tier, closest tier first.
-
-        The search stays inside HyperNode ``given``, and around ``record``, where the job is allocated so far; ``limit``
-        is the highest tier allowed, None: only ``given`` itself is tried.
-        """
+        """Domains of each gradient of a walk, closest first, as int32; ``limit`` None: the given HyperNode alone."""
         cdef int64_t i
+        cdef int32_t[::1] domains
         cdef Walk walk = self.walk(given, record, limit is not None, 0 if limit is None else limit)
         found = []
         while self.step(&walk):
-            found.append(
-                [walk.start] if walk.alone else [self.tier_domains[i] for i in range(walk.first, walk.end)]
-            )
+            domains_array = np.empty(1 if walk.alone else walk.end - walk.first, dtype=np.int32)
+            domains = domains_array
+            for i in range(domains.shape[0]):
+                domains[i] = walk.start if walk.alone else self.tier_domains[walk.first + i]
+            found.append(domains_array)
         return found

@@ -155,18 +155,20 @@ def kinds_of_nodes(
     -------
     kinds : ndarray of shape (m,), int32
         Number of each node's kind, in the order in which kinds come first.
-    n_kinds : int
+    firsts : ndarray of shape (kinds,), int64
+        First node of each kind.
     """
     cdef int64_t m = matrix.shape[0], words = free.shape[1], i, k, n_slots = 8
     cdef int32_t n_kinds = 0
     cdef uint64_t hashed, slot
     kinds_array = np.empty(m, dtype=np.int32)
+    firsts_array = np.empty(m, dtype=np.int64)
     if m == 0:
-        return kinds_array, 0
+        return kinds_array, firsts_array
     while n_slots < 2 * m:
         n_slots *= 2
     slots_array = np.full(n_slots, -1, dtype=np.int64)
-    cdef int64_t[::1] slots = slots_array
+    cdef int64_t[::1] slots = slots_array, firsts = firsts_array
     cdef int32_t[::1] kinds = kinds_array
     with nogil:
         for i in range(m):
@@ -192,10 +194,11 @@ def kinds_of_nodes(
             if slots[slot] < 0:
                 slots[slot] = i
                 kinds[i] = n_kinds
+                firsts[n_kinds] = i
                 n_kinds += 1
             else:
                 kinds[i] = kinds[slots[slot]]
-    return kinds_array, n_kinds
+    return kinds_array, firsts_array[:n_kinds]
 
 
 cdef inline bint same_amounts(

@@ -29,6 +29,8 @@ class NodeStates:
         Number of each node's state; states are numbered by their first node.
     first : ndarray of shape (states,), int32
         First node of each state.
+    index : ndarray of shape (n,), int64
+        `state_of` as numpy takes indices.
 
     Raises
     ------
@@ -46,11 +48,13 @@ class NodeStates:
                 raise InputError("it may be changed", source=name, expected="a read-only array")
             check_range(name, checked, -MAX_QUANTITY if name == "idle" else 0, MAX_QUANTITY)
         self.state_of, self.first = kernel.states_of_nodes(*map(np.ascontiguousarray, self._arrays))
+        # What numpy would make of it at every use.
+        self.index = self.state_of.astype(np.int64)
 
     def kinds_of_spans(
         self, spans: NDArray[np.int32], marks: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-        """Group intervals of nodes whose i-th nodes, for every i, agree in idle, used and allocatable amounts.
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Group node intervals whose nodes, compared position by position, are in equal states.
 
         Parameters
         ----------
@@ -61,7 +65,7 @@ class NodeStates:
 
         Returns
         -------
-        first : ndarray of intp
+        first : ndarray of int64
             First interval of each kind.
         kind : ndarray of shape (m,), int32
             Number of each interval's kind.
@@ -72,11 +76,7 @@ class NodeStates:
         begin = spans[:, 0].astype(np.int64)
         count = spans[:, 1] - begin
         check_range("spans", count, 0, len(self.state_of))
-        states = self.state_of.astype(np.int64)
-        kind, n_kinds = kernel.kinds_of_nodes(np.zeros(len(spans), dtype=np.int32), marks, states, begin, count)
-        first = np.empty(n_kinds, dtype=np.intp)
-        # From the last interval on, so that the first stays.
-        first[kind[::-1]] = np.arange(len(spans) - 1, -1, -1)
+        kind, first = kernel.kinds_of_nodes(np.zeros(len(spans), dtype=np.int32), marks, self.index, begin, count)
         return first, kind
 
     def are_of(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> bool:

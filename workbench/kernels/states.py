@@ -117,9 +117,9 @@ def alike(
     check_range("count", count, 0, len(wanted))
     if len(matrix) and int((first + count).max()) > len(wanted):
         raise InputError("pods that are not there", source="count", expected=f"first + count <= {len(wanted)}")
-    kinds, n_kinds = kernel.kinds_of_nodes(matrix, free, wanted, first, count)
-    if n_kinds < 2:
-        return [np.arange(len(kinds))] if n_kinds else []
+    kinds, firsts = kernel.kinds_of_nodes(matrix, free, wanted, first, count)
+    if len(firsts) < 2:
+        return [np.arange(len(kinds))] if len(firsts) else []
     order = np.argsort(kinds, kind="stable")
     ends = np.bincount(kinds).cumsum().tolist()
     return [order[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -415,10 +415,11 @@ class Topology(Value, Displayed):
         np.cumsum(rows, axis=0, out=prefix[1:])
         sums = np.empty((self.n_domains + 1, amounts.shape[1]), dtype=np.int64)
         if spans is not None:
-            np.subtract(prefix[spans[:, 1]], prefix[spans[:, 0]], out=sums[:-1])
+            np.subtract(prefix.take(spans[:, 1], axis=0), prefix.take(spans[:, 0], axis=0), out=sums[:-1])
+            sums[-1] = prefix[-1]
         else:
             np.subtract(prefix[self.member_start[1:]], prefix[self.member_start[:-1]], out=sums[:-1])
-        sums[-1] = amounts.sum(axis=0)
+            sums[-1] = amounts.sum(axis=0)
         return sums
 
     def domain_of_node(self, tier: int) -> Ints:

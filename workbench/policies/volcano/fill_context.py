@@ -69,7 +69,7 @@ class FillContext:
         demand, states = self.request.demand, self.states
         if states is None:
             return demand.capacity(role, self.idle, cap)
-        held = pods_per_node(self.idle[states.first], demand.rows[role], cap=cap)[states.state_of]
+        held = pods_per_node(self.idle[states.first], demand.rows[role], cap=cap).take(states.index)
         accepting = demand.restriction(role)
         return held if accepting is None else np.where(accepting, held, 0)
 

@@ -89,8 +89,9 @@ class Gradients:
             Each tier in byte order of the names.
         """
         tree = self.topology.domain_tree.compiled
-        walked = tree.gradients(given, record if self.rule.climbs else NO_RECORD, highest)
-        found = [np.sort(np.array(domains, dtype=np.int32)) for domains in walked]
+        found = tree.gradients(given, record if self.rule.climbs else NO_RECORD, highest)
+        for domains in found:
+            domains.sort()
         if not self.rule.virtual_top:
             found = [domains for domains in found if domains[0] >= 0]
         if highest is not None:

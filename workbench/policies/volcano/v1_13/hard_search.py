@@ -142,13 +142,16 @@ class HardSearch:
             tried = gradients.get(tier, domains[:0])
             if len(tried):
                 self.last_tried = int(tried[-1])
-            worth = holds[tried] >= needs
+            held = holds[tried]
+            worth = held >= needs
             if turns_follow:
-                worth |= holds[tried] > 0
-            held = holds[tried].copy()
-            solved = worth & self._known[tried]
-            self._sums[tried[solved]] += self._one_score[tried[solved]]
-            unknown = np.flatnonzero(worth & ~self._known[tried])
+                worth |= held > 0
+            if self._question is None:
+                solved, unknown = np.zeros_like(worth), worth.nonzero()[0]
+            else:
+                solved = worth & self._known[tried]
+                self._sums[tried[solved]] += self._one_score[tried[solved]]
+                unknown = np.flatnonzero(worth & ~self._known[tried])
             if len(unknown):
                 # Pods of a role that has its minimum do not bring the gang nearer.
                 leaves = tier == topology.tiers[0] and record == NO_RECORD
@@ -212,11 +215,12 @@ class HardSearch:
         """
         trials = self._try_leaves(domains) if leaves else self._filling.try_each(domains, self._sums[domains])
         self._sums[domains] = trials.sums
-        solved: npt.NDArray[np.bool_] = trials.ready & (trials.placed > 0)
+        some = trials.placed > 0
+        solved: npt.NDArray[np.bool_] = trials.ready & some
         if self._question is not None:
             self._known[domains[solved]] = True
             self._one_score[domains[solved]] = trials.first[solved]
-        return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
+        return solved, (needs - trials.missing) * some
 
     def _try_leaves(self, domains: Ints) -> Trials:
         """Try each leaf HyperNode.
@@ -227,10 +231,12 @@ class HardSearch:
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
             return self._filling.try_each(domains, sums)
         assert topology.spans is not None
-        marks = np.stack([sums.view(np.uint64), self._tasks_on_leaf[domains].view(np.uint64)], axis=1)
+        marks = np.empty((len(domains), 2), dtype=np.uint64)
+        marks[:, 0], marks[:, 1] = sums.view(np.uint64), self._tasks_on_leaf[domains]
         first, kind = states.kinds_of_spans(topology.spans[domains], marks)
         tried = self._filling.try_each(domains[first], sums[first])
-        return Trials(tried.placed[kind], tried.ready[kind], tried.missing[kind], tried.sums[kind], tried.first[kind])
+        placed, ready, missing, sums, first_scores = tried
+        return Trials(placed.take(kind), ready.take(kind), missing.take(kind), sums.take(kind), first_scores.take(kind))
 
     def _holds(self, progress: JobProgress) -> Longs:
         """Upper bound on the number of pods left that fit in each HyperNode, int64 (d,); exact for identical pods."""
