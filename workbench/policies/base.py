@@ -514,7 +514,8 @@ class Composed(Policy):
         visible_words : ndarray of shape (n_pods, w), uint64, optional
             Bits of the GPUs that each pod sees; None: those it has.
         """
-        unplaced = (answer.node < 0).nonzero()[0]
+        without = answer.node < 0
+        unplaced = without.nonzero()[0].tolist() if np.count_nonzero(without) else ()
         return Placement(
             gang,
             snapshot.topology,
@@ -526,7 +527,7 @@ class Composed(Policy):
             record=answer.record,
             has_record=answer.has_record,
             records=answer.records,
-            unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
+            unplaced=tuple([Unplaced(i, answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced]),
             rank=answer.rank,
             score=answer.score,
             annotations=answer.annotations,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -127,9 +127,8 @@ def lowest_indices(free: int, count: int) -> int:
     return chosen
 
 
-@dataclass(frozen=True)
-class GpuAssignment:
-    """The GPUs chosen for the pods of a gang, as bit masks.
+class GpuAssignment(NamedTuple):
+    """GPUs of each pod of a gang.
 
     Attributes
     ----------

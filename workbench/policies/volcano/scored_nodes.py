@@ -8,7 +8,7 @@ only least and most read them. If every container states its requests, the colum
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,8 @@ Longs = npt.NDArray[np.int64]
 ASSUMED_COLUMNS = tuple(f"{name} with what is assumed" for name in ASSUMED)
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredNodes:
-    """Amounts of the nodes and requests of the pods, in the columns that Volcano's node scores read.
+class ScoredNodes(NamedTuple):
+    """Amounts of the nodes and requests of the pods in the columns that scores use.
 
     Attributes
     ----------

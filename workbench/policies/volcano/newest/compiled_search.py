@@ -101,7 +101,7 @@ def compiled_search(
         min_available=subs.min_available,
         counted=subs.counted,
         total=np.maximum(subs.total, 1),
-        stop_after_failure=(subs.min_available >= subs.total) | all_needed,
+        stop_after_failure=np.ones(len(subs), dtype=np.bool_) if all_needed else subs.min_available >= subs.total,
         limit=limit_of,
         limited=limited,
         scored=subs.topology,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.notice import Notice
@@ -13,8 +13,7 @@ from workbench.policies.volcano.newest.topology_spec import adjust_constraints, 
 __all__ = ["Limits", "limits_of", "tiers_by_name"]
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """Highest tiers that one gang and its sub-groups may use; None where no tier limit applies.
 
     Attributes

@@ -431,8 +431,11 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
 
     `idle` are the idle resources after the placed pods; None: not computed yet.
     """
+    found = causes_by_role(request, node, idle)
+    if not found:
+        return found
     nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
-    return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
+    return {role: causes or nowhere for role, causes in found.items()}
 
 
 def _declined_by_search(request: Request, asked: SearchQuery, search: TwoLevel) -> Declined:

@@ -30,9 +30,10 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
     None if it has none, so that nothing holds the job back. Names that no node has are left out, as in Volcano,
     which compares what nodes offer; amounts beyond `MAX_SUM` are cut to it, which is more than any cluster has.
     """
-    if gang.volcano.min_resources is None:
+    amounts = gang.volcano.min_resources
+    if amounts is None:
         return None
-    return np.array([min(gang.volcano.min_resources.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)
+    return np.array([min(amounts.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)
 
 
 @dataclass(eq=False)

@@ -232,9 +232,10 @@ class _HardTurns(Turns):
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:
             return self.declined
-        inside = Notice("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
-        causes = causes_by_role(request, self.node, idle)
-        reasons = {role: (inside, *everywhere) for role, everywhere in causes.items()}
+        reasons = causes_by_role(request, self.node, idle)
+        if reasons:
+            inside = Notice("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
+            reasons = {role: (inside, *everywhere) for role, everywhere in reasons.items()}
         topology = request.snapshot.topology
         return Assignment(
             self.node,
