@@ -91,7 +91,7 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
     labels = draw(
         _labels(
             **{
-                "volcano.sh/job-name": ["x", "y"],
+                "volcano.sh/job-name": ["x", "h-m-0"],
                 "volcano.sh/task-spec": ["t", "u"],
                 "tor-affinity": ["large-model-schema", "normal-schema"],
             }
@@ -172,13 +172,27 @@ def _template(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def jobs(draw: st.DrawFn) -> dict[str, Any]:
     metadata = {
-        "name": draw(st.sampled_from(["x", "y"])),
+        "name": draw(st.sampled_from(["x", "y", "h-m-0"])),
         "namespace": draw(st.sampled_from(NAMESPACES)),
+        "labels": draw(_labels(**{"volcano.sh/hyperjob-name": ["h"]})),
         "uid": draw(st.sampled_from(["0-0-0-0-1", "0-0-0-0-2"])),
     }
     tasks = [{"name": "t", "replicas": draw(st.integers(0, 3)), "template": _template(draw)}]
     spec = {"tasks": tasks, "queue": draw(st.sampled_from(["q", "r"])), "minAvailable": draw(st.integers(0, 4))}
     return _manifest("batch.volcano.sh/v1alpha1", "Job", metadata, spec=spec)
+
+
+@st.composite
+def hyper_jobs(draw: st.DrawFn) -> dict[str, Any]:
+    tasks = [{"name": "t", "replicas": draw(st.integers(0, 2)), "template": _template(draw)}]
+    replicas = draw(st.integers(0, 2))
+    members = [{"name": "m", "replicas": replicas, "templateSpec": {"tasks": tasks}}]
+    spec: dict[str, Any] = {"replicatedJobs": members, "minAvailable": draw(st.integers(0, 2))}
+    if draw(st.booleans()):
+        spec["networkTopology"] = {"mode": "soft"}
+    metadata = {"name": "h", "namespace": draw(st.sampled_from(NAMESPACES))}
+    status = draw(st.sampled_from([{}, {}, {"conditions": [{"type": "Completed", "status": "True"}]}]))
+    return _manifest("training.volcano.sh/v1alpha1", "HyperJob", metadata, spec=spec, status=status)
 
 
 @st.composite
@@ -215,6 +229,7 @@ _MANIFESTS = st.one_of(
     pods(),
     pod_groups(),
     jobs(),
+    hyper_jobs(),
     deployments(),
     settings_of_cluster(),
 )

@@ -23,7 +23,7 @@ SAFE = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DATASETS = Path(__file__).parents[2] / "datasets"
 MATRICES = DATASETS / "koordinator-matrices"
 
-#: Folder or file: nodes, HyperNodes, jobs. Only the HyperJob is not used by this release.
+#: Folder or file: nodes, HyperNodes, jobs.
 WANT = {
     "three-level-tree": (8, 7, 4),
     "two-roce-networks": (8, 6, 1),
@@ -196,7 +196,8 @@ def test_samples_ask_for_what_the_document_asks():
     assert gang.min_available == 1
     assert gang.constraint is not None
     assert (gang.constraint.mode, gang.constraint.highest_tier) == ("hard", 1)
-    assert workbench.load(DATASETS / "samples").ignored == {"HyperJob": 1}
+    several = workbench.load(DATASETS / "samples/hyperjob.yaml").gang("multi-volcano-job")
+    assert (several.kind, len(several.jobs), several.n_pods) == ("HyperJob", 40, 1280)
     (hyper_job,) = manifests("samples/hyperjob.yaml")
     (replicated,) = hyper_job["spec"]["replicatedJobs"]
     assert (replicated["replicas"], replicated["templateSpec"]["tasks"][0]["replicas"]) == (40, 32)

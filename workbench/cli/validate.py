@@ -30,10 +30,9 @@ def validate(
 ) -> None:
     """Say whether a cluster would accept, complete or refuse objects.
 
-    The objects are new HyperNodes, PodGroups, Queues and Volcano Jobs. Checked are schema, admission policy, webhooks
-    and pod templates; of Pods, Deployments and HyperJobs only the names of fields. Unknown fields, and unknown labels
-    and annotations in Volcano's domain, are refused. A network topology in another format has no objects to review. -o
-    yaml prints the objects as they would be stored.
+    Covers schema, admission policy and webhooks, pod templates too; of HyperJobs the Jobs they become; of Pods and
+    Deployments the names of fields. Unknown fields, and unknown labels and annotations in Volcano's domain, are
+    refused. A fabric in another format has no objects to review. -o yaml prints the objects as they would be stored.
 
     Exit status 1 when an object is refused, 2 when there is none to review.
 

@@ -11,6 +11,7 @@ from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.deployment import Deployment
 from workbench.objects.device import Device
+from workbench.objects.hyper_job import HyperJob
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.job import Job
 from workbench.objects.kinds import ClusterObjects
@@ -21,7 +22,7 @@ from workbench.objects.queue import PriorityClass
 
 __all__ = ["ClusterObject", "ObjectChange", "added", "deleted", "read_change"]
 
-ClusterObject = Node | HyperNode | Device | Pod | PodGroup | Queue | PriorityClass | Job | Deployment
+ClusterObject = Node | HyperNode | Device | Pod | PodGroup | Queue | PriorityClass | Job | HyperJob | Deployment
 
 # The objects that a snapshot and its gangs are made of: where `ClusterObjects` keeps each kind.
 _FIELDS: dict[str, str] = {
@@ -33,6 +34,7 @@ _FIELDS: dict[str, str] = {
     "Queue": "queues",
     "PriorityClass": "priority_classes",
     "Job": "jobs",
+    "HyperJob": "hyper_jobs",
     "Deployment": "deployments",
 }
 
@@ -44,7 +46,7 @@ class ObjectChange:
     Attributes
     ----------
     kind : str
-        One of Node, HyperNode, Device, Pod, PodGroup, Queue, PriorityClass, Job and Deployment.
+        One of Node, HyperNode, Device, Pod, PodGroup, Queue, PriorityClass, Job, HyperJob and Deployment.
     key : str
         ``namespace/name``, or the name of a cluster-scoped object.
     value : ClusterObject, optional

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from workbench.cluster.owners import Owners, Unit
 from workbench.jobs.gangs import Workload, read_unit
+from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import Membership
 from workbench.jobs.object_notes import ObjectNotes
@@ -124,18 +125,23 @@ class LiveWorkload:
     def told(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
         """All gangs and notices, where notices about single objects are attached to the objects' gangs.
 
-        If there are such notices, the time grows with the number of gangs.
+        Jobs of a HyperJob are joined to one gang. If there are such notes or a HyperJob, the cost grows with the
+        number of gangs.
         """
-        if not self._cluster.notes:
+        cluster = self._cluster
+        if not cluster.notes and not cluster.hyper_jobs:
             return self.gangs, self._others.notes()
         made = {
             key: list(self._groups_of(unit).values())[-1]
             for key, unit in self._owners.units.items()
-            if key in self._cluster.jobs and unit.groups
+            if key in cluster.jobs and unit.groups
         }
-        told = ObjectNotes(self._cluster.notes, Membership(pod_group_of_job=made))
-        gangs = tuple(map(told.added_to, self.gangs))
-        return gangs, (*self._others.notes(), *told.left())
+        others = OtherSchedulers(self._any_scheduler)
+        others.add(self._others)
+        joined = join_hyper_jobs(cluster, self.gangs, made, Priorities(cluster.priority_classes), others)
+        told = ObjectNotes(cluster.notes, Membership(pod_group_of_job=made))
+        gangs = tuple(map(told.added_to, joined))
+        return gangs, (*others.notes(), *told.left())
 
     @property
     def gated(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from workbench.jobs.deployment import gang_of_deployment
+from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.object_notes import ObjectNotes
@@ -57,16 +58,18 @@ class Workload:
 
 
 def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Workload:
-    """Make gangs of the Jobs, PodGroups, Deployments and lone pods of a cluster.
+    """Make gangs of the HyperJobs, Jobs, PodGroups, Deployments and lone pods of a cluster.
 
     Jobs, Deployments and waiting pods of a scheduler that is not in `OWN_SCHEDULERS` make no gang, unless
     `any_scheduler` is true; the resources of their running pods count in any case.
     """
     others = OtherSchedulers(any_scheduler)
     members = sort_pods(cluster)
-    read = _read(cluster, members, Priorities(cluster.priority_classes), others)
+    priorities = Priorities(cluster.priority_classes)
+    read = _read(cluster, members, priorities, others)
     told = ObjectNotes(cluster.notes, members)
-    gangs = tuple(map(told.added_to, read.gangs))
+    joined = join_hyper_jobs(cluster, read.gangs, members.pod_group_of_job, priorities, others)
+    gangs = tuple(map(told.added_to, joined))
     return replace(read, gangs=gangs, notes=(*others.notes(), *told.left()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -49,7 +49,11 @@ class OtherSchedulers:
         One such task is enough, because the gang cannot then be placed as a whole. A task whose template names no
         scheduler has the Job's.
         """
-        return self._take("Job", (task.template.spec.scheduler or job.scheduler for task in job.tasks))
+        return self._take("Job", _schedulers(job))
+
+    def has_hyper_job(self, jobs: Sequence[Job]) -> bool:
+        """Whether another scheduler places one of the Jobs of a HyperJob, which cannot be placed without it."""
+        return self._take("HyperJob", (name for job in jobs for name in _schedulers(job)))
 
     def has_deployment(self, deployment: Deployment) -> bool:
         """Whether another scheduler places the pods of a Deployment; if so, it is counted."""
@@ -74,3 +78,8 @@ class OtherSchedulers:
         if others:
             self._left_out[kind] += 1
         return bool(others)
+
+
+def _schedulers(job: Job) -> Iterator[str]:
+    """Scheduler of the pods of each task."""
+    return (task.template.spec.scheduler or job.scheduler for task in job.tasks)

@@ -42,6 +42,7 @@ _STORES_CONSTRAINT = ("Job", "PodGroup")
 __all__ = [
     "ANY_NODE",
     "Gang",
+    "MemberJob",
     "PodRef",
     "Role",
     "SubGroup",
@@ -204,6 +205,24 @@ class SubGroup:
 
 
 @dataclass(frozen=True)
+class MemberJob:
+    """One Job of a HyperJob.
+
+    Attributes
+    ----------
+    name : str
+    gang : Gang, optional
+        Pending pods of the Job, as its own gang; None: none is pending, so the Job has started or ended.
+    record : str
+        HyperNode that holds the Job according to its PodGroup; empty: unknown.
+    """
+
+    name: str
+    gang: Gang | None
+    record: str = ""
+
+
+@dataclass(frozen=True)
 class PodRef:
     """One pending pod of a gang: its position in the gang, its role and its index inside the role.
 
@@ -261,6 +280,9 @@ class Gang(Value, Displayed):
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion of the object it came from, so that an action can be conditional;
         empty: the object does not exist yet, or pods of no common object make up the gang.
+    jobs : tuple of MemberJob
+        Jobs of a HyperJob, in order; empty for any other gang. The roles and sub-groups are those of the Jobs with
+        pending pods, Job by Job. The Jobs go to HyperNodes of one tier, one Job to each.
     volcano : VolcanoMemory
     koordinator : KoordinatorWish
     ascend : AscendWish
@@ -306,6 +328,7 @@ class Gang(Value, Displayed):
     notes: tuple[Notice, ...] = ()
     uid: str = ""
     resource_version: str = ""
+    jobs: tuple[MemberJob, ...] = ()
     volcano: VolcanoMemory = NO_VOLCANO_MEMORY
     koordinator: KoordinatorWish = NO_KOORDINATOR_WISH
     ascend: AscendWish = NO_ASCEND_WISH
@@ -363,6 +386,9 @@ class Gang(Value, Displayed):
 
     def __repr__(self) -> str:
         roles = " + ".join(f"{role.count} {role.name}" for role in self.roles)
+        if self.jobs:
+            waiting = sum(job.gang is not None for job in self.jobs)
+            roles = f"{counted(self.n_pods, 'pod')} of {counted(waiting, 'Job')}"
         wish = f", {self.constraint.mode or 'no mode'}" if self.constraint else ""
         return f"Gang({self.key}: {roles}, min_available {self.min_available}{wish})"
 

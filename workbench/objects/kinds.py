@@ -15,6 +15,7 @@ from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.fields import wrong
+from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
 from workbench.objects.level_topology import (
@@ -55,6 +56,7 @@ class ClusterObjects:
     queues: dict[str, Queue] = field(default_factory=dict)
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
+    hyper_jobs: dict[str, HyperJob] = field(default_factory=dict)
     deployments: dict[str, Deployment] = field(default_factory=dict)
     tor_nodes: dict[str, TorNodeConfig] = field(default_factory=dict)
     tor_shares: dict[str, TorShareConfig] = field(default_factory=dict)
@@ -131,6 +133,8 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     ("scheduling.volcano.sh", "Queue"): ("queues", read_queue),
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),
+    (GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
+    (DOCUMENT_GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
     ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
     ("kai.scheduler", "Topology"): ("level_topologies", read_kai_topology),

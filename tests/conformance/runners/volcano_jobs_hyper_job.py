@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.conformance.registry import Runners
 from tests.conformance.runners.volcano_jobs_asserts import assert_holds, includes
-from workbench.jobs.hyper_job.children import HASH_LABEL, MEMBER_LABEL, kept_defaults, members_of
+from workbench.jobs.hyper_job.children import HASH_LABEL, MEMBER_LABEL, kept_defaults, template_hash
 from workbench.jobs.hyper_job.next_step import HyperStep, next_hyper_job
+from workbench.objects.hyper_job import read_members
 
 _LISTS = ("jobs", "jobNames", "propagationPolicies", "updated", "deleted")
 
@@ -27,7 +28,7 @@ def register(runners: Runners) -> None:
 def existing_jobs(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Jobs in short form: what their HyperJob gave them besides the name follows from the name."""
     hyper_job = given["hyperJob"]["metadata"]["name"]
-    members = {f"{hyper_job}-{member.name}-": member for member in members_of(given["hyperJob"])}
+    members = {f"{hyper_job}-{member.name}-": member for member in read_members(given["hyperJob"])}
     jobs = []
     for short in given.get("existingJobs") or ():
         member = members.get(short["name"].rstrip("0123456789"))
@@ -35,7 +36,7 @@ def existing_jobs(given: Mapping[str, Any]) -> list[dict[str, Any]]:
         if member is not None:
             labels[MEMBER_LABEL] = member.name
         current = short.get("templateHash") == "current" and member is not None
-        labels[HASH_LABEL] = member.code if current and member else "of-an-older-template"
+        labels[HASH_LABEL] = template_hash(member) if current and member else "of-an-older-template"
         owner = {"kind": "HyperJob", "name": short["controlledBy"], "controller": True}
         metadata = {**given["hyperJob"]["metadata"], "name": short["name"], "labels": labels}
         spec = member.template if member else {}

@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from workbench.objects.fields import get_count, get_list, get_map, get_maps, get_text
+from workbench.objects.fields import get_maps, get_text
+from workbench.objects.hyper_job import HYPER_JOB_LABEL, ReplicatedJob
 from workbench.objects.metadata import Metadata
 
 __all__ = [
     "HASH_LABEL",
-    "HYPER_JOB_LABEL",
     "MEMBER_LABEL",
-    "ReplicatedJob",
     "job_of",
     "kept_defaults",
-    "members_of",
     "policy_of",
+    "template_hash",
 ]
 
-HYPER_JOB_LABEL = "volcano.sh/hyperjob-name"
 MEMBER_LABEL = "volcano.sh/replicatedjob-name"
 HASH_LABEL = "volcano.sh/vcjob-template-spec-hash"
 _POLICY_HASH_LABEL = "volcano.sh/pp-spec-hash"
@@ -34,38 +31,9 @@ _JOB_DEFAULTS = ("queue", "schedulerName", "maxRetry", "minAvailable")
 _TASK_DEFAULTS = ("maxRetry", "minAvailable")
 
 
-@dataclass(frozen=True)
-class ReplicatedJob:
-    """One entry of a HyperJob's replicatedJobs.
-
-    `clusters` is None if the field is absent, so that every cluster is allowed.
-    """
-
-    name: str
-    replicas: int
-    template: Mapping[str, Any]
-    clusters: tuple[str, ...] | None = None
-
-    @property
-    def code(self) -> str:
-        """Hash of the entry's Job template, written on its Jobs.
-
-        A Job with another hash was made from an older template.
-        """
-        return _code(self.template)
-
-
-def members_of(data: Mapping[str, Any]) -> list[ReplicatedJob]:
-    """The entries of a HyperJob's replicatedJobs; raises InputError for a field of the wrong type."""
-    return [
-        ReplicatedJob(
-            name=get_text(item, "name", path),
-            replicas=get_count(item, "replicas", path, default=1),
-            template=get_map(item, "templateSpec", path),
-            clusters=None if item.get("clusterNames") is None else tuple(get_list(item, "clusterNames", path)),
-        )
-        for path, item in get_maps(get_map(data, "spec", ""), "replicatedJobs", "spec")
-    ]
+def template_hash(member: ReplicatedJob) -> str:
+    """Hash of the template; a Job with another hash was made from another template."""
+    return _hash(member.template)
 
 
 def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
@@ -87,7 +55,7 @@ def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, A
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    labels = {HYPER_JOB_LABEL: hyper_job.name, MEMBER_LABEL: member.name, HASH_LABEL: member.code}
+    labels = {HYPER_JOB_LABEL: hyper_job.name, MEMBER_LABEL: member.name, HASH_LABEL: template_hash(member)}
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -120,7 +88,7 @@ def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str
         placement["clusterAffinity"] = {"clusterNames": list(member.clusters)}
     selector = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": name}
     spec = {"propagateDeps": True, "resourceSelectors": [selector], "placement": placement}
-    labels = {HYPER_JOB_LABEL: hyper_job.name, _POLICY_HASH_LABEL: _code(spec)}
+    labels = {HYPER_JOB_LABEL: hyper_job.name, _POLICY_HASH_LABEL: _hash(spec)}
     return {
         "apiVersion": "policy.karmada.io/v1alpha1",
         "kind": "PropagationPolicy",
@@ -146,11 +114,8 @@ def _filled(data: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, 
     return {**data, **{key: other[key] for key in keys if not data.get(key) and other.get(key)}}
 
 
-def _code(value: Any) -> str:
-    """64-bit FNV-1a hash of a value's text form, in hexadecimal.
-
-    Volcano-global hashes another text, so its codes differ.
-    """
+def _hash(value: Any) -> str:
+    """64-bit FNV-1a of the value as text, in hexadecimal. Upstream hashes another text, so codes differ from its."""
     code = 0xCBF29CE484222325
     for byte in json.dumps(value, sort_keys=True).encode():
         code = (code ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF

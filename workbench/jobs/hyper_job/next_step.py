@@ -8,14 +8,14 @@ from typing import Any
 
 from workbench.jobs.hyper_job.children import (
     HASH_LABEL,
-    HYPER_JOB_LABEL,
     job_of,
     kept_defaults,
-    members_of,
     policy_of,
+    template_hash,
 )
 from workbench.jobs.hyper_job.status import hyper_job_status
 from workbench.objects.fields import get_map
+from workbench.objects.hyper_job import HYPER_JOB_LABEL, read_members
 from workbench.objects.metadata import Metadata, read_metadata
 
 __all__ = ["HyperStep", "next_hyper_job"]
@@ -55,7 +55,7 @@ def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> Hype
     Parameters
     ----------
     hyper_job : mapping
-        Parsed manifest of a HyperJob (training.volcano.sh) with ``replicatedJobs[].templateSpec``.
+        Parsed manifest of a HyperJob, in the released spelling or in the design document's (docs/hyper-jobs.md).
     jobs : sequence of mapping
         Manifests of the Jobs in its namespace.
 
@@ -72,9 +72,9 @@ def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> Hype
     Notes
     -----
     An existing Job is updated only if its template has changed; defaults that the webhook filled in stay. Topology
-    across Jobs, minAvailable over Jobs and exclusive HyperNodes are not decided here.
+    across Jobs, minAvailable over Jobs and exclusive HyperNodes are decided where the Jobs are placed.
     """
-    metadata, members = read_metadata(hyper_job, namespaced=True), members_of(hyper_job)
+    metadata, members = read_metadata(hyper_job, namespaced=True), read_members(hyper_job)
     if get_map(hyper_job, "metadata", "").get("deletionTimestamp"):
         return HyperStep(get_map(hyper_job, "status", ""))
     existing = {read_metadata(job, namespaced=True).name: job for job in jobs}
@@ -85,7 +85,7 @@ def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> Hype
         made = job_of(metadata, member, name)
         if name not in existing:
             create.append(made)
-        elif name in children and _label(existing[name], HASH_LABEL) != member.code:
+        elif name in children and _label(existing[name], HASH_LABEL) != template_hash(member):
             spec = kept_defaults(get_map(existing[name], "spec", ""), member.template)
             update.append({**existing[name], "metadata": _relabelled(existing[name], made), "spec": spec})
     return HyperStep(

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.jobs.hyper_job.children import HYPER_JOB_LABEL, MEMBER_LABEL, ReplicatedJob
+from workbench.jobs.hyper_job.children import MEMBER_LABEL
 from workbench.objects.fields import get_int, get_map, get_maps
+from workbench.objects.hyper_job import HYPER_JOB_LABEL, ReplicatedJob
 from workbench.objects.job_status import COUNTERS, read_job_status
 from workbench.objects.metadata import Metadata, read_metadata
 

@@ -10,6 +10,12 @@ from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission.finding import Fault, refusal_text
 from workbench.objects.admission.gpu_group import refuse_gpu_group
+from workbench.objects.admission.hyper_job import (
+    hyper_job_defaults,
+    hyper_job_findings,
+    own_field_warnings,
+    unknown_in_hyper_job,
+)
 from workbench.objects.admission.hypernode import hypernode_findings, refuse_hypernode
 from workbench.objects.admission.job import job_findings, refuse_job
 from workbench.objects.admission.job_defaults import job_defaults
@@ -21,6 +27,7 @@ from workbench.objects.admission.topology_holders import topology_errors, topolo
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import min_member_notes, read_deployment
 from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
+from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, is_released_hyper_job, released_form
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
 from workbench.objects.pod import read_pod, read_template
@@ -31,9 +38,9 @@ from workbench.objects.topology_spec import constraint_annotation_notes, constra
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
 
-#: (API group, kind) of the objects that `review` knows. Of Deployments and HyperJobs it checks the names of
-#: fields and keys, and the types of the fields that are read.
-REVIEWED_KINDS = DESCRIBED_KINDS
+#: (API group, kind) of the objects that `review` knows. Of Deployments it checks the names of fields and keys, and the
+#: types of the fields that are read.
+REVIEWED_KINDS = DESCRIBED_KINDS | {(DOCUMENT_GROUP, "HyperJob")}
 
 
 @dataclass(frozen=True)
@@ -83,19 +90,20 @@ def review(
     release : Release
     known : Known
     own_plugins : bool
-        Accept the Job plugins that only this project has, with a warning; a cluster refuses them.
-    strict : bool
-        Refuse fields that the kind does not have, as the API server does for kubectl; otherwise they are warnings, as
-        for a program, and have no effect.
+        Accept, with a warning, what only this project has and a cluster refuses: Job plugins, networkTopology of a
+        HyperJob. False also leaves out the checks of a HyperJob that only this project makes.
 
     Raises
     ------
     InputError
         A field of the wrong type.
     """
+    if refusal := _no_such_kind(data, release):
+        return Verdict(refusal, warnings=tuple(hyper_job_notes(data)), findings=(Fault("apiVersion", refusal),))
     # The API server decodes an object before anybody else sees it.
-    unknown_fields = unknown_in(data, release)
-    if strict and (not_decoded := strict_text(unknown_fields)):
+    own = own_plugins and data.get("kind") == "HyperJob"
+    unknown_fields = unknown_in_hyper_job(data, release) if own else unknown_in(data, release)
+    if not_decoded := strict_text(unknown_fields):
         findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
     verdict = _decoded(data, release, known, own_plugins)
@@ -118,11 +126,14 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
     notes = _annotation_notes(data)
     if data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName"):
         return notes
-    fills_in = data["kind"] in ("Job", "PodGroup") and not is_stored(data)
+    if data["kind"] == "HyperJob":
+        notes = [*hyper_job_notes(data), *notes]
+        data = released_form(data)
+    fills_in = data["kind"] in ("Job", "PodGroup", "HyperJob") and not is_stored(data)
     holders = topology_holders(data, Release.NEWEST) if fills_in else []
     filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
     return [
-        *unknown_notes(unknown_in(data)),
+        *unknown_notes(unknown_in_hyper_job(data) if data["kind"] == "HyperJob" else unknown_in(data)),
         *(
             Notice("default-filled-in", f"{path}: {value} is filled in, as the API server does")
             for path, value in filled.items()
@@ -154,6 +165,8 @@ def refusal_of(data: Mapping[str, Any]) -> str:
         return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
     if data["kind"] == "Job":
         return "; ".join(topology_errors(data, Release.NEWEST)) or refuse_job(data)
+    if data["kind"] == "HyperJob":
+        return refusal_text(hyper_job_findings(data, templates=False))
     if data["kind"] == "Queue":
         read_queue(data)
         return ""
@@ -184,9 +197,8 @@ def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugin
             return Verdict("; ".join(one.text for one in findings), queue_defaults(data), findings=tuple(findings))
         case "Deployment":
             read_deployment(data)
-        case _:
-            read_metadata(data, namespaced=True)
-            return Verdict(_no_such_kind(data, release))
+        case "HyperJob":
+            return _hyper_job(data, release, known, own_plugins)
     return Verdict()
 
 
@@ -225,13 +237,10 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
 
 
 def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
-    """Text that refuses a HyperJob in release 1.13, which does not have this kind.
-
-    Empty for other kinds and releases.
-    """
-    if release is Release.V1_13 and data.get("kind") == "HyperJob":
-        return f'no matches for kind "HyperJob" in version "{data.get("apiVersion")}"'
-    return ""
+    """Text that refuses a HyperJob in 1.13, which lacks the kind, and in the design document's API group."""
+    if data.get("kind") != "HyperJob" or (is_released_hyper_job(data) and release is not Release.V1_13):
+        return ""
+    return f'no matches for kind "HyperJob" in version "{data.get("apiVersion")}"'
 
 
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
@@ -294,6 +303,16 @@ def _job(data: Mapping[str, Any], release: Release, known: Known, own_plugins: b
             text = f"{path}.template: its pods will be refused: {contradiction}"
             warnings.append(Notice("pods-refused-by-admission", text, path))
     return _with_topology(refusal, defaults, warnings, data, release, findings)
+
+
+def _hyper_job(data: Mapping[str, Any], release: Release, known: Known, own: bool) -> Verdict:
+    queues = {"root": KnownQueue(), **known.queues}
+    found = hyper_job_findings(data, queues=queues, own=own, own_plugins=own)
+    warnings: list[Notice] = list(own_field_warnings(data)) if own else []
+    for holder, path in topology_holders(data, release):
+        warnings += constraint_warnings(holder, path, release)
+    defaults = {} if found else hyper_job_defaults(data, own=own)
+    return Verdict(refusal_text(found), defaults, tuple(warnings), tuple(found))
 
 
 def _with_topology(

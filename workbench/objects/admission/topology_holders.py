@@ -9,12 +9,15 @@ from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission.topology_spec import constraint_errors
 from workbench.objects.fields import child, get_map, get_maps
+from workbench.objects.hyper_job import read_members, released_form
 
 __all__ = ["topology_errors", "topology_holders", "unknown_tier_names"]
 
 
 def topology_holders(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[str, Any], str]]:
-    """The parts of a manifest that may contain a networkTopology in this Volcano release, each with its field path."""
+    """Mappings of an object that may contain a networkTopology in this release, with their paths."""
+    if data.get("kind") == "HyperJob":
+        return _of_hyper_job(data, release)
     spec = get_map(data, "spec", "")
     found: list[tuple[Mapping[str, Any], str]] = [(spec, "spec")]
     if release is Release.V1_13:
@@ -24,6 +27,15 @@ def topology_holders(data: Mapping[str, Any], release: Release) -> list[tuple[Ma
     else:
         for path, item in get_maps(spec, "tasks", "spec"):
             found.append((get_map(item, "partitionPolicy", path), child(path, "partitionPolicy")))
+    return found
+
+
+def _of_hyper_job(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[str, Any], str]]:
+    """The spec of a HyperJob, and the holders of each template."""
+    found: list[tuple[Mapping[str, Any], str]] = [(get_map(released_form(data), "spec", ""), "spec")]
+    for member in read_members(data):
+        inside = topology_holders({"kind": "Job", "spec": dict(member.template)}, release)
+        found += [(holder, f"{member.path}{path.removeprefix('spec')}") for holder, path in inside]
     return found
 
 
