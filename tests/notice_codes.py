@@ -35,6 +35,7 @@ REMEDIES: Mapping[str, str] = {
     "gpu": "Take another GPU policy, or a number of GPUs that the policy gives.",
     "insufficient": "Ask for less per pod, wait for running pods to end, or add nodes.",
     "invalid-label": "Set the label tor-affinity to large-model-schema, normal-schema or null.",
+    "job-left-out": "Wait for a HyperNode of that tier to be free of accelerator pods.",
     "larger-than-switch": "Use fewer pods than a switch has nodes, or switch-affinity without single-layer.",
     "left-out": "Let the function name a node for this pod, too.",
     "no-candidate": "Gather in a wider layer, prefer instead of demand, or use fewer pods.",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cluster.exclusive import exclusive_hypernodes
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.jobs.running import running_pods
@@ -71,6 +72,7 @@ def assemble(
         queues={"default": Queue("default"), **cluster.queues},
         running_gaps=assumed,
         last_gaps=other_gaps(cluster, table.nodes, workload.gangs),
+        exclusive=exclusive_hypernodes(cluster, running, table.topology),
         source=source,
         taken_at=taken_at,
     )
@@ -87,6 +89,7 @@ def join(
     queues: Mapping[str, Queue],
     running_gaps: Sequence[Notice],
     last_gaps: Sequence[Notice],
+    exclusive: Mapping[str, str],
     source: str,
     taken_at: str,
 ) -> ClusterSnapshot:
@@ -96,7 +99,7 @@ def join(
     ----------
     table : NodeTable
     workload : Workload
-    running, queues, source, taken_at
+    running, queues, exclusive, source, taken_at
         As in `ClusterSnapshot`.
     used : ndarray of shape (n, r), int64
         Resources of the pods on each node, in base units.
@@ -124,6 +127,7 @@ def join(
         queues=queues,
         running=running,
         gaps=(*table.gaps, *running_gaps, *table.matrix_gaps, *gated, *workload.notes, *last_gaps),
+        exclusive=exclusive,
         source=source,
         taken_at=taken_at,
         addresses=table.addresses,

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.cluster.assemble import join, other_gaps
 from workbench.cluster.changes import ObjectChange
+from workbench.cluster.exclusive import exclusive_hypernodes
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes, with_nodes
 from workbench.cluster.pods_on_nodes import PodsOnNodes
 from workbench.cluster.workload import LiveWorkload
@@ -219,6 +220,7 @@ class _Parts:
             queues=self._queues,
             running_gaps=pods.doubts.gaps(),
             last_gaps=self._last_gaps,
+            exclusive=exclusive_hypernodes(self._objects, pods.running, self._table.topology),
             source=self._source,
             taken_at=taken_at,
         )

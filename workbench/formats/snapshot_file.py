@@ -114,6 +114,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "queues": [_plain(queue) for queue in snapshot.queues.values()],
         "running": [_running_record(pod) for pod in snapshot.running],
         "records": dict(snapshot.records),
+        "exclusive": dict(snapshot.exclusive),
         "gpu_plans": [
             {
                 "namespace": plan.namespace,
@@ -246,6 +247,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         queues={queue.name: queue for queue in queues},
         running=running,
         records=_texts_by_key(data, "records", ""),
+        exclusive=_texts_by_key(data, "exclusive", ""),
         gaps=_gaps(data),
         source=get_text(data, "source", ""),
         taken_at=get_text(data, "taken_at", ""),

@@ -180,6 +180,15 @@ class NodeLabels(Value):
         ordered = sorted(first, key=lambda key: (first[key], place[first[key]][key]))
         return NodeLabels({**{key: columns[key] for key in ordered}, NODE_NAME_FIELD: names}, self.n_nodes)
 
+    def only(self, nodes: npt.NDArray[np.int32]) -> NodeLabels:
+        """The labels of some nodes, in the given order."""
+        columns = {}
+        for key, (codes, values) in self.columns.items():
+            mine = codes[nodes]
+            mine.flags.writeable = False
+            columns[key] = mine, values
+        return NodeLabels(columns, len(nodes))
+
     def mask(self, requirement: Requirement) -> Mask:
         """Which nodes satisfy `requirement`: bool of shape (n,)."""
         if requirement.key not in self.columns:
@@ -237,6 +246,12 @@ class NodeTaints(Value):
         codes, order = _by_first_node(codes, len(known))
         every = tuple(known)
         return NodeTaints(tuple([every[code] for code in order]), codes)
+
+    def only(self, nodes: npt.NDArray[np.int32]) -> NodeTaints:
+        """The taints of some nodes, in the given order."""
+        codes = self.codes[nodes]
+        codes.flags.writeable = False
+        return NodeTaints(self.sets, codes)
 
     def mask(self, tolerations: Sequence[Toleration]) -> Mask:
         """Nodes whose NoSchedule and NoExecute taints are all tolerated by `tolerations`: bool of shape (n,)."""

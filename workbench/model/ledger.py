@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.model.gang import Role
     from workbench.model.snapshot import ClusterSnapshot
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "idle_accelerators"]
 
 Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -41,6 +41,23 @@ class _Shares(NamedTuple):
     nodes: Ints
     gpus: Ints
     milli: Ints
+
+
+def idle_accelerators(idle: Longs, gpu_free: Words, gpu_columns: tuple[int, ...], nodes: Ints) -> tuple[Longs, Words]:
+    """Amounts of the idle accelerators of nodes, int64 (m, r), and the free GPUs as bits, uint64 (m, w).
+
+    Parameters
+    ----------
+    idle : ndarray of shape (n, r), int64
+    gpu_free : ndarray of shape (n, w), uint64
+    gpu_columns : tuple of int
+        Columns of `idle` that count accelerators.
+    nodes : ndarray of shape (m,), int32
+    """
+    columns = list(gpu_columns)
+    rows = np.zeros((len(nodes), idle.shape[1]), dtype=np.int64)
+    rows[:, columns] = np.maximum(idle[nodes][:, columns], 0)
+    return rows, gpu_free[nodes]
 
 
 class Ledger(Working):
@@ -204,6 +221,16 @@ class Ledger(Working):
         `nodes` is int32 of shape (p,); `gpu_words` holds the GPUs of each pod as bits, uint64 of shape (p, w).
         """
         self.take(nodes, np.zeros(self.used.shape[1], dtype=np.int64), gpu_words)
+
+    def close(self, nodes: Ints) -> None:
+        """Take every idle accelerator of nodes that a Job holds exclusively, so that no further pod gets one there.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (m,), int32
+            Distinct nodes.
+        """
+        self.take(nodes, *idle_accelerators(self.idle, self.gpu_free, self.snapshot.gpu_columns, nodes))
 
     def give_back(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
         """Free the resources and GPUs of pods on their nodes; the opposite of `take`. A rollback undoes it.

@@ -19,6 +19,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "gpu": "Nodes have free GPUs enough, but no set of them serves the pods as the GPU policy demands.",
         "insufficient": "Nodes have too little of a resource left, or too few pod slots or GPUs.",
         "invalid-label": "The label tor-affinity has a value that the switch affinity plugin does not know.",
+        "job-left-out": "No HyperNode of the tier is left for this Job; the HyperJob starts without it.",
         "larger-than-switch": "The job has more pods than one switch has nodes, and it may not leave a switch.",
         "left-out": "A policy written as a function gave this pod no node; the gang starts without it.",
         "no-candidate": "No domain of the layer to gather in offers as many slots as the gang has pods.",

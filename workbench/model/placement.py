@@ -181,6 +181,8 @@ class Placement(Value, Displayed):
         Index in `annotations` of each pod's annotations, -1 for none; None: no pod has any.
     job_class : str
         Value of the label tor-affinity that the job was placed under; empty: the job's own label.
+    exclusive : mapping of str to str
+        HyperNode that each placed Job of a HyperJob holds alone, by ``namespace/hyperjob/job``.
     gpu_total, gpu_free : ndarray of shape (n_nodes, w), uint64, optional
         All GPUs of every node and those that no running pod held, when the session began; pictures show them. None:
         unknown.
@@ -205,6 +207,7 @@ class Placement(Value, Displayed):
     visible_words: npt.NDArray[np.uint64] | None = None
     gpu_total: npt.NDArray[np.uint64] | None = None
     gpu_free: npt.NDArray[np.uint64] | None = None
+    exclusive: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_placed(self) -> int:

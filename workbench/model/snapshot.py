@@ -190,6 +190,9 @@ class ClusterSnapshot(Value, Displayed):
     gpu_shares : ndarray of shape (n, g), int16, optional
         Thousandths that pods hold of each GPU that they share, 1 to 1000; 0 for one that is wholly free or held whole.
         The columns are GPU numbers, at least as many as the largest machine has. None: no GPU is shared.
+    exclusive : mapping of str to str
+        HyperNode that each running Job of a HyperJob holds alone, by ``namespace/hyperjob/job``: no pod of another job
+        gets an accelerator there.
     """
 
     topology: Topology
@@ -215,6 +218,7 @@ class ClusterSnapshot(Value, Displayed):
     node_uids: tuple[str, ...] | None = None
     node_resource_versions: tuple[str, ...] | None = None
     gpu_shares: Milli | None = None
+    exclusive: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -416,8 +420,19 @@ class ClusterSnapshot(Value, Displayed):
                 self.__dict__[name] = before.__dict__[name]
 
     def ledger(self) -> Ledger:
-        """A new ledger with the free and used resources of this snapshot, for one scheduling session."""
-        return Ledger(self)
+        """A working copy for one session; HyperNodes in `exclusive` have no accelerator left in it."""
+        ledger = Ledger(self)
+        if self.exclusive:
+            ledger.close(self._exclusive_nodes)
+            ledger.commit()
+        return ledger
+
+    @property
+    def _exclusive_nodes(self) -> npt.NDArray[np.int32]:
+        """Nodes of the HyperNodes in `exclusive`, ascending."""
+        known = [name for name in self.exclusive.values() if self.topology.has_domain(name)]
+        nodes = [self.topology.nodes_of(self.topology.domain(name)) for name in known]
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *nodes]))
 
     def address_of(self, node: int) -> str:
         """InternalIP of the node with index `node`; empty if unknown."""
@@ -496,6 +511,7 @@ class ClusterSnapshot(Value, Displayed):
             running=running,
             records=records,
             gpu_plans=tuple(plan for plan in plans if plan.pods),
+            exclusive={**self.exclusive, **placement.exclusive},
         )
 
     def without(self, gang: str) -> ClusterSnapshot:
@@ -503,7 +519,9 @@ class ClusterSnapshot(Value, Displayed):
         resources.
         """
         records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
-        return dataclasses.replace(self.without_pods(lambda pod: pod.gang == gang), records=records)
+        exclusive = {name: at for name, at in self.exclusive.items() if not name.startswith(f"{gang}/")}
+        remaining = self.without_pods(lambda pod: pod.gang == gang)
+        return dataclasses.replace(remaining, records=records, exclusive=exclusive)
 
     def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
         """The snapshot after the running pods for which `ended` returns True have given back their resources."""

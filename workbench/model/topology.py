@@ -508,6 +508,48 @@ class Topology(Value, Displayed):
         home[nodes] = domains[order][first]
         return _frozen(home)
 
+    def inside(self, domain: int) -> Topology:
+        """The topology of one HyperNode: the HyperNode, those below it, and its nodes, in the same order.
+
+        Only where `laminar` and `nested`, so that the nodes are an interval and no HyperNode is cut.
+        """
+        nodes = self.nodes_of(domain)
+        place, end = self.preorder
+        kept = np.flatnonzero((place >= place[domain]) & (place < end[domain]))
+        number = np.full(self.n_domains + 1, TOP, dtype=np.int32)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        parent = number[self.parent[kept]]
+        parent[number[domain]] = TOP
+        members = [self.nodes_of(int(j)) for j in kept]
+        start = np.concatenate([[0], np.cumsum([len(each) for each in members])]).astype(np.int64)
+        first = int(nodes[0]) if len(nodes) else 0
+        ranks = np.argsort(np.argsort(self.node_rank[nodes])).astype(np.int32)
+        return Topology(
+            node_names=tuple(self.node_names[first : first + len(nodes)]),
+            domain_names=tuple(self.domain_names[j] for j in kept),
+            tier_names=tuple(self.tier_names[j] for j in kept),
+            parent=_frozen(parent),
+            tier=_frozen(self.tier[kept]),
+            member_start=_frozen(start),
+            member_nodes=_frozen((np.concatenate(members) - first).astype(np.int32)),
+            node_rank=_frozen(ranks),
+            domain_rank=_frozen(np.arange(len(kept), dtype=np.int32)),
+            laminar=True,
+            ready=self.ready,
+        )
+
+    def smallest_around(self, nodes: Ints) -> int:
+        """The HyperNode with the fewest nodes that holds all given nodes; `TOP` if none does, or none is given.
+
+        Of equals the one of the lowest tier, then the one with the smallest name.
+        """
+        if not len(nodes):
+            return TOP
+        start, domains = self.node_domains
+        around = domains[start[nodes[0]] : start[nodes[0] + 1]]
+        holding = [int(j) for j in around if np.isin(nodes, self.nodes_of(int(j))).all()]
+        return min(holding, key=lambda j: (int(self._sizes[j]), int(self.tier[j]), j), default=TOP)
+
     def lca(self, a: int, b: int) -> int:
         """Lowest common ancestor of two HyperNodes given by index; both the arguments and the result may be `TOP`.
 

@@ -28,6 +28,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_book import JobPods
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
+from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import (
     fractional_gpus,
@@ -426,6 +427,8 @@ class Composed(Policy):
             Receives every candidate that is considered; must not change the answer.
         """
         check()
+        if gang.jobs:
+            return place_hyper_job(self, gang, ledger, recorder)
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.start
         answer: Assignment | Declined

@@ -17,7 +17,7 @@ from workbench.objects.hyper_job import HYPER_JOB_LABEL, HyperJob, read_child_jo
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
 
-__all__ = ["JOBS", "join_hyper_jobs"]
+__all__ = ["JOBS", "gang_of_hyper_job", "join_hyper_jobs"]
 
 #: The sub-group policy of a HyperJob's gang: its sub-groups are Jobs.
 JOBS = "jobs"
@@ -63,7 +63,7 @@ def join_hyper_jobs(
             continue
         jobs = _jobs_of(hyper_job, cluster, pending, groups, priorities)
         taken.update(id(job.gang) for job in jobs)
-        gang = _gang_of(hyper_job, jobs)
+        gang = gang_of_hyper_job(hyper_job, jobs)
         if gang is not None:
             joined.append(gang)
     alone = [gang for gang in gangs if id(gang) not in taken]
@@ -100,8 +100,20 @@ def _jobs_of(
     return found
 
 
-def _gang_of(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | None:
-    """The gang of a HyperJob; None if no pod of its Jobs is pending."""
+def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | None:
+    """Join the Jobs of a HyperJob to one gang.
+
+    Parameters
+    ----------
+    hyper_job : HyperJob
+    jobs : sequence of MemberJob
+        Its Jobs in order; pods are numbered Job by Job.
+
+    Returns
+    -------
+    Gang or None
+        None if no pod of the Jobs is pending.
+    """
     waiting = [job.gang for job in jobs if job.gang is not None]
     if not waiting:
         return None

@@ -131,7 +131,7 @@ class SearchStream(Stream):
     def place(self, gang: Gang) -> Placement | Refusal:
         # What scores assume of containers that do not say is no part of a form.
         assumes = gang.assumes or self._ledger.assumed is not None
-        form = None if gang.ready or assumes else self._form(gang)
+        form = None if gang.ready or gang.jobs or assumes else self._form(gang)
         placed = None if form is None else self._by_search(gang, form)
         if placed is not None:
             return placed

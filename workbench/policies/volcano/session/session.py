@@ -73,6 +73,8 @@ class _Job:
         Number of turns in which the job was given GPUs.
     left_out : tuple of Notice
         Why the job's queue gets no further turn.
+    result : Placement or Refusal, optional
+        The result of a HyperJob, which is decided in one turn; None: none yet, or another job.
     decided : int
         Position of the job's verdict (it may start or not) among all verdicts of the session; -1: none yet.
     """
@@ -89,6 +91,7 @@ class _Job:
         self.words: Words | None = None
         self.deals = 0
         self.left_out: tuple[Notice, ...] = ()
+        self.result: Placement | Refusal | None = None
         self.decided = -1
         self.warnings: tuple[Notice, ...] = ()
 
@@ -199,6 +202,7 @@ class Session:
 
     def _count_running(self) -> None:
         by_gang = {job.gang.key: job for job in self._jobs}
+        by_gang |= {f"{job.gang.namespace}/{part.name}": job for job in self._jobs for part in job.gang.jobs}
         columns = {name: i for i, name in enumerate(self._snapshot.resources)}
         for pod in self._snapshot.running:
             job = by_gang.get(pod.gang)
@@ -258,6 +262,10 @@ class Session:
             if text := invalid_gang(progress) or groups:
                 self._decline(job, Declined((not_enough_pods(text, progress),)))
                 continue
+            if job.gang.jobs:
+                heapq.heappush(waiting.setdefault(job.gang.queue, []), (self._key(i), i))
+                n_waiting += 1
+                continue
             if not request.demand.order:
                 job.answer = Assignment(np.full(job.gang.n_pods, -1, dtype=np.int32))
                 continue
@@ -275,6 +283,11 @@ class Session:
             _, i = heapq.heappop(waiting[name])
             n_waiting -= 1
             job = self._jobs[i]
+            if job.gang.jobs:
+                self._place_hyper_job(job)
+                if not waiting[name]:
+                    del waiting[name]
+                continue
             assert job.turns is not None
             self._turn(job, job.turns, every=n_waiting == 0)
             if job.decided < 0 and (job.turns.over or job.turns.progress.ready):
@@ -296,12 +309,29 @@ class Session:
         """End the turns of some jobs (sort key, index) for the reason ``why``; return how many. Placed pods stay."""
         for _, i in sorted(jobs):
             job = self._jobs[i]
-            assert job.turns is not None
-            job.turns.over = True
-            job.left_out = (why,)
-            if not job.turns.progress.ready:
+            if job.turns is not None:
+                job.turns.over = True
+                job.left_out = (why,)
+            if job.turns is None or not job.turns.progress.ready:
                 self._decline(job, Declined((why,)))
         return len(jobs)
+
+    def _place_hyper_job(self, job: _Job) -> None:
+        """Decide a HyperJob in one turn; its queue must have headroom for all of its pods."""
+        gang = job.gang
+        room = self._queues.room(gang.queue, job.rows)
+        if room is not None and not room.takes([role.count for role in gang.roles]):
+            queue = f"queue {gang.queue}"
+            text = f"{queue} does not take the {counted(gang.n_pods, 'pod')} of the HyperJob together"
+            self._decline(job, Declined((Notice("queue-limit", text, queue, {"count": gang.n_pods}),)))
+            return
+        job.result = self._whole.place(gang, self._ledger, job.recorder)
+        if isinstance(job.result, Placement):
+            roles = gang.role_of_pod[job.result.node >= 0]
+            amount = self._queues.counted(job.rows[roles].sum(axis=0))
+            job.allocated += amount
+            self._queues.take(gang.queue, amount)
+        self._verdict(job)
 
     def _turn(self, job: _Job, turns: Turns, *, every: bool) -> None:
         check()
@@ -475,6 +505,8 @@ class Session:
                 )
 
     def _result(self, job: _Job) -> Placement | Refusal:
+        if job.result is not None:
+            return job.result
         if job.declined is not None:
             return self._whole.refusal(job.gang, self._request(job), job.declined)
         if job.answer is None:

@@ -1,0 +1,59 @@
+"""HyperNodes that running Jobs of HyperJobs hold alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from workbench.jobs.membership import job_of_group
+from workbench.model.snapshot import RunningPod
+from workbench.model.topology import Topology
+from workbench.objects.hyper_job import HYPER_JOB_LABEL
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
+
+__all__ = ["exclusive_hypernodes"]
+
+
+def exclusive_hypernodes(cluster: ClusterObjects, running: Iterable[RunningPod], topology: Topology) -> dict[str, str]:
+    """HyperNode that each running Job of a HyperJob holds alone, by ``namespace/hyperjob/job``.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+    running : iterable of RunningPod
+    topology : Topology
+
+    Returns
+    -------
+    dict of str to str
+        The recorded HyperNode (annotation volcano.sh/job-allocated-hypernode) if it holds all pods of the Job, else the
+        smallest that does; a Job whose pods no HyperNode holds together is left out.
+    """
+    if not cluster.hyper_jobs:
+        return {}
+    owners = {}
+    for key, job in cluster.jobs.items():
+        name = job.metadata.labels.get(HYPER_JOB_LABEL, "")
+        if f"{job.metadata.namespace}/{name}" in cluster.hyper_jobs:
+            owners[key] = f"{job.metadata.namespace}/{name}/{job.metadata.name}"
+    nodes: dict[str, set[int]] = {}
+    for pod in running:
+        if pod.gang in owners and pod.node >= 0:
+            nodes.setdefault(pod.gang, set()).add(pod.node)
+    if not nodes:
+        return {}
+    records = {key: cluster.jobs[key].metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, "") for key in nodes}
+    for group in cluster.pod_groups.values():
+        if group.record and (key := job_of_group(group, cluster)) in records:
+            records[key] = group.record
+    held = {}
+    for key in sorted(nodes):
+        mine = np.array(sorted(nodes[key]), dtype=np.int32)
+        record = records[key]
+        if record and topology.has_domain(record) and np.isin(mine, topology.nodes_of(topology.domain(record))).all():
+            held[owners[key]] = record
+        elif (domain := topology.smallest_around(mine)) >= 0:
+            held[owners[key]] = topology.domain_name(domain)
+    return held

@@ -1,0 +1,109 @@
+"""Trials of Jobs inside HyperNodes: whether a policy places a Job there, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cancel import check
+from workbench.model.gang import Gang, Role
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Placement, Refusal
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.hyper_job.part import Parts
+
+if TYPE_CHECKING:
+    from workbench.policies.base import Composed
+
+__all__ = ["Trials"]
+
+
+class Trials:
+    """Places Jobs inside single HyperNodes of a ledger, without changing it; equal Jobs are placed once.
+
+    Parameters
+    ----------
+    policy : Composed
+    jobs : sequence of Gang
+        The Jobs with pending pods.
+    ledger : Ledger
+
+    Attributes
+    ----------
+    kinds : list of int
+        Kind of each Job; Jobs of one kind differ only in their names and in the identities of their pods.
+    """
+
+    def __init__(self, policy: Composed, jobs: Sequence[Gang], ledger: Ledger) -> None:
+        self._policy = policy
+        self._ledger = ledger
+        self._parts = Parts(ledger)
+        self._examples: list[Gang] = []
+        self._rooms: list[npt.NDArray[np.bool_]] = []
+        self._results: dict[tuple[int, int], Placement | Refusal] = {}
+        self.kinds = [self._kind_of(job) for job in jobs]
+
+    def fits(self, kind: int, domain: int) -> bool:
+        """Whether the policy places a Job of this kind inside a HyperNode."""
+        return self.has_room(kind, domain) and isinstance(self.result(kind, domain), Placement)
+
+    def has_room(self, kind: int, domain: int) -> bool:
+        """Whether enough pods of a Job fit a HyperNode one by one; False is certain, True is not."""
+        return bool(self._rooms[kind][domain])
+
+    def result(self, kind: int, domain: int) -> Placement | Refusal:
+        """The policy's answer for a Job of this kind inside a HyperNode; nodes are numbered within it."""
+        known = self._results.get((kind, domain))
+        if known is None:
+            check()
+            part = self._parts.of(domain)
+            known = self._results[kind, domain] = self._policy.place(self._examples[kind], part.ledger())
+        return known
+
+    def _kind_of(self, job: Gang) -> int:
+        for kind, example in enumerate(self._examples):
+            if _alike(example, job):
+                return kind
+        self._examples.append(job)
+        self._rooms.append(self._room_for(job))
+        return len(self._examples) - 1
+
+    def _room_for(self, job: Gang) -> npt.NDArray[np.bool_]:
+        """For each HyperNode whether enough pods of a Job fit its nodes, each role counted by itself."""
+        ledger = self._ledger
+        demand = self._policy.node.request(job, ledger, GpuQuestions(self._policy.gpu, ledger), None).demand
+        pods = np.zeros(ledger.topology.n_domains + 1, dtype=np.int64)
+        for role, each in enumerate(job.roles):
+            if each.best_effort:
+                pods += each.count
+            else:
+                fit = demand.capacity(role, demand.idle, each.count)
+                pods += np.minimum(ledger.topology.domain_sums(fit[:, np.newaxis])[:, 0], each.count)
+        return pods >= min(job.min_available - job.ready, job.n_pods)
+
+
+def _alike(one: Gang, other: Gang) -> bool:
+    """Whether two Jobs differ only in names and identities of pods, so that a policy places them alike."""
+    if (one.ready, one.min_available, one.constraint, one.sub_groups, one.order, one.tasks_by_priority) != (
+        other.ready,
+        other.min_available,
+        other.constraint,
+        other.sub_groups,
+        other.order,
+        other.tasks_by_priority,
+    ):
+        return False
+    if one.ready or one.min_subgroups != other.min_subgroups or one.koordinator != other.koordinator:
+        return False
+    if one.roles is other.roles:
+        return True
+    return [_plain(role) for role in one.roles] == [_plain(role) for role in other.roles]
+
+
+def _plain(role: Role) -> Role:
+    """A role without what tells its pods from those of an equal Job."""
+    return replace(role, pod_names=None, pod_uids=None, pod_resource_versions=None)
