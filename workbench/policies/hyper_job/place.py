@@ -218,7 +218,7 @@ def _record(recorder: Recorder, search: Search, jobs: Sequence[Gang], trials: Tr
                 text = f"{counted(int(search.occupied[domain]), 'node')} with accelerator pods"
                 recorder.domain(name, tried.tier, False, f"occupied: {text}")
             elif any(trials.has_room(kind, domain) for kind in kinds):
-                recorder.domain(name, tried.tier, False, "free, and not needed or no Job is placed there")
+                recorder.domain(name, tried.tier, False, "free and not needed")
             else:
                 recorder.domain(name, tried.tier, False, "too small for a Job")
         fit = 0 if tried.best is None else tried.best.n_jobs
