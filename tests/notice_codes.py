@@ -40,6 +40,7 @@ REMEDIES: Mapping[str, str] = {
     "left-out": "Let the function name a node for this pod, too.",
     "no-candidate": "Gather in a wider layer, prefer instead of demand, or use fewer pods.",
     "no-domain": "Allow a higher tier, use soft instead of hard, or use fewer or smaller pods.",
+    "no-hypernode-per-job": "Wait for HyperNodes to be free of accelerator pods, or allow a higher tier.",
     "no-logical-switch": "Wait for nodes of the same switches, or use fewer pods.",
     "no-position": "Wait for nodes at the same positions of several switches, or use fewer pods.",
     "no-single-switch": "Wait for nodes of one switch, or use fewer pods.",

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.closeness import SAME_NODE, Closeness
+from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.placement import Decision, Placement, words_to_mask
@@ -196,6 +197,8 @@ class RunFacts:
     placements : list of Placement
     jobs : mapping of str to JobFacts
         The placed jobs by ``namespace/name``, in the order of the decisions.
+    members : mapping of str to JobFacts
+        The placed Jobs of HyperJobs by ``namespace/hyperjob/job``; the HyperJobs are in `jobs`.
     gpu_free : ndarray of shape (n, w), uint64
         Free GPUs of every node once all placements run.
     """
@@ -211,6 +214,12 @@ class RunFacts:
         of_job = {} if switches is None else switches.jobs
         self.jobs: Mapping[str, JobFacts] = {
             p.gang.key: JobFacts(p, snapshot, self.gpu_free, of_job.get(p.gang.key)) for p in self.placements
+        }
+        self.members: Mapping[str, JobFacts] = {
+            f"{p.gang.key}/{job.name}": JobFacts(job.placement, snapshot, self.gpu_free)
+            for p in self.placements
+            for job in placed_jobs(p)
+            if job.placed
         }
 
     @property

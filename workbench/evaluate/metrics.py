@@ -6,7 +6,7 @@ Everything is counted over arrays; 5,000 pods take milliseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,8 @@ class RunMetrics(Value):
         Gangs by ``namespace/name``, in the order of the gangs.
     jobs : mapping of str to PlacementMetrics
         Metrics of the placed gangs, by ``namespace/name``.
+    members : mapping of str to PlacementMetrics
+        Metrics of the placed Jobs of HyperJobs, by ``namespace/hyperjob/job``; the run's values do not count them.
     switches : SwitchSharing, optional
         How the jobs share the leaf switches; None if that was not measured.
     """
@@ -91,6 +93,7 @@ class RunMetrics(Value):
     pending: tuple[str, ...]
     jobs: Mapping[str, PlacementMetrics]
     switches: SwitchSharing | None = None
+    members: Mapping[str, PlacementMetrics] = field(default_factory=dict)
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -100,6 +103,7 @@ class RunMetrics(Value):
         return {
             **nested(self.metrics, self.values),
             "jobs": {key: job.to_dict() for key, job in self.jobs.items()},
+            **({"members": {key: job.to_dict() for key, job in self.members.items()}} if self.members else {}),
         }
 
 
@@ -161,6 +165,7 @@ def measure_run(
             key: _of_job(job, job_metrics, found) for (key, job), found in zip(facts.jobs.items(), by_job, strict=True)
         },
         switches=facts.switches,
+        members={key: _of_job(job, job_metrics, _values_of_job(of_job, job)) for key, job in facts.members.items()},
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.whatif.remedies import Advice
 from workbench.model.gang import Gang, PodRef
@@ -62,8 +63,9 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
     A job and a pod that came from a cluster have their ``uid`` and ``resource_version``, so that whoever acts on the
     answer can make the action conditional; others have neither key. ``gpu_milli`` is there for a pod that shares its
-    GPU: how many thousandths of it are the pod's. ``environment`` has the variables of `VISIBLE_DEVICES` of each
-    container of a pod; empty for a container without GPUs.
+    GPU: how many thousandths of it are the pod's. ``jobs`` is there for a placed HyperJob: the HyperNode of each Job.
+    ``environment`` has the variables of `VISIBLE_DEVICES` of each container of a pod; empty for a container without
+    GPUs.
     """
     result, gang = decision.result, decision.gang
     record: dict[str, Any] = {
@@ -96,6 +98,8 @@ def decision_record(decision: Decision) -> dict[str, Any]:
             }
             for position, pod in zip(np.flatnonzero(result.node >= 0), result.pods(), strict=True)
         ]
+        if gang.jobs:
+            record["jobs"] = [job.to_dict() for job in placed_jobs(result)]
         record["unplaced"] = [
             {"name": gang.pod(u.position).name, "reasons": [r.to_dict() for r in u.reasons]} for u in result.unplaced
         ]

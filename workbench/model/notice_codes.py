@@ -24,6 +24,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "left-out": "A policy written as a function gave this pod no node; the gang starts without it.",
         "no-candidate": "No domain of the layer to gather in offers as many slots as the gang has pods.",
         "no-domain": "No HyperNode that the topology constraint allows holds the gang.",
+        "no-hypernode-per-job": "Too few HyperNodes are free to give each Job of a HyperJob one of its own.",
         "no-logical-switch": "Version 1.0 of switch affinity finds no logical switch with enough free nodes.",
         "no-position": "Version 1.0 of switch affinity finds no free nodes at the same positions of their switches.",
         "no-single-switch": "No single switch has enough free nodes, and the job may use only one.",

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
-from workbench.evaluate.differences import differences, moves_in_brief
+from workbench.evaluate.differences import differences
+from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
 from workbench.evaluate.whatif.remedies import Advice
@@ -131,6 +132,7 @@ def placement_html(placement: Placement) -> str:
         placement=placement,
         picture=Inserted(draw_topology(placement.topology, occupancy([placement]), placement.policy)),
         pods=pods,
+        jobs=list(placed_jobs(placement))[:_ROWS],
         unplaced=[(placement.gang.pod(u.position).name, u.reasons) for u in placement.unplaced[:_ROWS]],
         more=placement.n_placed - len(pods),
     )
@@ -291,7 +293,8 @@ def _job_lines(comparison: Comparison, columns: Sequence[Column], job: str) -> l
     for row, cells in zip(comparison.rows, job_cells(comparison, columns, job), strict=True):
         decision = row.decision(job)
         result = None if decision is None else decision.result
-        lines.append({"policy": row.policy, "result": result, "cells": cells})
+        members = list(placed_jobs(result))[:_ROWS] if isinstance(result, Placement) else []
+        lines.append({"policy": row.policy, "result": result, "cells": cells, "members": members})
     return lines
 
 

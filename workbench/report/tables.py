@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
-from workbench.evaluate.differences import differences, moves_in_brief
+from workbench.evaluate.differences import differences
+from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.pod_frame import visible_text
@@ -135,12 +136,25 @@ def session_tables(
             pods = f"{result.n_placed} of {n_pods}" if result.unplaced else n_pods
             values = (column.value(metrics.jobs[key]) for column in columns)
             text_row(jobs, key, "placed", result.hypernode, result.tier, pods, *values)
+            _member_rows(jobs, result, metrics, columns)
         else:
             text_row(jobs, key, "pending", "", None, f"0 of {n_pods}", *(None for _ in columns))
     parts.extend(_pods(decisions))
     parts.extend(_switches(switches))
     parts.extend(_reasons(decisions, advice))
     return parts
+
+
+def _member_rows(table: Table, result: Placement, metrics: RunMetrics, columns: Sequence[Column]) -> None:
+    """A row for each Job of a HyperJob, below the HyperJob's."""
+    jobs = list(placed_jobs(result))
+    for job in jobs[:_ROWS]:
+        measured = metrics.members.get(f"{result.gang.key}/{job.name}")
+        values = (None if measured is None else column.value(measured) for column in columns)
+        outcome, inside = "placed" if job.placed else "pending", job.placement
+        text_row(table, f"  {job.name}", outcome, inside.hypernode, inside.tier, job.pods, *values)
+    if len(jobs) > _ROWS:
+        text_row(table, f"  … and {len(jobs) - _ROWS:,} more Jobs", "", "", "", "", *("" for _ in columns))
 
 
 def _pods(decisions: Sequence[Decision]) -> list[Any]:

@@ -11,8 +11,10 @@ from typing import Any
 from workbench.cancel import check
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.differences import differences
+from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.whatif.remedies import nearest_first
+from workbench.model.counted import counted
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
 from workbench.report.charts import comparison_charts
@@ -220,9 +222,12 @@ def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequen
         return {"outcome": "pending", "text": _brief(result), "metrics": []}
     n_pods = decision.gang.n_pods
     pods = f"{result.n_placed} of {n_pods}" if result.unplaced else str(n_pods)
+    text = f"{pods} {'pod' if pods == '1' else 'pods'}"
+    if members := list(placed_jobs(result)):
+        text += f" in {sum(job.placed for job in members)} of {counted(len(members), 'Job')}"
     return {
         "outcome": "placed",
-        "text": f"{pods} {'pod' if pods == '1' else 'pods'}",
+        "text": text,
         "metrics": [
             {"heading": column.heading, "unit": column.metric.unit, "meaning": column.metric.meaning, **_value(cell)}
             for column, cell in zip(columns, cells, strict=True)

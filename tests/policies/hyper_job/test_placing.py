@@ -104,10 +104,8 @@ def test_the_constraint_across_the_jobs() -> None:
         "tier 2: 1 of the 3 HyperNodes needed are free and hold 2 pods × 8 GPUs inside one HyperNode of tier 2 or "
         "below; 2 of 2 are free of accelerator pods",
     )
-    assert [(miss.tier, miss.domain, miss.holds, miss.needs) for miss in result.nearest_misses] == [
-        (1, "s4", 4, 6),
-        (2, "s4", 2, 6),
-    ]
+    (miss,) = result.nearest_misses
+    assert (miss.tier, miss.domain, miss.holds, miss.needs) == (2, "s4", 4, 6)
     assert dict(result.reasons[0].numbers) == {"tier": 1, "count": 2, "needed": 3}
 
 
@@ -158,7 +156,7 @@ def test_two_hyper_jobs_in_one_session(policy: str) -> None:
     assert isinstance(last, Refusal)
     # Volcano's queue holds every GPU that it deserves by then.
     volcano = policy in ("allocate", "volcano-1.13", "volcano-1.15")
-    assert codes(last.reasons)[0] == ("queue-overused" if volcano else "no-domain")
+    assert codes(last.reasons)[0] == ("queue-overused" if volcano else "no-hypernode-per-job")
 
 
 @every_policy
@@ -196,7 +194,7 @@ def test_one_job_is_restarted_without_the_others(policy: str) -> None:
     assert hypernodes(placed(limited, running("h-m-0", document_tree(), ["node4", "node5"]), policy)) == ["s3"]
     # Running Jobs hold HyperNodes of tier 1, so no other tier comes into question.
     result = refused(hyper([None, job(1, 3)]), running("h-m-0", document_tree(), ["node4", "node5"]), policy)
-    assert [miss.tier for miss in result.nearest_misses] == [1]
+    assert [note.numbers["tier"] for note in result.reasons] == [1] and not result.nearest_misses
 
 
 @pytest.mark.parametrize("policy", ["gang", "volcano-1.13", "volcano-1.15", "binpack"])

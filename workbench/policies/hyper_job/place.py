@@ -13,7 +13,6 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger, idle_accelerators
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, NearestMiss, Placement, Refusal, Unplaced
-from workbench.model.topology import TOP
 from workbench.policies.hyper_job.search import Choice, Search, TierTried
 from workbench.policies.hyper_job.trials import Trials
 from workbench.policies.reasons import topology_not_ready
@@ -174,14 +173,16 @@ def _refused(policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search)
         text = "no HyperNode has a tier that the constraints of the HyperJob and its Jobs allow"
         return _refusal(policy, gang, (Notice("tier-too-small", text),))
     sizes = sorted(max(job.min_available - job.ready, 0) for job in jobs)[: search.needed]
-    misses = []
+    misses: dict[int, NearestMiss] = {}
     for tried in search.tried:
-        around = TOP if tried.best is None else tried.best.around
-        pods = 0 if tried.best is None else sum(sizes[: tried.best.n_jobs])
-        misses.append(NearestMiss(tried.tier, search.topology.domain_name(around), pods, sum(sizes)))
+        if tried.best is not None:
+            around, pods = tried.best.around, sum(sizes[: tried.best.n_jobs])
+            tier = search.topology.domain_tier(around)
+            if tier not in misses or misses[tier].holds < pods:
+                misses[tier] = NearestMiss(tier, search.topology.domain_name(around), pods, sum(sizes))
     nearest = sorted(search.tried, key=lambda one: (-(one.best.n_jobs if one.best else 0), one.tier))
     reasons = tuple(_reason(tried, jobs, search) for tried in nearest)
-    return _refusal(policy, gang, reasons, tuple(misses))
+    return _refusal(policy, gang, reasons, tuple(misses[tier] for tier in sorted(misses)))
 
 
 def _reason(tried: TierTried, jobs: Sequence[Gang], search: Search) -> Notice:
@@ -192,7 +193,7 @@ def _reason(tried: TierTried, jobs: Sequence[Gang], search: Search) -> Notice:
         f"tier {tried.tier}: {fit} of the {wanted} free and hold {_shape(jobs)}{inside}; "
         f"{tried.free} of {tried.total} are free of accelerator pods"
     )
-    return Notice("no-domain", text, numbers={"tier": tried.tier, "count": fit, "needed": search.needed})
+    return Notice("no-hypernode-per-job", text, numbers={"tier": tried.tier, "count": fit, "needed": search.needed})
 
 
 def _shape(jobs: Sequence[Gang]) -> str:
