@@ -13,9 +13,10 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger, idle_accelerators
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, NearestMiss, Placement, Refusal, Unplaced
+from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.hyper_job.search import Choice, Search, TierTried
 from workbench.policies.hyper_job.trials import Trials
-from workbench.policies.reasons import topology_not_ready
+from workbench.policies.reasons import not_offered, topology_not_ready
 
 if TYPE_CHECKING:
     from workbench.policies.base import Composed
@@ -51,7 +52,8 @@ def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Reco
         _record(recorder, search, jobs, trials, choice)
     if choice is None:
         ledger.rollback(mark)
-        return _refused(policy, gang, jobs, search)
+        request = policy.node.request(gang, ledger, GpuQuestions(policy.gpu, ledger), None)
+        return _refused(policy, gang, jobs, search, not_offered(request))
     placement = _placement(policy, gang, jobs, ledger, trials, choice, held)
     _take(gang, ledger, placement, choice)
     return placement
@@ -167,11 +169,13 @@ def _refusal(
     return Refusal(gang, policy.name, policy.parameters, reasons, misses, warnings)
 
 
-def _refused(policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search) -> Refusal:
-    """The refusal with how near each tier came; the nearest tier first among the reasons."""
+def _refused(
+    policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search, first: tuple[Notice, ...]
+) -> Refusal:
+    """The refusal with how near each tier came; the nearest tier first among the reasons, after `first`."""
     if not search.tried:
         text = "no HyperNode has a tier that the constraints of the HyperJob and its Jobs allow"
-        return _refusal(policy, gang, (Notice("tier-too-small", text),))
+        return _refusal(policy, gang, (*first, Notice("tier-too-small", text)))
     sizes = sorted(max(job.min_available - job.ready, 0) for job in jobs)[: search.needed]
     misses: dict[int, NearestMiss] = {}
     for tried in search.tried:
@@ -181,7 +185,7 @@ def _refused(policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search)
             if tier not in misses or misses[tier].holds < pods:
                 misses[tier] = NearestMiss(tier, search.topology.domain_name(around), pods, sum(sizes))
     nearest = sorted(search.tried, key=lambda one: (-(one.best.n_jobs if one.best else 0), one.tier))
-    reasons = tuple(_reason(tried, jobs, search) for tried in nearest)
+    reasons = (*first, *(_reason(tried, jobs, search) for tried in nearest))
     return _refusal(policy, gang, reasons, tuple(misses[tier] for tier in sorted(misses)))
 
 
