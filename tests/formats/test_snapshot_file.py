@@ -131,6 +131,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         queues={"default": Queue("default"), "q": queue},
         running=pods,
         records={"ns/g": "s1", "ns/g/sub": ""},
+        exclusive=draw(st.sampled_from([{}, {"ns/h/h-m-0": "s1"}])),
         gaps=(Notice("no-hypernodes", "something is missing", "the tree", {"count": 2, "share": 0.5}),),
         source="a test",
         taken_at="2026-01-01T00:00:00Z",
@@ -157,7 +158,7 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
         "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
         "addresses", "switches", "gpu_plans", "node_uids", "node_resource_versions",
-        "gpu_shares",
+        "gpu_shares", "exclusive",
     }  # fmt: skip
 
 

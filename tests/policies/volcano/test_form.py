@@ -70,6 +70,8 @@ OF_GANG = {
     "notes": lambda rng, value: (*value, "a note"),
     "uid": text,
     "resource_version": text,
+    # A HyperJob has no form: each of its Jobs is placed by itself.
+    "jobs": None,
     "volcano": None,
     "koordinator": None,
     "ascend": None,

@@ -15,7 +15,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, NearestMiss, Placement, Refusal, Unplaced
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.hyper_job.search import Choice, Search, TierTried
-from workbench.policies.hyper_job.trials import Trials
+from workbench.policies.hyper_job.trials import JobTrials
 from workbench.policies.reasons import not_offered, topology_not_ready
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Reco
     held = _held(gang, ledger)
     mark = ledger.checkpoint()
     _reopen(ledger, [held[job.name] for job in jobs if job.name in held])
-    trials = Trials(policy, jobs, ledger)
+    trials = JobTrials(policy, jobs, ledger)
     search = Search(gang, jobs, ledger, trials, held)
     choice = search.run()
     if recorder is not None:
@@ -92,7 +92,7 @@ def _placement(
     gang: Gang,
     jobs: Sequence[Gang],
     ledger: Ledger,
-    trials: Trials,
+    trials: JobTrials,
     choice: Choice,
     held: Mapping[str, int],
 ) -> Placement:
@@ -169,9 +169,7 @@ def _refusal(
     return Refusal(gang, policy.name, policy.parameters, reasons, misses, warnings)
 
 
-def _refused(
-    policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search, first: tuple[Notice, ...]
-) -> Refusal:
+def _refused(policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search, first: tuple[Notice, ...]) -> Refusal:
     """The refusal with how near each tier came; the nearest tier first among the reasons, after `first`."""
     if not search.tried:
         text = "no HyperNode has a tier that the constraints of the HyperJob and its Jobs allow"
@@ -192,9 +190,10 @@ def _refused(
 def _reason(tried: TierTried, jobs: Sequence[Gang], search: Search) -> Notice:
     fit = 0 if tried.best is None else tried.best.n_jobs
     inside = "" if search.allowed is None else f" inside one HyperNode of tier {search.allowed} or below"
-    wanted = "1 HyperNode needed is" if search.needed == 1 else f"{search.needed} HyperNodes needed are"
+    hold = "holds" if search.needed == 1 else "hold"
+    wanted = counted(search.needed, "HyperNode needed is", "HyperNodes needed are")
     text = (
-        f"tier {tried.tier}: {fit} of the {wanted} free and hold {_shape(jobs)}{inside}; "
+        f"tier {tried.tier}: {fit} of the {wanted} free and {hold} {_shape(jobs)}{inside}; "
         f"{tried.free} of {tried.total} are free of accelerator pods"
     )
     return Notice("no-hypernode-per-job", text, numbers={"tier": tried.tier, "count": fit, "needed": search.needed})
@@ -209,7 +208,7 @@ def _shape(jobs: Sequence[Gang]) -> str:
     return " + ".join(parts)
 
 
-def _record(recorder: Recorder, search: Search, jobs: Sequence[Gang], trials: Trials, choice: Choice | None) -> None:
+def _record(recorder: Recorder, search: Search, jobs: Sequence[Gang], trials: JobTrials, choice: Choice | None) -> None:
     """Tell a recorder the HyperNodes of each tier that was tried."""
     topology = search.topology
     holder = {} if choice is None else dict(zip(choice.domains, jobs, strict=True))

@@ -22,7 +22,7 @@ from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.ledger import Ledger
 from workbench.model.topology import TOP, Topology
 from workbench.policies.hyper_job.matching import match_jobs
-from workbench.policies.hyper_job.trials import Trials
+from workbench.policies.hyper_job.trials import JobTrials
 
 __all__ = ["Choice", "Search", "TierTried", "highest_tier"]
 
@@ -95,7 +95,7 @@ class Search:
     jobs : sequence of Gang
         The Jobs with pending pods.
     ledger : Ledger
-    trials : Trials
+    trials : JobTrials
     held : mapping of str to int
         HyperNode of each Job of the HyperJob that has running pods, by name.
 
@@ -112,7 +112,9 @@ class Search:
         Nodes of each HyperNode that are not free.
     """
 
-    def __init__(self, gang: Gang, jobs: Sequence[Gang], ledger: Ledger, trials: Trials, held: dict[str, int]) -> None:
+    def __init__(
+        self, gang: Gang, jobs: Sequence[Gang], ledger: Ledger, trials: JobTrials, held: dict[str, int]
+    ) -> None:
         topology = ledger.topology
         self.needed = max(sum(gang.min_subgroups.values()), 1)
         self.allowed = highest_tier(gang.constraint, topology)

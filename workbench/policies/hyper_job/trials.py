@@ -1,4 +1,4 @@
-"""Trials of Jobs inside HyperNodes: whether a policy places a Job there, and how."""
+"""JobTrials of Jobs inside HyperNodes: whether a policy places a Job there, and how."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from workbench.policies.hyper_job.part import Parts
 if TYPE_CHECKING:
     from workbench.policies.base import Composed
 
-__all__ = ["Trials"]
+__all__ = ["JobTrials"]
 
 
-class Trials:
+class JobTrials:
     """Places Jobs inside single HyperNodes of a ledger, without changing it; equal Jobs are placed once.
 
     Parameters
