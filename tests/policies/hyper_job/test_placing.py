@@ -10,6 +10,7 @@ tier 1     s0    s1    s2    s3
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -20,10 +21,15 @@ from tests.notices import codes, said
 from tests.policies.hyper_job.cases import GPU, POLICIES, hard, hyper, hypernodes, job, renamed
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod
 from workbench.model.topology import VIRTUAL_TOP
 from workbench.policies import get_policy
+from workbench.policies.base import Composed
+from workbench.policies.function import FunctionPolicy
+from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.parameters import NoParameters
 
 every_policy = pytest.mark.parametrize("policy", POLICIES)
 
@@ -279,3 +285,22 @@ def test_its_queue_takes_it_as_a_whole(policy: str) -> None:
 def test_pods_without_accelerators_do_not_occupy_a_hypernode() -> None:
     cluster = document_tree(used={"node0": (1000, 0, 1, 0)})
     assert hypernodes(placed(hyper([job(0)]), cluster)) == ["s0"]
+
+
+def test_a_function_of_a_user_places_the_jobs_too() -> None:
+    def last_nodes(gang: Gang, ledger: Ledger) -> list[int]:
+        # It sees one HyperNode alone.
+        assert ledger.topology.n_nodes == 2 and len(ledger.topology.domain_names) == 1
+        return list(range(ledger.topology.n_nodes))[-gang.n_pods :]
+
+    policy = Composed("last", FunctionPolicy("last", last_nodes, {}, False), GpuLowestIndex(NoParameters()))
+    result = policy.place(hyper([job(0, 1), job(1, 1)]), document_tree().ledger())
+    assert isinstance(result, Placement) and hypernodes(result) == ["s0", "s1"]
+    assert [result.topology.node_names[node] for node in result.node] == ["node1", "node3"]
+
+
+def test_placements_survive_the_way_to_another_process() -> None:
+    result = placed(hyper([job(0), job(1), job(2, 9)], 2), document_tree())
+    again = pickle.loads(pickle.dumps(result))
+    assert hypernodes(again) == hypernodes(result) == ["s0", "s1", None]
+    assert np.array_equal(again.node, result.node) and again.gang.jobs[2].gang.n_pods == 9
