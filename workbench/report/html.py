@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
-from workbench.evaluate.differences import differences
+from workbench.evaluate.differences import differences, moves_in_brief
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics

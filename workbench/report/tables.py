@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
-from workbench.evaluate.differences import differences
+from workbench.evaluate.differences import differences, moves_in_brief
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics

@@ -8,7 +8,7 @@ from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import StoreChange
 from workbench.errors import InputError, StoreError
-from workbench.jobs.hyper_job.children import HYPER_JOB_LABEL
+from workbench.objects.hyper_job import HYPER_JOB_LABEL
 from workbench.jobs.hyper_job.next_step import next_hyper_job
 
 __all__ = ["HyperJobReconciler"]
