@@ -10,8 +10,9 @@ from ipywidgets.widgets.widget import _instances
 import workbench
 from tests.widgets.page import ask, refused
 from workbench.errors import InputError
+from workbench.formats.fabric.registry import get_format
 from workbench.formats.scenario_file import ScenarioFile, read_scenario, scenario_text
-from workbench.model.scheduler_config import PluginOption, SchedulerConfig
+from workbench.topology.presets import generate_scenario
 from workbench.widgets.workbench import Workbench
 
 
@@ -236,3 +237,19 @@ def test_the_bar_tells_the_outcome_of_every_comparison(bench):
         assert (policy in line) == (len(set(counts.values())) > 1)
     bench.comparer.choose([])
     assert ask(bench._bar, "state") == {"line": "no policy yet"}
+
+
+@pytest.mark.parametrize("format", ["snapshot", "cluster", "slurm"])
+def test_a_cluster_in_any_format_opens_by_its_path_or_its_text(format, tmp_path):
+    """Once only Kubernetes manifests opened: the jobs were looked for in a second reading, of manifests only."""
+    scenario = generate_scenario("three-level-tree")
+    written = get_format(format).write(scenario.snapshot)
+    path = tmp_path / ("topology.conf" if format == "slurm" else f"{format}.yaml")
+    path.write_text(written.text, encoding="utf-8")
+    bench = Workbench(path)
+    assert bench.snapshot.topology.node_names == scenario.snapshot.topology.node_names
+    bench.end()
+    bench = Workbench()
+    bench.open_text(written.text, path.name)
+    assert bench.snapshot.topology.node_names == scenario.snapshot.topology.node_names
+    bench.end()

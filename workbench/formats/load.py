@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
-__all__ = ["load", "load_as_written", "load_objects", "load_to_draw", "no_collection", "read_objects"]
+__all__ = ["load", "load_and_keep", "load_as_written", "load_objects", "load_to_draw", "no_collection", "read_objects"]
 
 
 def load(
@@ -136,6 +136,36 @@ def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
         manifests, cluster, joined = _read([path], None, None)
         snapshot = _scenario([path], manifests, cluster, joined, {}, any_scheduler=False, gpus_per_node=0).snapshot
         return _drawable(cluster, joined), snapshot
+
+
+def load_and_keep(
+    path: str | Path, wanted: Callable[[Mapping[str, Any]], bool], stdin: bytes | str | None = None
+) -> tuple[Scenario, list[dict[str, Any]]]:
+    """Read a file or folder once, as the scenario that `load` makes and the manifests that are wanted.
+
+    Parameters
+    ----------
+    path : str or Path
+    wanted : callable
+        Says of a manifest whether it is returned.
+    stdin : bytes or str, optional
+        Content for the path ``-``.
+
+    Returns
+    -------
+    Scenario
+    list of dict
+        In the order of the input; none of a fabric in another format.
+    """
+    kept: list[dict[str, Any]] = []
+
+    def keep(document: Document) -> None:
+        if wanted(document.data):
+            kept.append(document.data)
+
+    with no_collection():
+        read = _read([path], stdin, None, keep)
+        return _scenario([path], *read, {}, any_scheduler=False, gpus_per_node=0), kept
 
 
 def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> ClusterObjects:

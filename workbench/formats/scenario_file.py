@@ -10,15 +10,14 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes, read_manifests
-from workbench.formats.scheduler_conf import parse_config
+from workbench.formats.load import load_and_keep
+from workbench.formats.manifests import read_bytes
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.formats.write_manifests import to_yaml
-from workbench.model.scheduler_config import SchedulerConfig
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import get_map, get_maps, get_text, shown
 
-__all__ = ["MARK", "ScenarioFile", "job_text", "parse_scenario", "read_scenario", "scenario_text"]
+__all__ = ["MARK", "ScenarioFile", "load_with_job_text", "parse_scenario", "read_scenario", "scenario_text"]
 
 #: The key that tells a scenario from other files; its value is the version of this layout.
 MARK = "workbench_scenario"
@@ -112,23 +111,21 @@ def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
         raise error.at(source=source) from None
 
 
-def _config_in(data: Mapping[str, Any], source: str) -> SchedulerConfig | None:
-    if "config" not in data:
-        return None
-    parts = get_map(data, "config", "")
-    config = parse_config(get_text(parts, "text", "config").encode(), f"{source}, config")
-    return replace(config, source=get_text(parts, "name", "config"))
+def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scenario, str]:
+    """What `workbench.load` reads, and the manifests of its jobs as text without the other objects of the cluster.
 
+    A job that partly runs is written as the whole job; its running pods are in the snapshot and count towards its
+    minimum. The input is read once.
 
-def job_text(*paths: str | Path, stdin: str | None = None) -> str:
-    """The manifests of the jobs in some files, without the cluster's other objects.
-
-    Errors are those of `workbench.load`. A job that partly runs is written as the whole job; its running pods are in
-    the snapshot and count towards its minimum.
+    Parameters
+    ----------
+    path : str or Path
+        A file or folder in any form that `workbench.load` reads; its errors are the same.
+    stdin : str, optional
+        Content for the path ``-``.
     """
-    manifests = read_manifests(paths, stdin, claim=lambda content, source: MARK.encode() in content[:200])
-    wanted = [document.data for document in manifests.documents if _wants_to_run(document.data)]
-    return to_yaml(wanted)
+    scenario, jobs = load_and_keep(path, _wants_to_run, stdin)
+    return scenario, to_yaml(jobs)
 
 
 def _wants_to_run(data: Mapping[str, Any]) -> bool:

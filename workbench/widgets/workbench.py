@@ -10,8 +10,13 @@ import ipywidgets
 from workbench.errors import InputError
 from workbench.evaluate.choices import make_policy, with_config
 from workbench.evaluate.usual_policies import USUAL_POLICIES
-from workbench.formats.load import load
-from workbench.formats.scenario_file import ScenarioFile, job_text, parse_scenario, read_scenario, scenario_text
+from workbench.formats.scenario_file import (
+    ScenarioFile,
+    load_with_job_text,
+    parse_scenario,
+    read_scenario,
+    scenario_text,
+)
 from workbench.formats.whole_file import write_whole
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.widgets.comparer import PlacementComparer
@@ -83,8 +88,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         given = Scenario(begun.snapshot, ()) if begun is not None and begun.snapshot is not None else None
         if begun is None:
             try:
-                given = Scenario(load("-", stdin=text).snapshot, ())
-                begun = ScenarioFile(given.snapshot, job_text("-", stdin=text))
+                scenario, jobs = load_with_job_text("-", text)
+                given, begun = Scenario(scenario.snapshot, ()), ScenarioFile(scenario.snapshot, jobs)
             except InputError as error:
                 raise error.of(name) from None
         before = self._panels
@@ -156,5 +161,5 @@ def _begin(source: str | Path | Scenario | ClusterSnapshot | None) -> tuple[Scen
     saved = read_scenario(source)
     if saved is not None:
         return saved, Scenario(saved.snapshot, ()) if saved.snapshot is not None else None
-    scenario = load(source)
-    return ScenarioFile(scenario.snapshot, job_text(source)), Scenario(scenario.snapshot, ())
+    scenario, jobs = load_with_job_text(source)
+    return ScenarioFile(scenario.snapshot, jobs), Scenario(scenario.snapshot, ())
