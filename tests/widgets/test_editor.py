@@ -351,3 +351,12 @@ def test_a_finding_is_mended_as_one_step(editor, said):
     assert item(editor, "s0").tier == 1
     ask(editor, "undo")
     assert editor.draft == before
+
+
+def test_what_is_selected_stays_so_under_its_new_name(editor):
+    chosen = item(editor, "s0").id
+    ask(editor, "select", ids=[chosen])
+    ask(editor, "edit", op="rename", ids=[chosen], name="rack-a")
+    assert editor.selection == ["rack-a"] and [one.id for one in editor.selected] == [chosen]
+    ask(editor, "edit", op="delete", ids=[chosen])
+    assert editor.selection == [] and editor.selected == []

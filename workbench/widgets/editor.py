@@ -68,8 +68,6 @@ class TopologyEditor(Panel):
     ----------
     draft : Draft
     history : History
-    selection : list of str
-        Names of the items selected on the page.
     changed : list of callable
         Called without arguments after every change of the drawing.
     wants_gpus : callable
@@ -100,7 +98,8 @@ class TopologyEditor(Panel):
     ) -> None:
         super().__init__()
         self.history = History(Draft())
-        self.selection: list[str] = []
+        #: Ids of the items selected on the page; those that are gone stay, because undo brings them back.
+        self._selected: list[int] = []
         self.changed: list[Callable[[], None]] = []
         self.wants_gpus: Callable[[], bool] = lambda: False
         self._copied = NOTHING
@@ -120,10 +119,14 @@ class TopologyEditor(Panel):
         return self.history.draft
 
     @property
+    def selection(self) -> list[str]:
+        """Names of the items selected on the page, as they are called now, in the order of the page."""
+        return [self.draft[i].name for i in self._selected if i in self.draft]
+
+    @property
     def selected(self) -> list[Item]:
-        """The switches and nodes that are selected on the page and still exist, in their present state."""
-        names = set(self.selection)
-        return [item for item in self.draft if item.name in names] if names else []
+        """The switches and nodes that are selected on the page and still drawn, as they are now."""
+        return [self.draft[i] for i in sorted(self._selected) if i in self.draft]
 
     def objects(self) -> ClusterObjects:
         """The drawing as HyperNodes and Nodes; nodes that a failed switch or link cuts off are cordoned."""
@@ -175,14 +178,13 @@ class TopologyEditor(Panel):
         InputError
             An unknown name, an empty selection, or no node with that many GPUs.
         """
-        wanted = set(self.selection) if names is None else _named(self.draft, names)
-        if not wanted:
+        tops = [item.id for item in self.selected] if names is None else _named(self.draft, names)
+        if not tops:
             raise InputError(
                 "no node is selected",
                 source="editor",
                 expected="nodes or switches selected in the drawing, or their names",
             )
-        tops = [item.id for item in self.draft if item.name in wanted]
         nodes = [item for item in edits.sub_tree(self.draft, tops) if item.kind == "node"]
         fitting = [node for node in nodes if node.gpus == len(matrix)]
         if not fitting:
@@ -241,7 +243,7 @@ class TopologyEditor(Panel):
             # Sent with the patch: the view draws once, and need not ask for its new selection.
             added = set(new)
             tops = [item_id for item_id in new if self.draft[item_id].parent not in added]
-            self.selection = [self.draft[item_id].name for item_id in tops]
+            self._selected = tops
             told = {"view": op["select_in"], "selected": tops}
         self._spread(made, told=told)
         return {"made": new}
@@ -260,7 +262,7 @@ class TopologyEditor(Panel):
         return {"copied": len(self._copied.items)}
 
     def _select(self, body: dict[str, Any]) -> dict[str, Any]:
-        self.selection = [self.draft[i].name for i in self._known(body)]
+        self._selected = self._known(body)
         return {}
 
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -475,10 +477,10 @@ def _renames(change: Change) -> bool:
     return kind == "switch" and (before is None or after is None or before.name != after.name)
 
 
-def _named(draft: Draft, names: Collection[str]) -> set[str]:
-    """Names of the items that equal one of `names`, or that one of them matches completely as a regular expression."""
+def _named(draft: Draft, names: Collection[str]) -> list[int]:
+    """Ids of the items whose names equal one of `names`, or are matched as a whole by one of them as a pattern."""
     every = {item.name for item in draft}
-    found = set()
+    found: set[str] = set()
     for name in names:
         # An existing name is taken literally, even if it would match more as a pattern.
         match = {name} & every or set(filter(compile_pattern(name).fullmatch, every))
@@ -490,7 +492,7 @@ def _named(draft: Draft, names: Collection[str]) -> set[str]:
                 expected="names separated by commas, or a pattern of whole names such as node-.*",
             )
         found |= match
-    return found
+    return [item.id for item in draft if item.name in found]
 
 
 def _suffix(text: str) -> str:

@@ -63,7 +63,7 @@ function render(context) {
     h("div", { class: "wb-bar" },
       palette("switch", "+ switch"), palette("node", "+ node"),
       h("span", {}, range.spines, " spines × ", range.leaves, " leaves × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
-        button("Add", "under the selected switch if its tier leaves room, or else at the top; click an empty place to select nothing", addRange), presetButton),
+        button("Add", "under the selected switch if its tier leaves room, or else at the top; click an empty place to select nothing", addRange)), presetButton,
       undo, redo,
       button("Group", "put a switch above what is selected (G)", group),
       button("Delete", "Delete", remove),
@@ -144,7 +144,7 @@ function render(context) {
     undo.title = back ? `undo ${back} (Ctrl+Z)` : "nothing to undo";
     redo.disabled = !forth;
     redo.title = forth ? `redo ${forth} (Ctrl+Shift+Z)` : "nothing to redo";
-    count.textContent = `${items.switches} HyperNodes, ${items.byId.size - items.switches} nodes`;
+    count.textContent = `${number(items.switches)} HyperNodes, ${number(items.byId.size - items.switches)} nodes`;
   }
 
   function opened(state) {
