@@ -6,7 +6,7 @@ import { gpuQuestion } from "./gpu_question.js";
 import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
 import { Items, ROOT } from "./items.js";
-import { acceptFiles, download, h, openPanel } from "./panel.js";
+import { acceptFiles, download, h, openPanel, tellReading } from "./panel.js";
 import { presetForm } from "./presets.js";
 import { yamlPane } from "./yaml_pane.js";
 
@@ -250,6 +250,7 @@ function render(context) {
   // ---- files ----
 
   async function importText(content, name) {
+    tellReading(say, name, content);
     const made = await attempt("import", { text: content, name });
     if (made === undefined) return;
     const without = await attempt("without_gpus");

@@ -155,6 +155,14 @@ export function acceptFiles(target, take) {
   return { choose: () => input.click() };
 }
 
+// Characters of a file from which on reading it takes seconds.
+const LARGE = 1_000_000;
+
+/** Say at once that a large file is being read, because the kernel answers only when it has read all of it. */
+export function tellReading(say, name, text) {
+  if (text.length > LARGE) say(`reading ${name}, ${Math.round(text.length / LARGE)} MB …`, "note");
+}
+
 /** Put an SVG or HTML fragment that our own Python drew into an element. */
 export function drawn(element, markup) {
   element.innerHTML = markup;

@@ -1,11 +1,12 @@
 // The bar of a workbench: tabs of its parts, the result in one line, and saving and opening of all of it.
 import { benchTabs } from "./bench.js";
-import { acceptFiles, download, h, openPanel } from "./panel.js";
+import { acceptFiles, download, h, openPanel, tellReading } from "./panel.js";
 
 function render(context) {
   const panel = openPanel(context, "scenario");
   const { root, attempt, say } = panel;
   const files = acceptFiles(root, async (text, name) => {
+    tellReading(say, name, text);
     if ((await attempt("open", { text, name })) !== undefined) say(`${name} is shown`, "note");
   });
   const tabs = benchTabs(root);
