@@ -107,7 +107,7 @@ class SwitchJob:
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
-        """Losses of the job by a fault: its pending pods without those in the mask `back`, which return to nodes."""
+        """Losses of the job by a fault: its pending pods but those that return to their former nodes (mask `back`)."""
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)
         used = survivors + _under(table, self.former) > 0

@@ -42,9 +42,9 @@ class TaintScore(NodeScore):
         return float(_MOST * self.weight)
 
     def stays(self, request: Request) -> bool:
-        """Whether other pods leave the scores unchanged; False if a node has such a taint.
+        """Whether other pods leave a gang's scores unchanged: True if its pods tolerate every PreferNoSchedule taint.
 
-        The scale then depends on the nodes with room.
+        Otherwise the scale of the score depends on the nodes that have room.
         """
         avoided = request.snapshot.filters.avoided
         return all(avoided(role.filter.tolerations) is None for role in request.gang.roles)
