@@ -12,6 +12,7 @@ from tests.widgets.page import ask, refused
 from workbench.errors import InputError
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.scenario_file import ScenarioFile, read_scenario, scenario_text
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.topology.presets import generate_scenario
 from workbench.widgets.workbench import Workbench
 

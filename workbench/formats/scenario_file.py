@@ -12,8 +12,10 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.load import load_and_keep
 from workbench.formats.manifests import read_bytes
+from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import get_map, get_maps, get_text, shown
 
@@ -109,6 +111,14 @@ def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
         return ScenarioFile(snapshot, get_text(data, "jobs", ""), policies, _config_in(data, source))
     except InputError as error:
         raise error.at(source=source) from None
+
+
+def _config_in(data: Mapping[str, Any], source: str) -> SchedulerConfig | None:
+    if "config" not in data:
+        return None
+    parts = get_map(data, "config", "")
+    config = parse_config(get_text(parts, "text", "config").encode(), f"{source}, config")
+    return replace(config, source=get_text(parts, "name", "config"))
 
 
 def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scenario, str]:

@@ -8,8 +8,8 @@ from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import StoreChange
 from workbench.errors import InputError, StoreError
-from workbench.objects.hyper_job import HYPER_JOB_LABEL
 from workbench.jobs.hyper_job.next_step import next_hyper_job
+from workbench.objects.hyper_job import HYPER_JOB_LABEL
 
 __all__ = ["HyperJobReconciler"]
 
