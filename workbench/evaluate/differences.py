@@ -155,7 +155,7 @@ def moves_in_brief(moves: Sequence[Move]) -> tuple[Move, ...]:
 
 def _joined(moves: Sequence[Move]) -> Move:
     """One move for several of a role that all begin, or all end, without a node."""
-    first, pods, nodes = moves[0], sum(move.pods for move in moves), f"{len(moves)} nodes"
+    first, pods, nodes = moves[0], sum(move.pods for move in moves), counted(len(moves), "node")
     return Move(first.role, pods, nodes if first.source else "", nodes if first.target else "")
 
 

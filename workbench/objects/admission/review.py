@@ -92,6 +92,9 @@ def review(
     own_plugins : bool
         Accept, with a warning, what only this project has and a cluster refuses: Job plugins, networkTopology of a
         HyperJob. False also leaves out the checks of a HyperJob that only this project makes.
+    strict : bool
+        Refuse fields that the kind does not have, as the API server does for kubectl; otherwise they are warnings, as
+        for a program, and have no effect.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def review(
     # The API server decodes an object before anybody else sees it.
     own = own_plugins and data.get("kind") == "HyperJob"
     unknown_fields = unknown_in_hyper_job(data, release) if own else unknown_in(data, release)
-    if not_decoded := strict_text(unknown_fields):
+    if strict and (not_decoded := strict_text(unknown_fields)):
         findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
     verdict = _decoded(data, release, known, own_plugins)
