@@ -105,6 +105,14 @@ KEY_CELLS = {
         "explain": "no HyperNode of the lowest 1 tiers has room for all 4 pods",
         "exception": "IndexError",
     },
+    "07_jobs_and_hyperjobs.ipynb": {
+        "submit": "Running",
+        "variables": "train-master-0.train",
+        "fail": "{'with the failure': 660.0, 'without it': 600.0}",
+        "place": "8 pods on 8 nodes inside s6 (tier 3)",
+        "exclusive": "'default/small/small-trainer-0': 's0'",
+        "run": "small-trainer-3",
+    },
     "workbench.ipynb": {"workbench": "Workbench"},
 }
 

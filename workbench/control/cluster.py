@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -330,7 +331,7 @@ class EmbeddedCluster(Working):
         timer = self._manager.next_timer
         if timer is None or (until is not None and timer > until):
             if until is not None:
-                self._clock.now = max(self._clock.now, until)
+                self._clock.now = max(self._clock.now, float(until))
             return False
         self._clock.now = max(self._clock.now, timer)
         return True
@@ -339,8 +340,13 @@ class EmbeddedCluster(Working):
 def _documents(source: str | Path | Mapping[str, Any], number: int) -> list[Document]:
     if isinstance(source, Mapping):
         return [Document(dict(source), f"object {number + 1}", "")]
-    text = isinstance(source, str) and "\n" in source
-    return (read_manifests(["-"], str(source)) if text else read_manifests([source])).documents
+    if not (isinstance(source, str) and "\n" in source):
+        return read_manifests([source]).documents
+    name = f"text {number + 1}"
+    try:
+        return [replace(one, source=name) for one in read_manifests(["-"], source).documents]
+    except InputError as error:
+        raise error.of(name) from None
 
 
 def _rank(document: Document) -> int:
