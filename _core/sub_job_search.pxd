@@ -29,7 +29,6 @@ cdef class SubJobSearch:
     cdef Tournament* trees             # per kind and tier, the virtual top's last
     cdef int64_t n_trees
     cdef Tournament scratch
-    cdef int64_t* kind_failed
     cdef int64_t attempt_number
     cdef readonly int32_t chosen                # where the last sub-job went, and its score
     cdef readonly double chosen_score

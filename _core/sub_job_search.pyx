@@ -49,7 +49,6 @@ cdef class SubJobSearch:
         free(self.trees)
         free(self.scratch.key)
         free(self.scratch.best)
-        free(self.kind_failed)
         free(self.plan_domain)
         free(self.plan_pods)
 
@@ -58,7 +57,6 @@ cdef class SubJobSearch:
         cdef int64_t i, k, t, e, size, s = self.job.n_subs, kinds = self.job.n_kinds
         cdef Sub* sub
         cdef Tournament* tree
-        self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
         for i in range(s):
             self.job.settled[i].weights = packing_sum(self.counts.packing, self.job.settled[i].request, self.r)
         if self.job.runs != NULL:
@@ -373,8 +371,6 @@ cdef class SubJobSearch:
         cdef Walk walk
         cdef Tournament* tree
         cdef const int32_t* domains
-        if shared and self.kind_failed[sub.kind] == self.counts.commits:
-            return False
         for e in range(sub.progress.n):
             if sub.progress.entries[e].left:
                 self.counts.catch_up(sub.progress.entries[e].shape)
@@ -404,8 +400,6 @@ cdef class SubJobSearch:
                 return True
             if done < 0:
                 break
-        if shared:
-            self.kind_failed[sub.kind] = self.counts.commits
         return False
 
     cdef void stay(self, int32_t number) noexcept nogil:
