@@ -180,9 +180,10 @@ class LiveWorkload:
             _put(self.labels, key, labels)
 
     def _replace(self, key: str, old: _Read | None, new: _Read | None) -> bool:
-        """Replace what one unit contributes to all counts; returns whether its gangs differ.
+        """Replace what the objects of one gang key add to the totals and to the sorted list of keys with gangs.
 
-        `old` and `new` are None if the unit did not exist before, or no longer exists.
+        Returns whether the gangs of `key` (``namespace/name``) changed. `old` and `new` are what was read of its objects
+        before and now; None: there were none, or there are none now.
         """
         if old is not None:
             self._others.remove(old.others)

@@ -28,7 +28,10 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
-    """What a parsed document is, and the command-line option that takes it (empty for none); None if unknown."""
+    """What a parsed document without a Kubernetes object is, and the command-line option that takes it (empty for none).
+
+    None if the document is unknown.
+    """
     if type(data) is dict:
         return next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)
     if type(data) is list and len(data) > 1 and all(type(row) is list and len(row) == len(data) for row in data):

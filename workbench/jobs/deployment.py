@@ -29,8 +29,9 @@ ROLE = "pod"
 def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
     """The pending replicas of a Deployment as a gang.
 
-    The minimum comes from the Deployment's annotation, everything else from the template's
-    (docs/reference/volcano-topology.md, section 3, "Pods without a Job").
+    The minimum comes from the Deployment's annotation, everything else from the template's, but for Koordinator's
+    gather rules and the job class, which either may give (docs/reference/volcano-topology.md, section 3, "Pods without a
+    Job").
 
     Parameters
     ----------

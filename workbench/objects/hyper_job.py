@@ -76,16 +76,16 @@ class ReplicatedJob:
 
 @dataclass(frozen=True)
 class HyperJob:
-    """A HyperJob with its defaults.
+    """A HyperJob as read from its manifest.
 
     Attributes
     ----------
     metadata : Metadata
     members : tuple of ReplicatedJob
     min_available : int
-        Jobs that must run together; absent: all of them.
+        Jobs that must run together; the number of all Jobs if the manifest has no minAvailable.
     constraint : TopologyConstraint, optional
-        Constraint across the Jobs; None: absent, which is soft.
+        networkTopology across the Jobs; None: the manifest has none, which means the same as mode soft.
     over : bool
         The HyperJob has ended or is being deleted: no further Job is made.
     """

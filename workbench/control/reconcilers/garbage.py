@@ -43,7 +43,11 @@ class GarbageCollector(Reconciler):
         self._on_node: dict[str, dict[Ref, None]] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """Note owners and nodes; objects of what went away need work."""
+        """Remember the owners and the node of the changed object; return the objects that may have to be deleted.
+
+        These are the objects that a deleted one owned, the pods on a deleted Node, and a new object that names an owner
+        or a node.
+        """
         key, before, after = change.key, change.before, change.after
         if key.kind == "Node":
             return list(self._on_node.get(key.name, ())) if after is None else []

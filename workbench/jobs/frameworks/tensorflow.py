@@ -33,7 +33,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _cluster(call: PluginCall) -> dict[str, Any]:
-    """The part ``cluster`` of TF_CONFIG: host names by role.
+    """The part ``cluster`` of TF_CONFIG: addresses of the pods, ``hostname.subdomain:port``, by role.
 
     A host name that the template fixes is repeated for each replica, unlike in the other plugins.
     """

@@ -50,9 +50,10 @@ class GpuAscend910(PerPodGpuPolicy):
         return None
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """Score of a node by its free NPUs: 100 if the pod gets its most preferred ring, 25 less for each step down.
+        """Score of a node for a pod that asks for ``requests[0]`` NPUs; 0 if the pod does not fit.
 
-        Upstream multiplies a weight by 4 minus the step.
+        100 if a ring has the number of free NPUs that such a pod prefers most, 25 less for each place further down in
+        the order of preference (`node_priority`). The same as upstream's ``weight * (4 - place)`` with weight 25.
         """
         left, right = ((gpus.free & ring).bit_count() for ring in RINGS)
         priority = node_priority(requests[0], left, right)

@@ -28,11 +28,13 @@ def job_kind(label: str, n_pods: int) -> JobKind:
     Returns
     -------
     {"foundation", "padding", "common", "none", "invalid"}
-        ``none``: switch affinity is off. ``invalid``: a value that the plugin refuses.
+        ``foundation``: large-model-schema with enough pods. ``padding``: the same label with fewer. ``common``:
+        normal-schema. ``none``: no label or ``null``, so that switch affinity is off. ``invalid``: any other value, which
+        the plugin refuses.
 
     Notes
     -----
-    Source: MindCluster documents (the seed document uses the kinds without telling them apart).
+    Source: MindCluster documents.
     """
     if label in ("", "null"):
         return "none"

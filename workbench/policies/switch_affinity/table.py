@@ -76,7 +76,9 @@ class Switches:
     free_node : ndarray of shape (n,), bool
         Whether each node is free, that is, every pod of the job fits on it.
     sums : ndarray of shape (7, s), int64
-        Votes of running pods and jobs for each switch (`SwitchBook.sums`).
+        For each switch, how many running pods or presets count it as idle, shared, exclusive and unhealthy (rows 0 to
+        3); how many foundation jobs, and jobs of any kind, it shares with other switches (4, 5); how many jobs under it
+        are not common (6).
     free : ndarray of shape (s,), int64
         Free nodes of each switch.
     steps : list of str, optional

@@ -236,7 +236,10 @@ class FlatTurns(Turns):
         return Filling(context)
 
     def tell(self, filling: Filling) -> None:
-        """Tell the recorder the scores of the nodes for the first pod, before any pod is placed."""
+        """Record for the explanation how each node scores for the job's first pod, or why the pod does not fit there.
+
+        `filling` places the job's pods on all nodes, and has placed none yet.
+        """
         record_nodes(filling, filling.context.request.demand.order[0])
 
     def passes(self, filling: Filling, *, every: bool) -> Iterator[FillPass]:
