@@ -182,8 +182,8 @@ class LiveWorkload:
     def _replace(self, key: str, old: _Read | None, new: _Read | None) -> bool:
         """Replace what the objects of one gang key add to the totals and to the sorted list of keys with gangs.
 
-        Returns whether the gangs of `key` (``namespace/name``) changed. `old` and `new` are what was read of its objects
-        before and now; None: there were none, or there are none now.
+        Returns whether the gangs of `key` (``namespace/name``) changed. `old` and `new` are what was read of its
+        objects before and now; None: there were none, or there are none now.
         """
         if old is not None:
             self._others.remove(old.others)

@@ -28,9 +28,9 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
-    """What a parsed document without a Kubernetes object is, and the command-line option that takes it (empty for none).
+    """What a parsed document without a Kubernetes object is, and the command-line option that takes it.
 
-    None if the document is unknown.
+    The option is empty if none does; None if the document is unknown.
     """
     if type(data) is dict:
         return next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)

@@ -30,8 +30,8 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     """The pending replicas of a Deployment as a gang.
 
     The minimum comes from the Deployment's annotation, everything else from the template's, but for Koordinator's
-    gather rules and the job class, which either may give (docs/reference/volcano-topology.md, section 3, "Pods without a
-    Job").
+    gather rules and the job class, which either may give (docs/reference/volcano-topology.md, section 3, "Pods without
+    a Job").
 
     Parameters
     ----------

@@ -141,8 +141,8 @@ def _template_findings(
 def _in_hyper_job(found: Fault, member: ReplicatedJob) -> Fault:
     """The fault `found` in a Job made from `member`, with its path changed to that in the HyperJob.
 
-    A fault in the Job's metadata, such as its name, is reported at the ``name`` of the entry of replicatedJobs, from which
-    that name is made.
+    A fault in the Job's metadata, such as its name, is reported at the ``name`` of the entry of replicatedJobs, from
+    which that name is made.
     """
     if found.path.startswith("metadata."):
         return replace(found, path=child(member.path.rpartition("].")[0] + "]", "name"))

@@ -29,8 +29,8 @@ def job_kind(label: str, n_pods: int) -> JobKind:
     -------
     {"foundation", "padding", "common", "none", "invalid"}
         ``foundation``: large-model-schema with enough pods. ``padding``: the same label with fewer. ``common``:
-        normal-schema. ``none``: no label or ``null``, so that switch affinity is off. ``invalid``: any other value, which
-        the plugin refuses.
+        normal-schema. ``none``: no label or ``null``, so that switch affinity is off. ``invalid``: any other value,
+        which the plugin refuses.
 
     Notes
     -----
