@@ -152,12 +152,6 @@ class NodeLabels(Value):
             Indices of the nodes whose labels changed.
         row : callable
             Returns the new labels of a node, given its index.
-
-        Parameters
-        ----------
-        changed : iterable of int
-        row : callable
-            The labels of a node, by its index.
         """
         columns = dict(self.columns)
         names = columns.pop(NODE_NAME_FIELD)
