@@ -80,7 +80,7 @@ def test_a_store_goes_on_where_it_stopped(run: Run, cluster: Path, jobs: Path, t
     store = tmp_path / "store.json"
     first = run("run", cluster, jobs, "--run-seconds", "60", "--until", "30", "--store", store, "-o", "json")
     assert first.json["now"] == 30 and first.json["jobs"][0]["phase"] == "Running"
-    second = run("run", "--store", store, "--run-seconds", "60", "-o", "json")
+    second = run("run", "--store", store, "-o", "json")
     assert second.json["now"] == 60 and second.json["jobs"][0]["phase"] == "Completed"
 
 
@@ -112,6 +112,7 @@ def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_pa
     [
         (["--fail", "nobody"], "--fail: no name and time"),
         (["--fail", "nobody@1"], "unknown running pod 'nobody'"),
+        (["--lose", "nowhere@1"], "unknown node of --lose 'nowhere'"),
         (["--until", "-1"], "--until"),
         (["-o", "csv"], "-o"),
         (["--policy", "nonsense"], "unknown policy"),

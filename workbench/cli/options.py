@@ -124,4 +124,6 @@ Matrices = Annotated[
         help="Bandwidth matrix for the nodes whose names match the pattern (RE2). Repeatable.",
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to this file instead of stdout.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write to this file instead of stdout; not with -o table.")
+]

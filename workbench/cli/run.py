@@ -15,7 +15,7 @@ from workbench.cli.arguments import given_paths, policy_with, standard_input
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PlaceOutput
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from workbench.cancel import Token
@@ -45,14 +45,19 @@ def run(
     ] = None,
     run_seconds: Annotated[
         float | None,
-        seconds("--run-seconds", least=0, most=_LONGEST, help="How long pods run; by default until they are deleted."),
+        seconds(
+            "--run-seconds",
+            least=0,
+            most=_LONGEST,
+            help="How long pods run; by default as in the store, or else until they are deleted.",
+        ),
     ] = None,
     start_seconds: Annotated[
         float, seconds("--start-seconds", least=0, most=_LONGEST, help="How long pods take to start.")
     ] = 0.0,
     fail: Annotated[
         list[str],
-        typer.Option("--fail", metavar="POD@SECONDS", help="Let a running pod fail at this time. Repeatable."),
+        typer.Option("--fail", metavar="POD@SECONDS", help="Let a running pod fail for good at this time. Repeatable."),
     ] = [],  # noqa: B006
     lose: Annotated[
         list[str], typer.Option("--lose", metavar="NODE@SECONDS", help="Delete a node at this time. Repeatable.")
@@ -88,6 +93,8 @@ def run(
     if output is PlaceOutput.csv:
         raise InputError("no table of everything", source="-o", got="csv", expected="table, json or yaml")
     resumes = store is not None and store.exists()
+    if store is not None and not resumes and not paths and not file:
+        raise InputError("no such file", source=str(store), expected="a store to go on from, or PATH… to begin with")
     inputs = [] if resumes and not paths and not file else given_paths(paths, file)
     events = sorted([*_events("--fail", fail), *_events("--lose", lose)])
     cluster = EmbeddedCluster(policy_with(policy, set_), start_seconds=start_seconds, run_seconds=run_seconds)
@@ -147,16 +154,31 @@ def _live(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], un
                 show(summary(cluster.now, jobs), job_table(jobs, rows=15)[0])
 
     for moment, option, name in events:
-        if until is not None and moment > until:
-            break
+        if (until is not None and moment > until) or moment < cluster.now:
+            tell(
+                f"note: {option} {name}@{moment:g} is left out: the cluster runs from {cluster.now:g} s{_up_to(until)}"
+            )
+            continue
         advance(moment)
         cluster.settle()
-        if option == "--fail":
-            cluster.fail(name)
-        else:
-            cluster.delete("Node", name)
+        if option == "--lose":
+            _lose(cluster, name)
+            continue
+        namespace, _, pod = name.rpartition("/")
+        cluster.fail(pod, namespace or "default")
     advance(until)
     cluster.settle()
+
+
+def _up_to(until: float | None) -> str:
+    return "" if until is None else f" to {until:g} s"
+
+
+def _lose(cluster: EmbeddedCluster, name: str) -> None:
+    nodes = [node["metadata"]["name"] for node in cluster.store.list("Node")]
+    if name not in nodes:
+        raise UnknownNameError("node of --lose", name, nodes)
+    cluster.delete("Node", name)
 
 
 @contextmanager

@@ -107,6 +107,8 @@ class EmbeddedCluster(Working):
             self._kubelets.ends,
             self._scheduler.records,
             tuple(self._log.lines),
+            self._behaviour.start_seconds,
+            self._behaviour.run_seconds,
         )
 
     def _go_on(self, saved: SavedCluster) -> None:
@@ -267,6 +269,8 @@ class EmbeddedCluster(Working):
     def resume(self, path: str | Path) -> None:
         """Go on with a cluster that `save` wrote to a file, in place of what this one holds.
 
+        Pods start and run as long as in the saved cluster, unless this one was made with times of its own.
+
         Parameters
         ----------
         path : str or Path
@@ -285,6 +289,8 @@ class EmbeddedCluster(Working):
         except InputError as error:
             raise error.at(source=str(path)) from None
         self._admission.warnings.clear()
+        if self._behaviour == Behaviour():
+            self._behaviour = Behaviour(saved.start_seconds, saved.run_seconds)
         self._go_on(saved)
 
     def fail(self, pod: str, namespace: str = "default", exit_code: int = 1) -> None:

@@ -12,11 +12,15 @@ from workbench.control.reconcilers.jobs import DelayedAction
 from workbench.control.store import Object
 from workbench.jobs.lifecycle.request import Delayed, JobRequest
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
+from workbench.objects.metadata import read_metadata
 
 __all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
 
 #: The field ``format`` of a store file.
 FORMAT = "topology-workbench store 1"
+
+#: Kinds that controllers read the spec of.
+_WITH_SPEC = frozenset({"Pod", "Job", "PodGroup", "HyperJob", "HyperNode", "Deployment", "ReplicaSet", "StatefulSet"})
 
 T = TypeVar("T")
 
@@ -41,6 +45,9 @@ class SavedCluster:
     records : mapping of str to str
         What the scheduler remembers of gangs that it placed (`workbench.model.placement.Placement.records`).
     log : sequence of LogLine
+    start_seconds : float
+    run_seconds : float, optional
+        How pods behave that no annotation tells about (`workbench.control.kubelets.Behaviour`).
     """
 
     now: float
@@ -51,6 +58,8 @@ class SavedCluster:
     ends: Mapping[Ref, float] = field(default_factory=dict)
     records: Mapping[str, str] = field(default_factory=dict)
     log: Sequence[LogLine] = ()
+    start_seconds: float = 0.0
+    run_seconds: float | None = None
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:
@@ -59,6 +68,8 @@ def saved_data(saved: SavedCluster) -> dict[str, Any]:
         "format": FORMAT,
         "now": saved.now,
         "version": saved.version,
+        "start_seconds": saved.start_seconds,
+        "run_seconds": saved.run_seconds,
         "waiting": [
             {"job": list(one.job), "due": one.due, **asdict(one.delayed), "request": asdict(one.delayed.request)}
             for one in saved.waiting
@@ -89,6 +100,11 @@ def read_saved(data: Any) -> SavedCluster:
         for name in ("name", "uid", "resourceVersion"):
             if not get_text(metadata, name, child(path, "metadata")):
                 raise wrong(child(path, f"metadata.{name}"), None, "text; the store wrote it")
+        for name in ("spec", "status"):
+            get_map(item, name, path)
+        read_metadata(item, namespaced=False)
+        if "spec" not in item and key_of(item).kind in _WITH_SPEC:
+            raise wrong(child(path, "spec"), None, f"what a {item['kind']} is to be")
         if key_of(item) in known:
             raise wrong(path, str(key_of(item)), "each object once")
         known.add(key_of(item))
@@ -103,6 +119,8 @@ def read_saved(data: Any) -> SavedCluster:
         ],
         ends=dict(_rows(data, "ends", 4, lambda row, path: (_key(row[:3], path), _time(row[3], path)))),
         records=get_texts(data, "records", ""),
+        start_seconds=_number(data, "start_seconds", ""),
+        run_seconds=None if data.get("run_seconds") is None else _number(data, "run_seconds", ""),
         log=_rows(
             data,
             "log",

@@ -257,8 +257,20 @@ def difference_tables(comparison: Comparison) -> list[Any]:
                 listed = ", ".join(move.text for move in moves[:_MOVES])
                 more = f" and {counted(len(moves) - _MOVES, 'more move')}" if len(moves) > _MOVES else ""
                 parts.append(Text(f"{one.job}, {policies[0]} → {policy}: {listed}{more}"))
-    said = f"{counted(alike, 'job is', 'jobs are', form=',')} on the same nodes by every policy"
+    differ = {one.job for one in found}
+    pending = [
+        gang.key for gang in comparison.gangs if gang.key not in differ and _pending_everywhere(comparison, gang.key)
+    ]
+    said = f"{counted(alike - len(pending), 'job is', 'jobs are', form=',')} on the same nodes by every policy"
+    if pending:
+        listed = ", ".join(pending[:_ROWS]) + (" …" if len(pending) > _ROWS else "")
+        said += f"; pending by every policy: {listed}"
     return [*parts, Text(said)]
+
+
+def _pending_everywhere(comparison: Comparison, job: str) -> bool:
+    decisions = [row.decision(job) for row in comparison.rows]
+    return all(decision is not None and not decision.placed for decision in decisions)
 
 
 def _group_table(comparison: Comparison, group: str) -> list[Any]:
