@@ -151,12 +151,9 @@ class JobReconciler(Reconciler):
         return self._ask(change.key, _SYNCHRONISE)
 
     def _pod_changed(self, change: StoreChange) -> Iterable[Ref]:
-        data = change.after or change.before
-        assert data is not None
-        owner = controller_of(data)
-        if owner is None or owner.get("kind") != "Job":
+        key = _job_of(change)
+        if key is None:
             return []
-        key = Ref("Job", change.key.namespace, owner["name"])
         pods = self._pods.setdefault(key, {})
         before = pods.get(change.key.name)
         after = None if change.after is None else read_pod_state(change.after)
@@ -164,24 +161,14 @@ class JobReconciler(Reconciler):
             pods.pop(change.key.name, None)
         else:
             pods[change.key.name] = after
-        if self.store.get(key) is None or (before is None and after is None):
-            return []
-        if change.existing:
+        if self.store.get(key) is None or (before is None and after is None) or change.existing:
             return []
         request = job_request(self._job(key).job, before, after, pods.values())
         return [] if request is None else self._ask(key, request)
 
     def _group_changed(self, change: StoreChange) -> Iterable[Ref]:
-        data = change.after or change.before
-        assert data is not None
-        owner = controller_of(data)
-        if owner is None or owner.get("kind") != "Job":
-            return []
-        key = Ref("Job", change.key.namespace, owner["name"])
-        stored = self.store.get(key)
-        if stored is None:
-            return []
-        if change.existing:
+        key = _job_of(change)
+        if key is None or self.store.get(key) is None or change.existing:
             return []
         before, after = (None if one is None else GroupState.read(one) for one in (change.before, change.after))
         if before is not None and after is not None and before.phase == after.phase:
@@ -381,6 +368,14 @@ class _InNamespace(Mapping[tuple[str, str], Object]):
 
     def __len__(self) -> int:
         raise NotImplementedError("objects are looked up one by one")
+
+
+def _job_of(change: StoreChange) -> Ref | None:
+    """The Job that controls the changed object; None if none does."""
+    owner = controller_of(change.after or change.before or {"metadata": {}})
+    if owner is None or owner.get("kind") != "Job":
+        return None
+    return Ref("Job", change.key.namespace, owner["name"])
 
 
 def _group_key(key: Ref, job: Object) -> Ref:
