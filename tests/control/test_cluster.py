@@ -252,6 +252,40 @@ def test_a_refused_object_is_told_and_nothing_of_the_submission_is_stored(bad: d
     assert cluster.store.contents() == [] and cluster.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("kind", "version", "fields", "said"),
+    [
+        ("Deployment", "apps/v1", {"spec": {"replicas": "x"}}, "spec.replicas"),
+        ("StatefulSet", "apps/v1", {"spec": {"replicas": "x"}}, "spec.replicas"),
+        ("ReplicaSet", "apps/v1", {"spec": {"template": {"spec": {"containers": 5}}}}, "containers"),
+        ("Command", "bus.volcano.sh/v1alpha1", {"target": "train"}, "target"),
+        ("Service", "v1", {"spec": []}, "spec"),
+        ("Node", "v1", {"status": {"allocatable": {"cpu": "many"}}}, "cpu"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_refused_before_a_controller_reads_it(
+    kind: str, version: str, fields: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match="object 1: ") as caught:
+        EmbeddedCluster().submit({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, **fields})
+    assert said in str(caught.value)
+
+
+def test_owners_that_are_no_list_are_refused() -> None:
+    with pytest.raises(InputError, match="ownerReferences"):
+        EmbeddedCluster().submit(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "ownerReferences": 5}}
+        )
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
+def test_an_owner_of_pods_may_lack_its_spec(kind: str) -> None:
+    cluster = EmbeddedCluster()
+    cluster.submit({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "x"}})
+    cluster.settle()
+    assert cluster.store.list(kind)
+
+
 def test_a_field_that_no_kind_has_is_a_warning() -> None:
     cluster = cluster_with(job(netwrokTopology={"mode": "hard"}))
     assert phase_of(cluster) == "Running"

@@ -19,6 +19,11 @@ from workbench.objects.admission.job_queue import job_queue_findings
 from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.stored import with_defaults
+from workbench.objects.fields import get_map, get_text
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import read_metadata
+from workbench.objects.pod import read_template
+from workbench.objects.replica_owner import read_replica_owner
 
 __all__ = ["Webhooks"]
 
@@ -47,10 +52,11 @@ class Webhooks(Working):
         """The object to store: `after` with its defaults; `StoreError` if it is refused."""
         group, _, _ = str(after.get("apiVersion") or "").rpartition("/")
         kind = str(after.get("kind"))
-        if (group, kind) not in REVIEWED_KINDS:
-            return after
         key = key_of(after)
         try:
+            _check_form(key, after)
+            if (group, kind) not in REVIEWED_KINDS:
+                return after
             if before is not None:
                 return self._changed(key, before, after)
             if kind == "Pod" and (after["metadata"].get("ownerReferences")):
@@ -84,6 +90,30 @@ class Webhooks(Working):
             self.warnings += [(key, notice) for notice in verdict.warnings]
             return with_defaults(after, verdict.defaults)
         return after
+
+
+def _check_form(key: Ref, data: Object) -> None:
+    """Refuse an object of whose kind only the form is known, if a field that a controller reads has the wrong type.
+
+    Raises
+    ------
+    InputError
+    """
+    metadata = data["metadata"]
+    if key.kind == "Pod" and type(metadata.get("ownerReferences")) is list:
+        # Thousands are made of one template, which was checked.
+        return
+    read_metadata(data, namespaced=False)
+    get_map(data, "spec", "")
+    match key.kind:
+        case "ReplicaSet" | "StatefulSet":
+            read_replica_owner(data)
+            read_template(get_map(data, "spec", ""), "spec")
+        case "Command":
+            get_text(get_map(data, "target", ""), "name", "target")
+            get_text(data, "action", "")
+        case "Node" | "Device" | "PriorityClass" | "Deployment":
+            ClusterObjects().add(data)
 
 
 def _owned_pod(key: Ref, data: Object) -> Object:

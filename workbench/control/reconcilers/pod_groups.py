@@ -39,7 +39,11 @@ class PodGroupReconciler(Reconciler):
         if change.key.kind == "Pod":
             grouped = GROUP_NAME_ANNOTATION in (after["metadata"].get("annotations") or {})
             return [] if grouped or after["spec"].get("nodeName") else [change.key]
-        if before is not None and before["spec"] is after["spec"] and _annotations(before) == _annotations(after):
+        if (
+            before is not None
+            and before.get("spec") is after.get("spec")
+            and _annotations(before) == _annotations(after)
+        ):
             return []
         return [change.key]
 

@@ -61,17 +61,17 @@ class ReplicaReconciler(Reconciler):
         code = name_like_random(json.dumps(template, sort_keys=True))[:10]
         current = Ref("ReplicaSet", key.namespace, f"{key.name}-{code}")
         for one, found in self._objects_of(owner).items():
-            if one != current and found["spec"].get("replicas"):
+            if one != current and (found.get("spec") or {}).get("replicas"):
                 self.store.patch(one, {"spec": {"replicas": 0}})
         replicas = _replicas(owner)
         stored = self.store.get(current)
         if stored is not None:
-            if stored["spec"].get("replicas") != replicas:
+            if (stored.get("spec") or {}).get("replicas") != replicas:
                 self.store.patch(current, {"spec": {"replicas": replicas}})
             return
         labels = {**(template.get("metadata", {}).get("labels") or {}), _HASH: code}
         made = {**template, "metadata": {**(template.get("metadata") or {}), "labels": labels}}
-        selector = dict(owner["spec"].get("selector") or {})
+        selector = dict((owner.get("spec") or {}).get("selector") or {})
         selector["matchLabels"] = {**(selector.get("matchLabels") or {}), _HASH: code}
         metadata = {
             "name": current.name,
@@ -146,11 +146,11 @@ def _revision(owner: Object) -> str:
 
 
 def _template(owner: Object) -> dict[str, Any]:
-    return dict(owner["spec"].get("template") or {})
+    return dict((owner.get("spec") or {}).get("template") or {})
 
 
 def _replicas(owner: Object) -> int:
-    found = owner["spec"].get("replicas")
+    found = (owner.get("spec") or {}).get("replicas")
     return 1 if found is None else int(found)
 
 
