@@ -438,12 +438,14 @@ def _breakable(text: str) -> str:
 
 
 def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
-    """Terminal table of the presets of `topology generate` with their parameters."""
-    table = new_table("kind", "makes", "parameters")
+    """Terminal tables of the presets of `topology generate`, and of what their parameters mean."""
+    table = new_table("kind", "makes")
+    meanings = new_table("kind", "parameter", "default", "meaning", title="parameters (--set PARAMETER=VALUE)")
     for preset in presets.values():
-        lines = [f"{name}={_default(p.default)}" for name, p in preset.parameters.items()]
-        text_row(table, preset.name, preset.meaning, "\n".join(lines))
-    return [table]
+        text_row(table, preset.name, preset.meaning)
+        for name, parameter in preset.parameters.items():
+            text_row(meanings, preset.name, name, _default(parameter.default), parameter.meaning)
+    return [table, meanings]
 
 
 def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
