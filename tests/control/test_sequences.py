@@ -15,7 +15,7 @@ from tests.profiles import max_examples
 from workbench.control.cluster import EmbeddedCluster
 from workbench.control.kinds import Ref
 
-NAMES = ("a", "a-b", "c")
+NAMES = ("a", "a-b", "c", "h-w-0")
 POLICIES = ("volcano-1.13", "volcano-1.15", "allocate")
 
 _names = st.sampled_from(NAMES)
@@ -43,9 +43,28 @@ def job_manifests(draw: st.DrawFn) -> dict[str, Any]:
     return job(draw(_names), tasks, **spec)
 
 
+@st.composite
+def hyper_job_manifests(draw: st.DrawFn) -> dict[str, Any]:
+    """A HyperJob of two or three Jobs, of which some may be enough."""
+    replicas = draw(st.integers(2, 3))
+    spec: dict[str, Any] = {
+        "replicatedJobs": [{"name": "w", "replicas": replicas, "templateSpec": draw(job_manifests())["spec"]}],
+        "minAvailable": draw(st.integers(1, replicas)),
+    }
+    if draw(st.booleans()):
+        spec["networkTopology"] = {"mode": "hard", "highestTierAllowed": draw(st.integers(1, 2))}
+    return {
+        "apiVersion": "training.volcano.sh/v1alpha1",
+        "kind": "HyperJob",
+        "metadata": {"name": "h"},
+        "spec": spec,
+    }
+
+
 _steps = st.one_of(
-    st.tuples(st.just("submit"), job_manifests()),
+    st.tuples(st.just("submit"), st.one_of(job_manifests(), hyper_job_manifests())),
     st.tuples(st.just("delete"), _names),
+    st.tuples(st.just("delete hyper job")),
     st.tuples(st.just("scale"), _names, st.integers(0, 3)),
     st.tuples(st.just("fail"), st.integers(0, 9)),
     st.tuples(st.just("command"), _names, st.sampled_from(["AbortJob", "ResumeJob", "RestartJob", "TerminateJob"])),
@@ -65,11 +84,14 @@ def live(
     for number, step in enumerate(steps):
         match step:
             case ("submit", manifest):
-                if cluster.store.get(Ref("Job", "default", manifest["metadata"]["name"])) is None:
+                if cluster.store.get(Ref(manifest["kind"], "default", manifest["metadata"]["name"])) is None:
                     cluster.submit(manifest)
             case ("delete", name):
                 if cluster.store.get(Ref("Job", "default", name)) is not None:
                     cluster.delete("Job", name)
+            case ("delete hyper job",):
+                if cluster.store.get(Ref("HyperJob", "default", "h")) is not None:
+                    cluster.delete("HyperJob", "h")
             case ("scale", name, replicas):
                 _scale(cluster, name, replicas)
             case ("fail", index):
@@ -102,7 +124,10 @@ def _scale(cluster: EmbeddedCluster, name: str, replicas: int) -> None:
     others = sum(one["minAvailable"] for one in spec["tasks"][1:])
     first["replicas"], first["minAvailable"] = replicas, min(replicas, 1)
     spec["minAvailable"] = min(replicas, 1) + others
-    cluster.submit({**stored, "metadata": {"name": name}, "spec": spec})
+    metadata = {
+        key: stored["metadata"][key] for key in ("name", "labels", "ownerReferences") if key in stored["metadata"]
+    }
+    cluster.submit({**stored, "metadata": metadata, "spec": spec})
 
 
 def _fail(cluster: EmbeddedCluster, index: int) -> None:
@@ -129,6 +154,23 @@ def check(cluster: EmbeddedCluster) -> None:
     assert all(count <= 8 for count in used.values())
     for one in store.list("Job"):
         _check_job(cluster, one)
+    for hyper_job in store.list("HyperJob"):
+        if not (hyper_job["status"].get("conditions") or ()):
+            _check_hyper_job(cluster, hyper_job)
+
+
+def _check_hyper_job(cluster: EmbeddedCluster, hyper_job: Any) -> None:
+    """While a HyperJob runs, no other pod that has GPUs is inside the HyperNode around one of its Jobs."""
+    at_leaf: dict[int, set[str]] = {}
+    for pod in cluster.store.list("Pod"):
+        node_name = pod["spec"].get("nodeName")
+        if node_name and pod["status"]["phase"] in ("Pending", "Running"):
+            at_leaf.setdefault(int(node_name[1:]) // 2, set()).add(pod["metadata"]["labels"]["volcano.sh/job-name"])
+    children = {f"{hyper_job['metadata']['name']}-w-{i}" for i in range(3)}
+    for name in children:
+        mine = [jobs for jobs in at_leaf.values() if name in jobs]
+        around = mine if len(mine) == 1 else list(at_leaf.values())
+        assert all(jobs == {name} for jobs in around if mine), f"{name} is not alone: {at_leaf}"
 
 
 def _check_job(cluster: EmbeddedCluster, one: Any) -> None:

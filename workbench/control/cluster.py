@@ -121,7 +121,6 @@ class EmbeddedCluster(Working):
         self._kubelets = Kubelets(*parts, self._behaviour, saved.ends)
         self._scheduler = Scheduler(*parts, self._policy, saved.records)
         others = (
-            GarbageCollector,
             HyperJobReconciler,
             PodGroupReconciler,
             ReplicaReconciler,
@@ -129,8 +128,10 @@ class EmbeddedCluster(Working):
             HyperNodeStatus,
             FinishedJobs,
         )
-        # What pods do at one moment they do before a controller looks; the scheduler sees a cluster at rest.
-        stages = ((self._kubelets,), (*(one(*parts) for one in others), self._jobs), (self._scheduler,))
+        # What pods do at one moment they do before a controller looks. Garbage is collected first, lest a new Job finds
+        # the Service of a deleted one with its name and loses it a moment later. The scheduler sees a cluster at rest.
+        controllers = (*(one(*parts) for one in others), self._jobs)
+        stages = ((self._kubelets,), (GarbageCollector(*parts),), controllers, (self._scheduler,))
         self._manager = Manager(self.store, self._clock, stages, self._order)
 
     def _kept(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from workbench.cluster.state import ClusterState
 from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.group_status import group_status, with_condition
+from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
@@ -17,7 +18,7 @@ from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
-from workbench.model.placement import Decision, Placement
+from workbench.model.placement import Decision, Placement, Unplaced
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod, read_pod
@@ -54,10 +55,10 @@ class Scheduler(Reconciler):
     Notes
     -----
     A session takes place when something changed that could let a waiting pod start; like the real scheduler it reads
-    pods, PodGroups, nodes and queues, and no Job.
+    pods, PodGroups, nodes and queues, and no Job, except that HyperJobs are decided as one gang (`HyperGangs`).
     """
 
-    kinds = frozenset({"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass"})
+    kinds = frozenset({"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job"})
 
     def __init__(self, store: Store, clock: Clock, log: EventLog, policy: Policy, records: Mapping[str, str]) -> None:
         super().__init__(store, clock, log)
@@ -68,6 +69,7 @@ class Scheduler(Reconciler):
         self._pods: dict[Ref, Pod] = {}
         self._members: dict[Ref, dict[Ref, None]] = {}
         self._touched: dict[Ref, None] = {}
+        self._hyper_gangs = HyperGangs()
         self._to_schedule = False
         self.records = records
 
@@ -87,6 +89,10 @@ class Scheduler(Reconciler):
             self._pod_changed(change)
         elif key.kind == "PodGroup":
             self._group_changed(change)
+        elif key.kind in ("HyperJob", "Job"):
+            if not self._hyper_gangs.observe(change):
+                return []
+            self._to_schedule = True
         else:
             data = change.before if change.after is None else change.after
             assert data is not None
@@ -149,8 +155,14 @@ class Scheduler(Reconciler):
         changes, self._changes = list(self._changes.values()), {}
         snapshot, workload = self._state.apply(changes, self.clock.stamp)
         snapshot = replace(snapshot, records=self.records) if self.records else snapshot
+        groups = self._state.objects.pod_groups
+        exclusive = self._hyper_gangs.exclusive(groups, snapshot.running, snapshot.topology)
+        snapshot = replace(snapshot, exclusive=exclusive) if exclusive else snapshot
         admitted = self._admit(workload.gangs, snapshot)
-        waiting = [self._as_admitted(gang) for gang in workload.gangs if self._may_start(gang, admitted)]
+        may_start = [self._as_admitted(gang) for gang in workload.gangs if self._may_start(gang, admitted)]
+        waiting, held = self._hyper_gangs.joined(may_start, groups, self._members)
+        for hyper_job, why in held:
+            self._say(hyper_job, "WaitsForJobs", why.message, warning=True)
         if not waiting:
             return
         self.decisions = self.policy.schedule(waiting, snapshot)
@@ -188,30 +200,53 @@ class Scheduler(Reconciler):
 
     def _carry_out(self, decision: Decision) -> None:
         gang, result = decision.gang, decision.result
-        group = Ref("PodGroup", gang.namespace, gang.name)
-        known = self.store.get(group)
+        key = Ref(gang.kind if gang.jobs else "PodGroup", gang.namespace, gang.name)
         if isinstance(result, Placement):
             self._bind(gang, result)
-            placed = result.n_placed
-            if placed and known is not None and result.records and self.policy.annotates_group:
-                annotations = {ALLOCATED_HYPERNODE_ANNOTATION: result.records.get(gang.key, "")}
-                known = self.store.patch(group, {"metadata": {"annotations": annotations}})
             self.records = {**self.records, **result.records}
             where = f" inside {result.hypernode} (tier {result.tier})" if result.has_record else ""
-            if placed:
-                self._say(group, "Scheduled", f"{placed} of {gang.n_pods} waiting pods have a node{where}")
-            why = _unplaced_text(result)
+            if result.n_placed:
+                self._say(key, "Scheduled", f"{result.n_placed} of {gang.n_pods} waiting pods have a node{where}")
+            why = _unplaced_text(result.unplaced)
         else:
-            placed, why = 0, "; ".join(texts_of(result.reasons))
-            self._say(group, "Unschedulable", why, warning=True)
-        if known is not None:
-            status = known.get("status") or {}
-            self.store.patch_status(group, {"conditions": with_condition(status, bool(placed), why, self.clock.stamp)})
-        self._touched[group] = None
+            why = "; ".join(texts_of(result.reasons))
+            self._say(key, "Unschedulable", why, warning=True)
+        placement = result if isinstance(result, Placement) else None
+        if gang.jobs:
+            self._write_jobs(gang, placement, why)
+            return
+        record = None
+        if placement is not None and placement.n_placed and placement.records and self.policy.annotates_group:
+            record = placement.records.get(gang.key, "")
+        self._write_decision(key, placement is not None and placement.n_placed > 0, why, record)
 
     def _bind(self, gang: Gang, placement: Placement) -> None:
         for pod in placement.pods():
             self.store.bind(Ref("Pod", gang.namespace, pod.name), pod.node, pod.annotations)
+
+    def _write_jobs(self, gang: Gang, placement: Placement | None, why: str) -> None:
+        """Write the decision on a HyperJob to the PodGroups of its Jobs, each with the HyperNode that its Job holds."""
+        groups = self._hyper_gangs.groups_of(gang, self._state.objects.pod_groups)
+        for part in gang.sub_groups:
+            key = Ref("PodGroup", *groups[part.name].split("/"))
+            if placement is None:
+                self._write_decision(key, False, why, None)
+                continue
+            placed = any(placement.node[position] >= 0 for position in part.pods)
+            unplaced = [one for one in placement.unplaced if one.position in part.pods]
+            record = placement.exclusive.get(f"{gang.key}/{part.name}")
+            self._write_decision(key, placed, _unplaced_text(unplaced), record)
+
+    def _write_decision(self, key: Ref, placed: bool, why: str, record: str | None) -> None:
+        """Write the condition of a PodGroup after a decision, and the HyperNode recorded unless that is None."""
+        self._touched[key] = None
+        known = self.store.get(key)
+        if known is None:
+            return
+        if record is not None:
+            known = self.store.patch(key, {"metadata": {"annotations": {ALLOCATED_HYPERNODE_ANNOTATION: record}}})
+        status = known.get("status") or {}
+        self.store.patch_status(key, {"conditions": with_condition(status, placed, why, self.clock.stamp)})
 
     def _write_status(self, key: Ref) -> None:
         stored = self.store.get(key)
@@ -274,9 +309,9 @@ def _without_pods(group: PodGroup) -> Gang:
     )
 
 
-def _unplaced_text(placement: Placement) -> str:
-    if not placement.unplaced:
+def _unplaced_text(unplaced: Sequence[Unplaced]) -> str:
+    if not unplaced:
         return ""
-    reasons: Sequence[Notice] = placement.unplaced[0].reasons
-    n = len(placement.unplaced)
+    reasons: Sequence[Notice] = unplaced[0].reasons
+    n = len(unplaced)
     return f"{counted(n, 'pod stays', 'pods stay')} pending: {'; '.join(texts_of(reasons))}"

@@ -37,7 +37,9 @@ class HyperJobReconciler(Reconciler):
         jobs = [
             job
             for job in self.store.list("Job", key.namespace)
+            # A Job of another owner may have taken the name of one that is to be made.
             if (job["metadata"].get("labels") or {}).get(HYPER_JOB_LABEL) == key.name
+            or job["metadata"]["name"].startswith(f"{key.name}-")
         ]
         try:
             step = next_hyper_job(stored, jobs)
