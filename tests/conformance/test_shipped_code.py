@@ -27,11 +27,9 @@ _RECONCILING = "reconciling the Jobs of an embedded cluster"
 _READINESS = "reporting whether a sub-group is ready"
 
 NOT_SHIPPED_YET = {
-    "workbench.formats.discovery_conf:discovery_config_of": _CONTROLLER,
     "workbench.jobs.task_pods:pod_before": _RECONCILING,
     "workbench.jobs.task_pods:pod_names_of_task": _RECONCILING,
     "workbench.live.credentials:credentials_of_secret": _CONTROLLER,
-    "workbench.objects.discovery:config_map_name": _CONTROLLER,
     "workbench.policies.koordinator.device_share:choose_devices": _FRACTIONS,
     "workbench.policies.koordinator.devices:NodeDevice": _FRACTIONS,
     "workbench.policies.koordinator.devices:DeviceRefusal": _FRACTIONS,

@@ -217,6 +217,99 @@ def test_queues_and_hypernodes_show_their_counts() -> None:
     assert status_of(cluster, Ref("HyperNode", "", "all"))["nodeCount"] == 5
 
 
+RACKS = """
+networkTopologyDiscovery:
+- source: label
+  enabled: {enabled}
+  config:
+    networkTopologyTypes:
+      fabric:
+      - nodeLabel: spine
+      - nodeLabel: rack
+      - nodeLabel: kubernetes.io/hostname
+"""
+
+
+def controller_conf(text: str) -> dict[str, Any]:
+    metadata = {"name": "volcano-controller-configmap", "namespace": "volcano-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"volcano-controller.conf": text}}
+
+
+def labelled(name: str, rack: str, spine: str = "s") -> dict[str, Any]:
+    made = node(name)
+    made["metadata"]["labels"] = {"rack": rack, "spine": spine}
+    return made
+
+
+def found_in(cluster: EmbeddedCluster) -> list[tuple[int, list[str]]]:
+    """Tier and the members of each HyperNode: node names, or tiers of HyperNodes."""
+    hypernodes = {one["metadata"]["name"]: one["spec"] for one in cluster.store.list("HyperNode")}
+    rows = []
+    for spec in hypernodes.values():
+        names = [member["selector"]["exactMatch"]["name"] for member in spec["members"]]
+        rows.append((spec["tier"], [str(hypernodes[name]["tier"]) if name in hypernodes else name for name in names]))
+    return sorted(rows)
+
+
+def test_hypernodes_follow_the_labels_of_nodes_as_the_controllers_config_map_says() -> None:
+    cluster = EmbeddedCluster("volcano-1.15")
+    cluster.submit(*(labelled(f"n{i}", f"r{i // 2}") for i in range(4)), controller_conf(RACKS.format(enabled="true")))
+    cluster.settle()
+    assert found_in(cluster) == [(1, ["n0", "n1"]), (1, ["n2", "n3"]), (2, ["1", "1"])]
+    assert all(status_of(cluster, Ref("HyperNode", "", name))["nodeCount"] == 2 for name in hypernode_names(cluster))
+    cluster.submit(job(networkTopology={"mode": "hard", "highestTierAllowed": 1}))
+    cluster.settle()
+    assert phase_of(cluster) == "Running"
+    cluster.submit(labelled("n3", "r0"), labelled("n4", "r1"))
+    cluster.settle()
+    assert found_in(cluster) == [(1, ["n0", "n1", "n3"]), (1, ["n2", "n4"]), (2, ["1", "1"])]
+    cluster.delete("HyperNode", hypernode_names(cluster)[0])
+    cluster.settle()
+    assert len(found_in(cluster)) == 3, "a HyperNode that somebody deletes is made again"
+    cluster.submit(controller_conf(RACKS.format(enabled="false")), node("n5"))
+    cluster.settle()
+    cluster.submit(labelled("n4", "r7"))
+    cluster.settle()
+    assert len(found_in(cluster)) == 3, "a source that is switched off leaves its HyperNodes"
+
+
+def hypernode_names(cluster: EmbeddedCluster) -> list[str]:
+    return [one["metadata"]["name"] for one in cluster.store.list("HyperNode")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("networkTopologyDiscovery: 5", "failed to parse config"),
+        ("- source: roce", "failed to parse config"),
+        (
+            "networkTopologyDiscovery: [{source: roce, enabled: true}, {source: label, enabled: true}]",
+            "unsupported discoverer type: roce; waiting behind it: label",
+        ),
+        ("networkTopologyDiscovery: [{source: ufm, enabled: true}]", "opens no connection"),
+    ],
+)
+def test_a_discovery_that_cannot_run_is_told_and_the_old_one_goes_on(text: str, said: str) -> None:
+    cluster = EmbeddedCluster()
+    cluster.submit(labelled("n0", "r0"), controller_conf(RACKS.format(enabled="true")))
+    cluster.settle()
+    cluster.submit(controller_conf(text))
+    cluster.settle()
+    (line,) = [one for one in cluster.log if one.reason == "DiscoveryFailed"]
+    assert said in line.message and line.warning
+    cluster.submit(labelled("n1", "r1"))
+    cluster.settle()
+    assert len(found_in(cluster)) == (2 if "ufm" in text else 3)
+
+
+def test_discovery_leaves_the_hypernodes_of_others_alone() -> None:
+    cluster = EmbeddedCluster()
+    mine = hypernode("mine", 1, ["n0"])
+    cluster.submit(mine, labelled("n0", "r0"), controller_conf(RACKS.format(enabled="true")))
+    cluster.settle()
+    assert hypernode_names(cluster)[-1] == "mine" and len(found_in(cluster)) == 3
+
+
 def hyper_job(name: str = "llm", replicas: int = 2, tasks: list[Any] | None = None, **spec: Any) -> dict[str, Any]:
     members = [{"name": "w", "replicas": replicas, "templateSpec": job(tasks=tasks)["spec"]}]
     return {

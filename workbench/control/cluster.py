@@ -18,6 +18,7 @@ from workbench.control.kinds import Ref, key_of
 from workbench.control.kubelets import Behaviour, Kubelets
 from workbench.control.manager import Manager
 from workbench.control.memory_store import MemoryStore
+from workbench.control.reconcilers.discovery import LabelDiscovery
 from workbench.control.reconcilers.garbage import GarbageCollector
 from workbench.control.reconcilers.hyper_jobs import HyperJobReconciler
 from workbench.control.reconcilers.jobs import JobReconciler
@@ -126,6 +127,7 @@ class EmbeddedCluster(Working):
             ReplicaReconciler,
             QueueStatus,
             HyperNodeStatus,
+            LabelDiscovery,
             FinishedJobs,
         )
         # What pods do at one moment they do before a controller looks. Garbage is collected first, lest a new Job finds

@@ -59,8 +59,9 @@ def discover_label(
         No free name: all twenty names that a label pair may take are in use.
 
     Notes
-    ----- Source: docs/reference/volcano-topology.md, section 9.1. A node's labels are used from tier 1 up to the first
-    one that it lacks. Every pair (key, value) is one HyperNode, across types: types that share a key share its
+    -----
+    Source: docs/reference/volcano-topology.md, section 9.1. A node's labels are used from tier 1 up to the first one
+    that it lacks. Every pair (key, value) is one HyperNode, across types: types that share a key share its
     HyperNodes, whose names and tiers come from the first of these types. Upstream takes types and nodes in the order of
     a map and draws the last five characters of a name at random; here types and nodes come in byte order and the
     characters are a digest of type, tier and label pair. Hence the names do not depend on the order of the nodes; nor,
