@@ -217,6 +217,48 @@ def test_queues_and_hypernodes_show_their_counts() -> None:
     assert status_of(cluster, Ref("HyperNode", "", "all"))["nodeCount"] == 5
 
 
+SWITCHES = Path("datasets/switch-affinity")
+
+
+def switch_states(cluster: EmbeddedCluster) -> dict[str, Any]:
+    stored = cluster.store.get(Ref("ConfigMap", "volcano-system", "tor-share-cm"))
+    assert stored is not None
+    return dict(json.loads(stored["data"]["global-tor-info"]))
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_switch_affinity_publishes_the_states_of_the_switches_and_annotates_pods(table: bool) -> None:
+    cluster = EmbeddedCluster("switch-affinity", run_seconds=60)
+    tables = [SWITCHES / "tor-node.yaml"] if table else []
+    cluster.submit(SWITCHES / "cluster.yaml", *tables, SWITCHES / "jobs-hard.yaml")
+    cluster.settle()
+    states = switch_states(cluster)
+    assert len(states) == 6 and {one["IsSharedTor"] for one in states.values()} == {1, 2}
+    jobs = {name for one in states.values() for each in one["nodes"] for name in each["JobName"]}
+    assert jobs == {row.name for row in cluster.jobs() if row.running}
+    at = {node["NodeName"]: one["IsSharedTor"] for one in states.values() for node in one["nodes"]}
+    bound = [pod for pod in cluster.store.list("Pod") if pod["spec"].get("nodeName")]
+    crossing = [pod for pod in bound if pod["metadata"]["annotations"]["isSharedTor"] != "0"]
+    assert crossing
+    for pod in crossing:
+        assert pod["metadata"]["annotations"]["isSharedTor"] == str(at[pod["spec"]["nodeName"]])
+    cluster.run()
+    assert {one["IsSharedTor"] for one in switch_states(cluster).values()} == {0}
+    assert all(each["JobName"] == [] for one in switch_states(cluster).values() for each in one["nodes"])
+
+
+def test_other_schedulers_publish_no_switches_and_a_table_nobody_can_read_is_told() -> None:
+    for policy in ("volcano-1.15", "switch-affinity-1.0"):
+        cluster = EmbeddedCluster(policy)
+        cluster.submit(SWITCHES / "cluster.yaml", SWITCHES / "tor-node.yaml", SWITCHES / "jobs-hard.yaml")
+        cluster.settle()
+        assert cluster.store.get(Ref("ConfigMap", "volcano-system", "tor-share-cm")) is None
+    broken = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "basic-tor-node-cm"}, "data": {}}
+    cluster.submit(broken)
+    cluster.settle()
+    assert [line.reason for line in cluster.log if line.key.name == "basic-tor-node-cm"] == ["NotRead"]
+
+
 RACKS = """
 networkTopologyDiscovery:
 - source: label

@@ -14,6 +14,8 @@ from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
+from workbench.control.switch_maps import SwitchMaps
+from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
@@ -58,7 +60,9 @@ class Scheduler(Reconciler):
     pods, PodGroups, nodes and queues, and no Job, except that HyperJobs are decided as one gang (`HyperGangs`).
     """
 
-    kinds = frozenset({"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job"})
+    kinds = frozenset(
+        {"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job", "ConfigMap"}
+    )
 
     def __init__(self, store: Store, clock: Clock, log: EventLog, policy: Policy, records: Mapping[str, str]) -> None:
         super().__init__(store, clock, log)
@@ -70,6 +74,7 @@ class Scheduler(Reconciler):
         self._members: dict[Ref, dict[Ref, None]] = {}
         self._touched: dict[Ref, None] = {}
         self._hyper_gangs = HyperGangs()
+        self._switches = SwitchMaps()
         self._to_schedule = False
         self.records = records
 
@@ -91,6 +96,10 @@ class Scheduler(Reconciler):
             self._group_changed(change)
         elif key.kind in ("HyperJob", "Job"):
             if not self._hyper_gangs.observe(change):
+                return []
+            self._to_schedule = True
+        elif key.kind == "ConfigMap":
+            if not self._table_changed(change):
                 return []
             self._to_schedule = True
         else:
@@ -134,6 +143,14 @@ class Scheduler(Reconciler):
         self._touched[key] = None
         self._to_schedule |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
 
+    def _table_changed(self, change: StoreChange) -> bool:
+        """Take note of a ConfigMap; returns whether the table of leaf switches changed."""
+        try:
+            return self._switches.observe(change)
+        except InputError as error:
+            self._say(change.key, "NotRead", str(error), warning=True)
+            return True
+
     def _note(self, key: Ref, value: ClusterObject | None) -> None:
         self._changes[key] = deleted(key.kind, f"{key.namespace}/{key.name}") if value is None else added(value)
 
@@ -155,6 +172,7 @@ class Scheduler(Reconciler):
         changes, self._changes = list(self._changes.values()), {}
         snapshot, workload = self._state.apply(changes, self.clock.stamp)
         snapshot = replace(snapshot, records=self.records) if self.records else snapshot
+        snapshot = self._switches.added_to(snapshot, self._state.objects.nodes)
         groups = self._state.objects.pod_groups
         exclusive = self._hyper_gangs.exclusive(groups, snapshot.running, snapshot.topology)
         snapshot = replace(snapshot, exclusive=exclusive) if exclusive else snapshot
@@ -163,11 +181,16 @@ class Scheduler(Reconciler):
         waiting, held = self._hyper_gangs.joined(may_start, groups, self._members)
         for hyper_job, why in held:
             self._say(hyper_job, "WaitsForJobs", why.message, warning=True)
-        if not waiting:
-            return
-        self.decisions = self.policy.schedule(waiting, snapshot)
-        for decision in sorted(self.decisions, key=lambda one: one.turn):
-            self._carry_out(decision)
+        if waiting:
+            self.decisions = self.policy.schedule(waiting, snapshot)
+            for decision in sorted(self.decisions, key=lambda one: one.turn):
+                self._carry_out(decision)
+                if isinstance(decision.result, Placement) and self.policy.publishes_switches:
+                    snapshot = snapshot.with_placement(decision.result)
+        if self.policy.publishes_switches:
+            owners = {key: group.metadata.controller for key, group in groups.items()}
+            named = {key: owner.name for key, owner in owners.items() if owner is not None and owner.kind == "Job"}
+            self._switches.publish(self.store, snapshot, named)
 
     def _admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> set[str]:
         """Ask the policy which PodGroups it admits, and write it down; returns the keys of all that are admitted."""

@@ -83,10 +83,13 @@ class Policy(ABC):
         The name that users type, aliases resolved: ``volcano-1.13+gpu-bottleneck``.
     annotates_group : bool
         Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
+    publishes_switches : bool
+        Whether the scheduler writes the states of the leaf switches after a session (ConfigMap tor-share-cm).
     """
 
     name: str
     annotates_group: bool = False
+    publishes_switches: bool = False
 
     @property
     @abstractmethod
@@ -273,11 +276,14 @@ class NodePolicy(ABC):
         that for several roles or sub-groups, because one can take the nodes that another needs.)
     annotates_group : bool
         Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
+    publishes_switches : bool
+        Whether the scheduler writes the states of the leaf switches after a session (ConfigMap tor-share-cm).
     """
 
     name: str
     reads_topology: bool = False
     annotates_group: bool = False
+    publishes_switches: bool = False
     sub_groups: bool = False
     monotone: bool = False
     warnings: tuple[Notice, ...] = ()
@@ -392,6 +398,7 @@ class Composed(Policy):
         self.node = node
         self.gpu = gpu
         self.annotates_group = node.annotates_group
+        self.publishes_switches = node.publishes_switches
         self._parameters = {**node.parameters, **{f"gpu.{name}": value for name, value in gpu.parameters.items()}}
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from workbench.objects.tor_share import KEY, TOR_SHARE_CONFIG_MAP, TorShare, Tor
 __all__ = [
     "TOR_SHARE",
     "share_config_map",
+    "share_manifest",
     "share_of",
     "states_of_share",
     "switch_table_of",
@@ -30,6 +33,9 @@ __all__ = [
     "tor_nodes_of",
     "with_share",
 ]
+
+#: No gang is published under another name.
+_NOBODY: Mapping[str, str] = MappingProxyType({})
 
 _TOR_NAME = re.compile(r"tor-(0|[1-9][0-9]{0,8})\Z")
 
@@ -92,10 +98,19 @@ def tor_nodes_of(snapshot: ClusterSnapshot, table: SwitchTable) -> TorNodeTable:
     return TorNodeTable(tuple(tors), table.nodes_per_switch, table.level)
 
 
-def share_of(snapshot: ClusterSnapshot) -> dict[str, TorShare]:
+def share_of(snapshot: ClusterSnapshot, owners: Mapping[str, str] = _NOBODY) -> dict[str, TorShare]:
     """State of every leaf switch by its address, as the scheduler publishes it in tor-share-cm.
 
-    Empty without switches.
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+    owners : mapping of str to str
+        Name to publish for the gang of a running pod, by the gang's key; the gang's own name where it has none.
+
+    Returns
+    -------
+    dict of str to TorShare
+        Empty without switches.
     """
     book, topology = snapshot.ledger().switches, snapshot.topology
     if book is None:
@@ -103,7 +118,7 @@ def share_of(snapshot: ClusterSnapshot) -> dict[str, TorShare]:
     table, states = book.table, book.states()
     jobs: dict[int, list[str]] = {}
     for pod in snapshot.running:
-        name = pod.gang.partition("/")[2]
+        name = owners.get(pod.gang) or pod.gang.partition("/")[2]
         if name and pod.node >= 0 and name not in jobs.setdefault(pod.node, []):
             jobs[pod.node].append(name)
     return {
@@ -119,11 +134,16 @@ def share_of(snapshot: ClusterSnapshot) -> dict[str, TorShare]:
     }
 
 
+def share_manifest(snapshot: ClusterSnapshot, owners: Mapping[str, str] = _NOBODY) -> dict[str, Any]:
+    """The ConfigMap tor-share-cm with the switch states of a snapshot; `owners` as in `share_of`."""
+    data = {KEY: json.dumps(share_payload(share_of(snapshot, owners)), ensure_ascii=False)}
+    metadata = {"name": TOR_SHARE_CONFIG_MAP, "namespace": "volcano-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
 def share_config_map(snapshot: ClusterSnapshot) -> str:
     """The ConfigMap tor-share-cm with the switch states of a snapshot, as YAML text."""
-    data = {KEY: json.dumps(share_payload(share_of(snapshot)), ensure_ascii=False)}
-    metadata = {"name": TOR_SHARE_CONFIG_MAP, "namespace": "volcano-system"}
-    return to_yaml([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}])
+    return to_yaml([share_manifest(snapshot)])
 
 
 def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> SwitchStates:

@@ -96,6 +96,7 @@ class _Affinity(NodePolicy):
     """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed pods."""
 
     reads_topology = True
+    publishes_switches = True
     monotone = True
     #: Whether pods are annotated with the state of their switch.
     writes_states = False
@@ -373,6 +374,7 @@ class SwitchAffinity10(_Affinity):
     """Switch affinity 1.0: without switch states, jobs fill full switches or rows of positions (logical switches)."""
 
     name = "switch-affinity-1.0"
+    publishes_switches = False
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
         """Nodes by version 1.0, which avoids switches under which another job has only some of its pods.
