@@ -29,6 +29,13 @@ def test_a_job_that_fits_is_placed_in_the_shape_others_rely_on(run: Run, files: 
     assert job["pods"][0]["gpus"] == list(range(8))
 
 
+def test_1_13_says_what_it_writes_on_the_pod_group_and_1_15_writes_nothing(run: Run, files: Path) -> None:
+    for policy, written in (("volcano-1.13", {"volcano.sh/job-allocated-hypernode": "s0"}), ("volcano-1.15", None)):
+        answer = run("place", files / "cluster.yaml", files / "fits.yaml", "--policy", policy, "-o", "json")
+        (job,) = answer.json["jobs"]
+        assert job.get("group_annotations") == written
+
+
 def test_a_job_that_does_not_fit_is_pending_with_the_tier_and_counts(run: Run, files: Path) -> None:
     result = run("place", "-f", files / "cluster.yaml", "-f", files / "stuck.yaml")
     assert result.status == 1

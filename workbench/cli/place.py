@@ -99,7 +99,9 @@ def place(
 
         emit(csv_text(pod_frame(decisions)), out)
     else:
-        record: dict[str, Any] = session_record(chosen.name, chosen.parameters, decisions, metrics, advice)
+        record: dict[str, Any] = session_record(
+            chosen.name, chosen.parameters, decisions, metrics, advice, annotates_group=chosen.annotates_group
+        )
         record["refused"] = [refused.to_dict() for refused in scenario.refused]
         record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
         if switches:

@@ -13,6 +13,7 @@ from workbench.evaluate.whatif.remedies import Advice
 from workbench.model.gang import Gang, PodRef
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, PlacedPod, Placement
+from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
 
 __all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devices"]
 
@@ -29,6 +30,8 @@ def session_record(
     decisions: Sequence[Decision],
     metrics: RunMetrics | None,
     advice: Mapping[str, Advice] = _NO_ADVICE,
+    *,
+    annotates_group: bool = False,
 ) -> dict[str, Any]:
     """A scheduling session as a JSON-ready dict with policy, parameters, jobs in the order of the gangs, and metrics.
 
@@ -41,6 +44,9 @@ def session_record(
         None if the policy raised.
     advice : mapping of str to Advice
         Advice on pending jobs, by ``namespace/name``.
+    annotates_group : bool
+        The policy's scheduler writes the HyperNode of a job on its PodGroup: each placed job has the key
+        ``group_annotations``.
     """
     return {
         "policy": policy,
@@ -48,12 +54,21 @@ def session_record(
         "jobs": [
             {
                 **decision_record(decision),
+                **({"group_annotations": found} if annotates_group and (found := _on_the_group(decision)) else {}),
                 **({"advice": advice[decision.gang.key].to_dict()} if decision.gang.key in advice else {}),
             }
             for decision in decisions
         ],
         "metrics": None if metrics is None else metrics.to_dict(),
     }
+
+
+def _on_the_group(decision: Decision) -> dict[str, str]:
+    """The annotation that a placed job's PodGroup gets; empty if the scheduler writes none."""
+    result = decision.result
+    if not isinstance(result, Placement) or not result.n_placed or not result.records:
+        return {}
+    return {ALLOCATED_HYPERNODE_ANNOTATION: result.records.get(decision.gang.key, "")}
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
