@@ -16,6 +16,7 @@ from workbench.control.kinds import Ref
 from workbench.control.kubelets import containers_environment
 from workbench.errors import InputError
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
+from workbench.policies.hyper_job.trials import JobTrials
 from workbench.policies.registry import get_policy
 
 JOB = Ref("Job", "default", "train")
@@ -607,3 +608,17 @@ def test_a_node_that_comes_later_lets_a_waiting_job_start() -> None:
     cluster.submit(node("n9"))
     cluster.settle()
     assert phase_of(cluster) == "Running"
+
+
+def test_equal_jobs_of_a_hyper_job_are_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods of a cluster are labelled with their Job's name: that alone must not make a policy be asked for each Job."""
+    kinds: list[int] = []
+    made = JobTrials.__init__
+
+    def counted(self: JobTrials, *args: Any) -> None:
+        made(self, *args)
+        kinds.extend(self.kinds)
+
+    monkeypatch.setattr(JobTrials, "__init__", counted)
+    cluster_with(hyper_job(), job())
+    assert kinds == [0, 0]

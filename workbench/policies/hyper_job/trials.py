@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from workbench.policies.base import Composed
 
 __all__ = ["JobTrials"]
+
+#: Labels and annotations with which controllers name a pod's Job; no policy reads them.
+_NAMING = frozenset({"volcano.sh/job-name", "volcano.sh/template-uid", "scheduling.k8s.io/group-name"})
 
 
 class JobTrials:
@@ -106,4 +109,15 @@ def _alike(one: Gang, other: Gang) -> bool:
 
 def _plain(role: Role) -> Role:
     """A role without what tells its pods from those of an equal Job."""
-    return replace(role, pod_names=None, pod_uids=None, pod_resource_versions=None)
+    return replace(
+        role,
+        pod_names=None,
+        pod_uids=None,
+        pod_resource_versions=None,
+        labels=_without_names(role.labels),
+        annotations=_without_names(role.annotations),
+    )
+
+
+def _without_names(written: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in written.items() if key not in _NAMING}
