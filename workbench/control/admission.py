@@ -37,19 +37,20 @@ class Webhooks(Working):
     Attributes
     ----------
     warnings : list of (Ref, Notice)
-        What was accepted and has no effect, or will cause trouble, in the order of the writes.
+        The object and the warning for each field that was accepted although it has no effect or will cause trouble, in
+        the order of the writes.
 
     Notes
     -----
-    A field that a kind does not have is dropped with a warning, as for a program that does not ask for strict
-    validation. A pod with an owner is only checked for GPU groups: its template was admitted with the owner.
+    A field that a kind does not have is dropped with a warning, as the API server does for a client that does not ask
+    for strict validation. A pod with an owner is only checked for GPU groups: its template was admitted with the owner.
     """
 
     def __init__(self) -> None:
         self.warnings: list[tuple[Ref, Notice]] = []
 
     def __call__(self, store: MemoryStore, before: Object | None, after: Object) -> Object:
-        """The object to store: `after` with its defaults; `StoreError` if it is refused."""
+        """Return the object to store, which is `after` with its defaults; raises `StoreError` if `after` is refused."""
         group, _, _ = str(after.get("apiVersion") or "").rpartition("/")
         kind = str(after.get("kind"))
         key = key_of(after)
@@ -93,7 +94,7 @@ class Webhooks(Working):
 
 
 def _check_form(key: Ref, data: Object) -> None:
-    """Refuse an object of whose kind only the form is known, if a field that a controller reads has the wrong type.
+    """Refuse an object that has the wrong type in a field that a controller reads.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The time of a cluster: seconds that pass only when somebody lets them pass."""
+"""The clock of an embedded cluster: virtual seconds, which pass only when the cluster is told to run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
-    """What reconcilers know of the time."""
+    """Interface of a clock, by which reconcilers read the time."""
 
     @property
     def now(self) -> float:
@@ -26,7 +26,7 @@ class Clock(Protocol):
 
 
 class VirtualClock(Working):
-    """A clock that stands still until it is set forward.
+    """A clock in virtual time: it stands still until its `now` is set.
 
     Parameters
     ----------

@@ -58,14 +58,15 @@ class EmbeddedCluster(Working):
     policy : str or Policy
         The scheduler: a name as ``workbench policies`` lists them, or a policy.
     start_seconds, run_seconds : float, optional
-        How long pods take from their binding until they run, and how long they run; None for the latter: until they
-        are deleted. A pod's annotations win: ``topology-workbench/start-seconds``,
+        Seconds from the binding of a pod until it runs, and seconds that it then runs; ``run_seconds=None``: it runs
+        until it is deleted. A pod's annotations take precedence: ``topology-workbench/start-seconds``,
         ``topology-workbench/run-seconds`` and ``topology-workbench/exit-code``.
     ssh_keys : SshKeys
-        The keys of Jobs with the plugin ssh whose arguments contain none; by default a text that no sshd takes.
-
+        The SSH keys of Jobs with the plugin ssh whose arguments contain none; by default a placeholder that no sshd
+        accepts.
     order : numpy.random.Generator, optional
-        Draws which controller works next, as in a real cluster nobody knows; None: in the order in which work comes up.
+        Draws at random which controller works next, because a real cluster promises no order; None: work is done in
+        the order in which it arises.
 
     Examples
     --------
@@ -113,7 +114,7 @@ class EmbeddedCluster(Working):
         )
 
     def _go_on(self, saved: SavedCluster) -> None:
-        """Hold what a cluster held that was saved, and start the controllers over it."""
+        """Take over the state of a saved cluster, and start new controllers on its objects."""
         self._clock.now = saved.now
         self.store.replace_all(saved.objects, saved.version)
         self._log.lines[:] = saved.log
@@ -154,12 +155,12 @@ class EmbeddedCluster(Working):
 
     @property
     def log(self) -> Sequence[LogLine]:
-        """What happened, in order."""
+        """Lines of the cluster's log, oldest first."""
         return tuple(self._log.lines)
 
     @property
     def warnings(self) -> Sequence[tuple[Ref, Notice]]:
-        """What admission accepted although it has no effect or will cause trouble, in the order of the writes."""
+        """Warnings about what admission accepted although it has no effect or will cause trouble, oldest first."""
         return tuple(self._admission.warnings)
 
     @property
@@ -243,7 +244,7 @@ class EmbeddedCluster(Working):
         ----------
         kind, name : str
         namespace : str
-            Ignored for an object that lives in none.
+            Ignored for a cluster-scoped kind, such as Node.
 
         Raises
         ------
@@ -254,7 +255,7 @@ class EmbeddedCluster(Working):
         self.store.delete(key if self.store.get(key) is not None else Ref(kind, "", name))
 
     def save(self, path: str | Path) -> None:
-        """Write the cluster to a file, from which `resume` makes a cluster that goes on.
+        """Write the state of the cluster to a file, from which `resume` continues.
 
         Parameters
         ----------
@@ -270,9 +271,9 @@ class EmbeddedCluster(Working):
         write_whole(path, orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
     def resume(self, path: str | Path) -> None:
-        """Go on with a cluster that `save` wrote to a file, in place of what this one holds.
+        """Replace the state of this cluster by one that `save` wrote to a file, and continue from there.
 
-        Pods start and run as long as in the saved cluster, unless this one was made with times of its own.
+        The saved start_seconds and run_seconds hold, unless this cluster was made with values of its own.
 
         Parameters
         ----------
@@ -324,12 +325,12 @@ class EmbeddedCluster(Working):
             self._manager.settle()
 
     def run(self, until: float | None = None) -> None:
-        """Let time pass.
+        """Let virtual time pass, and everything happen that falls due.
 
         Parameters
         ----------
         until : float, optional
-            Time to stop at, in seconds since the start; None: when nothing waits for a time any more.
+            Time to stop at, in seconds since the start; None: stop when no further event is planned.
         """
         while self.advance(until):
             pass

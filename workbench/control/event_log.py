@@ -23,7 +23,7 @@ class LogLine(NamedTuple):
         What happened, in one word, such as ``Scheduled``.
     message : str
     warning : bool
-        Whether somebody should look at it.
+        Whether the line tells of a problem that the user should look at.
     """
 
     at: float
@@ -37,14 +37,14 @@ class LogLine(NamedTuple):
 
 
 class EventLog(Working):
-    """Lines in the order in which they were said."""
+    """The lines of a cluster's log, oldest first."""
 
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
         self._last: dict[Ref, tuple[str, str]] = {}
 
     def say(self, at: float, key: Ref, reason: str, message: str, *, warning: bool = False, again: bool = True) -> None:
-        """Add a line.
+        """Add a line about an object to the log.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class EventLog(Working):
         key, reason, message, warning
             As in `LogLine`.
         again : bool
-            Add the line even if it repeats the last one about its object.
+            True: add the line even if the last line about this object has the same reason and message.
         """
         if not again and self._last.get(key) == (reason, message):
             return

@@ -15,7 +15,7 @@ _UNSCHEDULABLE, _SCHEDULED = "Unschedulable", "Scheduled"
 
 
 def group_status(status: Mapping[str, Any], min_member: int, pods: Iterable[Pod]) -> dict[str, Any]:
-    """Phase and counters of a PodGroup after a session.
+    """Return the phase and the counters of a PodGroup's status after a scheduling session.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def group_status(status: Mapping[str, Any], min_member: int, pods: Iterable[Pod]
 
     Notes
     -----
-    A group runs once minMember of its pods have a node or succeeded, and is complete when all of those have ended. An
-    admitted group (Inqueue) keeps its phase until then, any other falls back to Pending. It is Unknown while some pods
-    run and the session could not place the rest.
+    A group is Running once minMember of its pods have a node or succeeded, and Completed when all of these pods have
+    ended. Before that, an admitted group (Inqueue) keeps its phase and any other is Pending. A group is Unknown while
+    some of its pods run and the session could not place the rest.
     """
     counts = Counter(_state(pod) for pod in pods)
     allocated = counts["bound"] + counts["running"] + counts["succeeded"]
@@ -63,7 +63,9 @@ def _is_true(status: Mapping[str, Any], kind: str) -> bool:
 
 
 def with_condition(status: Mapping[str, Any], scheduled: bool, message: str, now: str) -> list[Object]:
-    """The conditions of a PodGroup after a session that decided on it; equal ones keep the time of their change.
+    """Return the conditions of a PodGroup after a session decided on it.
+
+    A condition that stays as it was keeps its lastTransitionTime.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def with_condition(status: Mapping[str, Any], scheduled: bool, message: str, now
     scheduled : bool
         Whether the gang got its nodes.
     message : str
-        Why it did not.
+        Why the gang got no nodes; ignored if `scheduled`.
     now : str
         The present time, as Kubernetes writes it.
     """

@@ -1,4 +1,4 @@
-"""The kinds of a cluster: their API groups, plural names, and whether they live in a namespace."""
+"""The kinds of objects that a cluster stores: API group, plural name, and whether objects have a namespace."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Ref(NamedTuple):
     Attributes
     ----------
     kind : str
-        Kind, such as ``Pod``. A kind that two API groups have is followed by its group where it is not the one that
-        Volcano or the core of Kubernetes has: ``Job`` is Volcano's, ``Job.batch`` that of Kubernetes.
+        Kind, such as ``Pod``. The API group is added if the kind is not the one that the cluster knows by this name:
+        ``Job`` is Volcano's, ``Job.batch`` is the Job of Kubernetes.
     namespace : str
         Empty for a cluster-scoped kind.
     name : str
@@ -60,7 +60,7 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def kind_of(data: Mapping[str, Any]) -> str:
-    """Kind of a manifest, followed by its API group if that is not the group of the kind as `Ref` names it."""
+    """Kind of a manifest as `Ref.kind` writes it: ``Job`` for Volcano's Job, ``Job.batch`` for that of Kubernetes."""
     kind, group = str(data.get("kind")), str(data.get("apiVersion") or "").rpartition("/")[0]
     known = _KINDS.get(kind)
     return f"{kind}.{group}" if group and (known is None or group not in known.groups) else kind

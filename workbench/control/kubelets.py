@@ -1,4 +1,4 @@
-"""Fake kubelets: pods that have a node start, run, finish or fail as they are told."""
+"""Fake kubelets: they let pods that have a node start, run, and succeed or fail at given times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXIT_CODE = "topology-workbench/exit-code"
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How pods behave that no annotation tells about.
+    """How long pods take to start and run, and how they end, unless their annotations say otherwise.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Behaviour:
     exit_code: int = 0
 
     def of(self, pod: Object) -> Behaviour:
-        """The behaviour of one pod: what its annotations tell, for the rest this behaviour.
+        """The behaviour of one pod: the values in its annotations, and those of this object where it has none.
 
         Raises
         ------
@@ -78,11 +78,11 @@ class Kubelets(Reconciler):
     Parameters
     ----------
     store, clock, log
-        As for every reconciler.
+        As for `workbench.control.reconciler.Reconciler`.
     behaviour : Behaviour
-        How pods behave that no annotation tells about.
+        Start, run time and exit code of pods without annotations about them.
     ends : mapping of Ref to float, optional
-        Times at which pods start or end, from a cluster that was saved.
+        Times (seconds since the start of the cluster) at which pods start or end, from a saved cluster.
     """
 
     kinds = frozenset({"Pod"})
@@ -102,18 +102,18 @@ class Kubelets(Reconciler):
 
     @property
     def ends(self) -> Mapping[Ref, float]:
-        """The times at which pods start or end."""
+        """Time (seconds since the start of the cluster) at which each pod will start or end."""
         return dict(self._ends)
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """Pods that have a node, and are new to it or terminating, need work."""
+        """Return the changed pod if it has a node and has not finished."""
         if change.after is None:
             self._ends.pop(change.key, None)
             return []
         return [change.key] if change.after["spec"].get("nodeName") and _phase(change.after) in _ALIVE else []
 
     def reconcile(self, key: Hashable) -> float | None:
-        """Start a pod, end it, or remove it."""
+        """Start a pod, end it, or remove it if it is terminating; return the time of its next change, or None."""
         assert isinstance(key, Ref)
         pod = self.store.get(key)
         if pod is None or not pod["spec"].get("nodeName"):
@@ -179,7 +179,7 @@ def _statuses(pod: Object, state: Mapping[str, Any], ready: bool = True) -> list
 
 
 def containers_environment(store: Store, pod: Object) -> dict[str, dict[str, str]]:
-    """The environment of each container as its processes see it, by the container's name.
+    """Environment variables that the processes of each container of a pod see, by the container's name.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def containers_environment(store: Store, pod: Object) -> dict[str, dict[str, str
     -------
     dict of str to dict of str to str
         Variables of the template, those that job plugins added, and NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES as
-        the kubelet sets them by the pod's annotation of its GPUs. Left out: values from Secrets, and those of fields
-        that nobody writes here, such as addresses.
+        the kubelet sets them from the pod's GPU annotation. Left out: values from Secrets, and values of fields that
+        the embedded cluster does not fill in, such as the pod's IP address.
     """
     annotation = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
     found = {}

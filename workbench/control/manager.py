@@ -1,4 +1,4 @@
-"""The manager of the reconcilers: hands them the changes of the store, and has their keys worked off."""
+"""The manager of the reconcilers: passes the store's changes to them and calls them for each key that needs work."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _STEPS_PER_OBJECT = 50
 
 
 class Manager(Working):
-    """Reconcilers with their work, in virtual time.
+    """Runs reconcilers in virtual time: keeps the keys that need work, and calls the reconciler of each.
 
     Parameters
     ----------
     store : MemoryStore
     clock : VirtualClock
     stages : sequence of sequence of Reconciler
-        A stage works only when no earlier one has work. Among controllers the order does not matter: whatever it is,
-        the cluster ends in the same state.
+        Reconcilers of a stage work only while no earlier stage has work. The order of controllers within a stage does
+        not matter: the cluster ends in the same state.
     order : numpy.random.Generator, optional
-        Draws which waiting work of a stage is done next; None: what waits longest. In the first stage, where pods live,
-        that comes next in any case: the order in which pods end is no choice of a controller.
+        Draws which waiting work of a stage is done next; None: the work that has waited longest. In the first stage,
+        the kubelets, the longest waiting is always next, because the order in which pods end is no controller's choice.
 
     Notes
     -----
-    A key waits at most once. A key whose reconcile named a time waits again at that time.
+    A key is in the queue at most once. If `Reconciler.reconcile` returns a time, the key is queued again at that time.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Manager(Working):
 
     @property
     def next_timer(self) -> float | None:
-        """Time at which waiting work becomes due; None: no work waits for a time."""
+        """Earliest time at which a reconciler asked to be called again; None if none asked."""
         while self._timers and self._due.get(self._timers[0][2]) != self._timers[0][0]:
             heapq.heappop(self._timers)
         return self._timers[0][0] if self._timers else None
@@ -75,7 +75,7 @@ class Manager(Working):
         Raises
         ------
         InternalError
-            The controllers undo each other's work for ever.
+            The controllers do not come to rest, for instance because two undo each other's work.
         """
         most = _STEPS_PER_OBJECT * (len(self._store) + 1_000)
         steps = 0
@@ -86,12 +86,12 @@ class Manager(Working):
                 raise InternalError(f"the controllers do not come to rest; still at work: {self._at_work()}")
 
     def _at_work(self) -> str:
-        """A few of the keys that wait for work, for an error."""
+        """Up to three of the waiting keys with their reconcilers, as text for an error message."""
         waiting = [work for stage in self._waiting for work in stage][:3]
         return ", ".join(f"{type(self._reconcilers[number]).__name__} {key}" for number, key in waiting)
 
     def step(self) -> bool:
-        """Do one piece of work; False if there is none at the present time."""
+        """Reconcile the next waiting key; False if no key waits at the present time."""
         self.listen()
         self._wake()
         stage = next((number for number, waiting in enumerate(self._waiting) if waiting), None)

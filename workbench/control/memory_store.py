@@ -65,16 +65,16 @@ class MemoryStore(Working):
         return sum(map(len, self._objects.values()))
 
     def get(self, key: Ref) -> Object | None:
-        """The object of an identity; None if there is none."""
+        """The object with identity `key`; None if it does not exist."""
         return self._objects.get(key.kind, {}).get(key)
 
     def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
-        """The objects of a kind, by namespace and name."""
+        """The objects of a kind in all namespaces or in one, sorted by namespace and name."""
         found = self._objects.get(kind, {})
         return [found[key] for key in sorted(found, key=_in_order) if namespace in (None, key.namespace)]
 
     def watch(self, since: int) -> Sequence[StoreChange]:
-        """The changes after a version, oldest first."""
+        """The changes after version `since`, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
         if since < self._forgotten:
             raise StoreError("Expired", f"too old resource version: {since} ({self._forgotten})")
         if since >= self._version:
@@ -83,12 +83,12 @@ class MemoryStore(Working):
         return self._log[since - self._forgotten :]
 
     def forget(self, version: int) -> None:
-        """Drop the changes up to a version; a watch from before it fails."""
+        """Drop the changes up to `version`; a later `watch` from an earlier version fails."""
         del self._log[: max(version - self._forgotten, 0)]
         self._forgotten = max(self._forgotten, version)
 
     def create(self, data: Object) -> Object:
-        """Store a new object, with the defaults of admission."""
+        """Store a new object after admission has filled in its defaults."""
         key = key_of(data)
         _check_name(key)
         if self.get(key) is not None:
@@ -105,12 +105,12 @@ class MemoryStore(Working):
         return self._write(key, None, {**admitted, "metadata": {**admitted["metadata"], **own}})
 
     def adopt(self, objects: Iterable[Object]) -> None:
-        """Take over objects as another cluster stored them, with uid, time of creation and status.
+        """Add objects as another cluster stored them, keeping their uid, time of creation and status.
 
         Raises
         ------
         StoreError
-            An object exists already; the ones before it stay.
+            An object of this identity exists already; the objects before it in `objects` stay in the store.
         """
         for data in objects:
             key = key_of(data)
@@ -119,14 +119,14 @@ class MemoryStore(Working):
             self._write(key, None, data)
 
     def update(self, data: Object) -> Object:
-        """Replace all of an object but its status, uid and time of creation."""
+        """Replace an object by `data`, except its status, uid and time of creation, which stay."""
         key = key_of(data)
         before = self._known(key)
         self._unchanged_since(key, before, data)
         return self._replace(key, before, {**data, "status": before.get("status")})
 
     def patch(self, key: Ref, change: Object) -> Object:
-        """StoreChange an object by a JSON merge patch (RFC 7396), which leaves status alone."""
+        """Change an object by a JSON merge patch (RFC 7396), which leaves status alone."""
         before = self._known(key)
         self._unchanged_since(key, before, change)
         return self._replace(key, before, {**_merged(before, change), "status": before.get("status")})
@@ -172,7 +172,7 @@ class MemoryStore(Working):
             self._write(key, before, {**before, "metadata": marked})
 
     def replace_all(self, objects: Iterable[Object], version: int) -> None:
-        """Hold other objects, as a store of a version held them; watches from before fail."""
+        """Replace all objects and the version of the store; a later `watch` from an earlier version fails."""
         self._objects = {}
         for data in objects:
             key = key_of(data)
@@ -181,7 +181,7 @@ class MemoryStore(Working):
         self._log = []
 
     def contents(self) -> Sequence[Object]:
-        """Every object, by kind, namespace and name."""
+        """Every object, sorted by kind, namespace and name."""
         return [each for kind in sorted(self._objects) for each in self.list(kind)]
 
     def _known(self, key: Ref) -> Object:
@@ -191,7 +191,7 @@ class MemoryStore(Working):
         return found
 
     def _unchanged_since(self, key: Ref, before: Object, data: Object) -> None:
-        """Refuse a write that names another version of the object than the present one, or another object's uid."""
+        """Refuse a write whose resourceVersion or uid is given and differs from that of the stored object."""
         given, has = data.get("metadata") or {}, before["metadata"]
         for name in ("resourceVersion", "uid"):
             if given.get(name) and given[name] != has.get(name):
@@ -231,7 +231,7 @@ class MemoryStore(Working):
 
 
 def _is_alive(pod: Object) -> bool:
-    """Whether a kubelet has to stop a pod before it can go."""
+    """Whether a kubelet has to stop a pod before the pod can be removed from the store."""
     phase = (pod.get("status") or {}).get("phase")
     return bool((pod.get("spec") or {}).get("nodeName")) and phase not in ("Succeeded", "Failed")
 
@@ -258,7 +258,7 @@ def _without_status(key: Ref, data: Object) -> Object:
 
 
 def _merged(data: Any, change: Any) -> Any:
-    """The result of a JSON merge patch (RFC 7396)."""
+    """Return `data` after the JSON merge patch `change` (RFC 7396)."""
     if not isinstance(change, Mapping):
         return change
     whole = dict(data) if isinstance(data, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Objects of a store by the uid of each of their owners."""
+"""`Owned`: the objects of a store by the uid of each owner that their metadata.ownerReferences names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Owned(Working):
         self._keys: dict[str, dict[Ref, None]] = {}
 
     def observe(self, change: StoreChange) -> None:
-        """Take note of an object that came or went; owners never change."""
+        """Take note of an object that was created or deleted; the owners of an object are taken as fixed."""
         if change.before is None and change.after is not None:
             for uid in owner_uids(change.after):
                 self._keys.setdefault(uid, {})[change.key] = None
@@ -27,7 +27,7 @@ class Owned(Working):
                 self._keys.get(uid, {}).pop(change.key, None)
 
     def of(self, uid: str) -> Sequence[Ref]:
-        """Identities of the objects that an owner has, in the order in which they came."""
+        """Identities of the objects whose owner has the uid `uid`, in the order in which they were created."""
         return tuple(self._keys.get(uid, ()))
 
 

@@ -1,4 +1,4 @@
-"""The contract of a reconciler: it watches changes, says which keys need work, and brings one key in order."""
+"""The contract of a reconciler (a controller): it watches a store, names the keys that need work, and does it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["Reconciler"]
 
 
 class Reconciler(Working, ABC):
-    """One controller of a cluster.
+    """Base class of the controllers of a cluster.
 
-    It knows the cluster by its store alone. What it remembers besides is rebuilt from the store's objects when it
-    starts, so that it can be stopped at any time.
+    A reconciler reads and writes the cluster through its store alone. Whatever else it remembers is rebuilt from the
+    stored objects when it starts, so that it can be stopped at any time.
 
     Parameters
     ----------
     store : Store
     clock : Clock
     log : EventLog
-        Where it says what it did, for people.
+        Receives a line for each thing that the reconciler did, for people to read.
     """
 
     #: Kinds whose changes `observe` is called with.
@@ -37,18 +37,18 @@ class Reconciler(Working, ABC):
         self._begin()
 
     def _begin(self) -> None:
-        """Make what the reconciler remembers besides; nothing by default."""
+        """Prepare what a subclass remembers besides the store; does nothing by default."""
 
     @abstractmethod
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """Take note of a change, and name the keys that need work because of it."""
+        """Take note of a change of the store, and return the keys that need work because of it."""
 
     @abstractmethod
     def reconcile(self, key: Hashable) -> float | None:
-        """Bring one key in order.
+        """Do the work that one key needs, such as bringing an object in line with its spec.
 
         Returns
         -------
         float or None
-            The time of the clock at which the key needs work again; None: not before something changes.
+            Time of the clock at which the key needs work again; None: only after a further change of the store.
         """

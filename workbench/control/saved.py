@@ -1,4 +1,4 @@
-"""A stopped cluster as data: what a store file holds, and how it is checked when it is read."""
+"""`SavedCluster`: the state of an embedded cluster as data, and reading and writing it as JSON."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SavedCluster:
-    """All that a cluster needs to go on where it stopped.
+    """The state of an embedded cluster: all that another one needs to continue from it.
 
     Attributes
     ----------
     now : float
-        Seconds since the start.
+        Time of the saved cluster, in seconds since its start.
     version : int
         Version of the store.
     objects : sequence of mapping
+        Every stored object, as a manifest.
     waiting : sequence of DelayedAction
         Delayed actions of Jobs.
     requests : sequence of (Ref, JobRequest)
         Requests of Jobs that nobody had handled.
     ends : mapping of Ref to float
-        Times at which pods start or end.
+        Time at which each pod will start or end, in seconds since the start.
     records : mapping of str to str
         What the scheduler remembers of gangs that it placed (`workbench.model.placement.Placement.records`).
     log : sequence of LogLine
     start_seconds : float
     run_seconds : float, optional
-        How pods behave that no annotation tells about (`workbench.control.kubelets.Behaviour`).
+        Seconds that pods without annotations take to start, and run (`workbench.control.kubelets.Behaviour`).
     """
 
     now: float
@@ -63,7 +64,7 @@ class SavedCluster:
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:
-    """A saved cluster as JSON holds it."""
+    """A saved cluster as data that JSON can hold; `read_saved` reads it back."""
     return {
         "format": FORMAT,
         "now": saved.now,
@@ -88,7 +89,7 @@ def read_saved(data: Any) -> SavedCluster:
     Raises
     ------
     InputError
-        Another format, a missing or wrong field, or an object that stands twice; the path is named.
+        Another format, a missing or wrong field, or two objects of one identity; the error names the path.
     """
     if type(data) is not dict or data.get("format") != FORMAT:
         found = data.get("format") if type(data) is dict else data

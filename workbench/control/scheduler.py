@@ -1,4 +1,4 @@
-"""The scheduler of the embedded cluster: a session of a policy over the pods that wait, and what it writes."""
+"""The scheduler of the embedded cluster: places pending pods by a policy and writes the result to the store."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ class Scheduler(Reconciler):
     Parameters
     ----------
     store, clock, log
-        As for every reconciler.
+        As for `workbench.control.reconciler.Reconciler`.
     policy : Policy
         Any registered policy.
     records : mapping of str to str
-        What the scheduler remembers from before (`workbench.model.placement.Placement.records`).
+        What the scheduler of a saved cluster remembered of placed gangs
+        (`workbench.model.placement.Placement.records`).
 
     Attributes
     ----------
     decisions : list of Decision
-        Those of the last session, in its order.
+        The decisions of the last session, in the order in which they were taken.
     records : mapping of str to str
         What the scheduler remembers of the gangs that it placed.
 
@@ -284,7 +285,7 @@ class Scheduler(Reconciler):
 
 
 def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
-    """The pod after a change; of one whose spec stayed but for the node only the rest is read again."""
+    """Read the pod after a change; what is known of its containers and labels is reused if they did not change."""
     before, after = change.before, change.after
     assert after is not None
     if known is None or before is None or before["spec"].get("containers") is not after["spec"].get("containers"):
@@ -318,7 +319,7 @@ def _phase(group: Object) -> str:
 
 
 def _without_pods(group: PodGroup) -> Gang:
-    """A PodGroup none of whose pods waits, as a gang of no pods: admission asks for its minResources alone."""
+    """A gang without pods for a PodGroup that has no pending pod; admission reads only the PodGroup's minResources."""
     return Gang(
         namespace=group.metadata.namespace,
         name=group.metadata.name,

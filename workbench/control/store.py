@@ -1,6 +1,6 @@
-"""The contract of a store of Kubernetes objects: all that a reconciler sees of a cluster.
+"""The contract of a store of Kubernetes objects, through which reconcilers see a cluster.
 
-Objects are parsed manifests. Whoever gets one must not change it: a store hands out the objects that it keeps. Two
+Objects are parsed manifests. Callers must not change them: a store returns the objects that it keeps, not copies. Two
 stores keep this contract: `workbench.control.memory_store.MemoryStore`, and a real API server in the room ``live``.
 """
 
@@ -30,7 +30,7 @@ class StoreChange(NamedTuple):
     after : mapping, optional
         The object after the change; None: it is gone.
     existing : bool
-        Whether the object was there before the watch began: this is no change, but how a watcher learns of it.
+        True: nothing changed; the watch reports an object that existed when the watch began.
     """
 
     version: int
@@ -49,8 +49,8 @@ class Store(Protocol):
     """Objects by identity, with versions and a watch.
 
     Every method that writes returns the object as stored and raises `StoreError` where the cluster refuses. An object
-    with metadata.resourceVersion is written only if that is still its version (reason ``Conflict``). Writing what is
-    there already changes nothing and reports no change.
+    with metadata.resourceVersion is written only if that is still its version (reason ``Conflict``). Writing an
+    object that equals the stored one changes nothing and reports no change.
     """
 
     @property
@@ -58,22 +58,22 @@ class Store(Protocol):
         """Version of the newest change."""
 
     def get(self, key: Ref) -> Object | None:
-        """The object of an identity; None if there is none."""
+        """The object with identity `key`; None if it does not exist."""
 
     def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
-        """The objects of a kind, by namespace and name, in all namespaces or in one."""
+        """The objects of a kind in all namespaces or in one, sorted by namespace and name."""
 
     def watch(self, since: int) -> Sequence[StoreChange]:
-        """The changes after a version, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
+        """The changes after version `since`, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
 
     def create(self, data: Object) -> Object:
-        """Store a new object, with the defaults of admission."""
+        """Store a new object after admission has filled in its defaults."""
 
     def update(self, data: Object) -> Object:
-        """Replace all of an object but its status, uid and time of creation."""
+        """Replace an object by `data`, except its status, uid and time of creation, which stay."""
 
     def patch(self, key: Ref, change: Object) -> Object:
-        """StoreChange an object by a JSON merge patch (RFC 7396), which leaves status alone."""
+        """Change an object by a JSON merge patch (RFC 7396), which leaves status alone."""
 
     def patch_status(self, key: Ref, status: Object) -> Object:
         """Replace fields of an object's status; a field set to None is removed."""

@@ -1,4 +1,4 @@
-"""What a cluster shows of its Jobs and pods: one row each, for tables and data frames."""
+"""The Jobs and pods of a cluster as rows for tables and data frames."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class JobRow(NamedTuple):
     pending, running, succeeded, failed : int
         Pods by phase.
     hypernode : str
-        The closest HyperNode that holds all of its pods that have a node; empty without one.
+        Lowest HyperNode that holds all of its pods that have a node; empty if there is none.
     tier : int, optional
         Tier of that HyperNode; None without one.
     waits_for : str
-        Why pods wait for nodes, as the scheduler says; empty if none does.
+        The scheduler's reason why pods wait for a node; empty if no pod waits.
     """
 
     namespace: str
@@ -57,11 +57,11 @@ class PodRow(NamedTuple):
         Name of its Job; empty without one.
     phase : str
     node : str
-        Empty: it has none yet.
+        Name of the pod's node; empty if it has none yet.
     gpus : tuple of int
-        Host numbers of its GPUs, ascending; empty if it has none or nobody chose them.
+        Numbers of the pod's GPUs on its host, ascending; empty if it has none or they were not chosen.
     environment : dict of str to dict of str to str
-        Variables of each container by its name, as its processes see them.
+        Environment variables that the processes of each container see, by the container's name.
     """
 
     namespace: str
@@ -74,7 +74,7 @@ class PodRow(NamedTuple):
 
 
 def pod_rows(store: Store) -> list[PodRow]:
-    """All pods of a cluster, by namespace and name."""
+    """One row for each pod of a cluster, sorted by namespace and name."""
     return [
         PodRow(
             namespace=pod["metadata"]["namespace"],
@@ -90,13 +90,13 @@ def pod_rows(store: Store) -> list[PodRow]:
 
 
 def job_rows(store: Store, topology: Topology) -> list[JobRow]:
-    """All Jobs of a cluster and its other PodGroups, by namespace and name.
+    """One row for each Job of a cluster and each PodGroup without a Job, sorted by namespace and name.
 
     Parameters
     ----------
     store : Store
     topology : Topology
-        Names the HyperNode that holds a Job's pods.
+        HyperNodes of the cluster, from which a row's `hypernode` and `tier` are taken.
     """
     pods: dict[tuple[str, str], list[Object]] = {}
     for pod in store.list("Pod"):

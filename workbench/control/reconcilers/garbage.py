@@ -1,4 +1,4 @@
-"""The garbage collector: objects whose owners are all gone are deleted, and pods whose node is gone."""
+"""The garbage collector: deletes objects whose owners are all gone, and pods whose node is gone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["GarbageCollector"]
 
 
 class GarbageCollector(Reconciler):
-    """Deletes what nobody owns any more; like the one of Kubernetes, it knows owners by uid.
+    """Deletes objects whose owners are all gone; owners are identified by uid, as in Kubernetes.
 
     An object that names an owner which never existed is deleted as well, and so is a pod bound to a Node that was
     deleted, which then counts as evicted.

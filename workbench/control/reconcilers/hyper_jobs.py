@@ -20,7 +20,7 @@ class HyperJobReconciler(Reconciler):
     kinds = frozenset({"HyperJob", "Job"})
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """A HyperJob that changed needs work, and one whose Job did."""
+        """Return the HyperJob that changed, or the HyperJob that a label of the changed Job names."""
         data = change.after or change.before
         assert data is not None
         if change.key.kind == "HyperJob":

@@ -66,7 +66,7 @@ class JobReconciler(Reconciler):
     Parameters
     ----------
     store, clock, log
-        As for every `Reconciler`.
+        As for `workbench.control.reconciler.Reconciler`.
     ssh_keys : SshKeys
         The keys of a Job with the plugin ssh whose arguments contain none.
     waiting : iterable of DelayedAction

@@ -1,4 +1,4 @@
-"""The controllers of Deployments, ReplicaSets and StatefulSets: as many pods as they ask for."""
+"""The controller of Deployments, ReplicaSets and StatefulSets: creates and deletes pods to match their replicas."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ReplicaReconciler(Reconciler):
         self.store.patch_status(key, status)
 
     def _objects_of(self, owner: Object) -> dict[Ref, Object]:
-        """What an owner has at present, by identity."""
+        """The existing objects of an owner, by identity."""
         found = ((key, self.store.get(key)) for key in self._owned.of(owner["metadata"]["uid"]))
         return {key: data for key, data in found if data is not None}
 

@@ -1,4 +1,4 @@
-"""The controllers that only count: status of Queues and of HyperNodes, and the end of finished Jobs' time to live."""
+"""Controllers that write the status of Queues and HyperNodes, and one that deletes finished Jobs after their TTL."""
 
 from __future__ import annotations
 
