@@ -10,9 +10,10 @@ def pods_per_node(
     int64_t cap,
     int64_t[::1] out not None,
 ):
-    """Write into ``out`` (n,) how many pods with request ``request`` fit on each of n nodes, at most ``cap``.
+    """Write into ``out`` (n,) how many equal pods fit on each of n nodes, at most ``cap`` on one node.
 
-    Nodes where ``feasible`` is 0 hold none; None: all nodes are allowed.
+    Row i of ``idle`` (n, r) is what node i has free, ``request`` (r,) what one pod asks for, in the same base units.
+    The count is 0 for nodes whose entry in ``feasible`` (n,) is 0; with ``feasible`` None every node may be used.
     """
     cdef int64_t n = idle.shape[0], r = idle.shape[1], i, k, fit, count
     cdef bint masked = feasible is not None

@@ -25,9 +25,9 @@ _SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
 
 
 def switch_of(key: str) -> str | None:
-    """Name of the plugin switch that a configuration key sets, such as ``enableJobOrder`` or ``enabledJobOrder``.
+    """Name of the on/off option of a Volcano plugin that a key sets, such as ``JobOrder`` for ``enableJobOrder``.
 
-    None if the key is not spelt like a switch.
+    The key may also begin with ``enabled``. None if the key sets no option that `SWITCHES` lists.
     """
     match = _SWITCH.fullmatch(key)
     return match[1] if match and match[1] in SWITCHES else None

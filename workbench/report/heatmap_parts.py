@@ -20,20 +20,21 @@ _LEAST_ROW = 14.0
 
 
 def parts_band(parts: MachineParts | None, left: float, above: float, cell: float) -> tuple[str, float]:
-    """Draw the band.
+    """Draw the band beside the rows of a heat map: the NUMA node of each GPU and the NICs nearest to it.
 
     Parameters
     ----------
     parts : MachineParts or None
+        NUMA nodes and NICs of the machine; None: unknown.
     left, above : float
-        Place of its upper left corner, in pixels.
+        Upper left corner of the band, in pixels.
     cell : float
-        Height of a row, in pixels.
+        Height of a row of the heat map, in pixels. NICs are left out if it is too low for text.
 
     Returns
     -------
     str, float
-        SVG markup and width in pixels; empty and 0 without parts.
+        SVG markup and width of the band in pixels; an empty text and 0 if `parts` is None or has no GPU.
     """
     if parts is None or not parts.n_gpus:
         return "", 0.0
@@ -46,7 +47,7 @@ def parts_band(parts: MachineParts | None, left: float, above: float, cell: floa
 
 
 def parts_words(parts: MachineParts | None, cell: float) -> str:
-    """What the band beside rows of this height shows, for the legend; empty without a band."""
+    """Legend text: what the band beside rows of height `cell` (pixels) shows; empty if there is no band."""
     if parts is None or not parts.n_gpus:
         return ""
     told = ["NUMA nodes"] if parts.numa else []

@@ -44,7 +44,7 @@ def highest_tier(constraint: TopologyConstraint | None, topology: Topology) -> i
 
 @dataclass(frozen=True)
 class Choice:
-    """HyperNodes for Jobs.
+    """The HyperNodes that the search chose for the Jobs of a HyperJob.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Choice:
 
     @property
     def n_jobs(self) -> int:
-        """Number of Jobs with a HyperNode."""
+        """Number of Jobs for which the search found a HyperNode."""
         return sum(domain >= 0 for domain in self.domains)
 
 

@@ -142,17 +142,19 @@ def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints
 
 
 def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints, others: OpenSwitches) -> Ints | NoPlan:
-    """Choose nodes for pods that lost theirs by a fault, at the positions that the job's other pods use least.
+    """Choose new nodes for pods of a job whose nodes failed, by switch affinity 1.0.
 
-    Switches that carry another job across switches are left out.
+    A node's position is its place among the nodes of its switch. New nodes are taken at the positions that the job's
+    pods use least. Nodes under a switch are not taken if another job has pods both there and under other switches.
 
     Parameters
     ----------
     switches : Switches
         Free nodes under each switch.
-    kind : JobKind
+    kind : {"foundation", "padding", "common"}
+        Kind of the job; a padding job gets no replacement.
     n_pods : int
-        Pods that need another node.
+        Number of pods that need a new node.
     survivors : ndarray of shape (s,), int32
         Nodes of the pods that stay.
     others : OpenSwitches
@@ -161,7 +163,8 @@ def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints,
     Returns
     -------
     ndarray of shape (n_pods,), int32, or NoPlan
-        One after another, each at a position used least at that moment. Ties: configuration order.
+        The new nodes. Each is taken at the position used least after the nodes before it; ties go to the node that
+        comes first in the configuration. `NoPlan` for a padding job, or if no usable node is free at such a position.
     """
     if kind == "padding":
         return NoPlan("padding-restart", "large model job can not over tor", n_pods)

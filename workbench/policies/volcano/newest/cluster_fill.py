@@ -39,9 +39,10 @@ class ClusterFill:
         self._fading = fading
 
     def filling(self, *, topology: bool) -> Filling:
-        """Make the `Filling` of all nodes.
+        """Make the `Filling` that places pods on any node of the cluster.
 
-        ``topology``: for pods with a constraint, scored by closeness to their job.
+        ``topology`` is true for pods with a topology constraint: they prefer nodes close to the HyperNode in
+        which their job is allocated so far. Other pods prefer full HyperNodes, if that score is on.
         """
         if topology:
             return Filling(self._context, scores=self._scores)
