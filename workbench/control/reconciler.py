@@ -1,4 +1,4 @@
-"""The contract of a reconciler (a controller): it watches a store, names the keys that need work, and does it."""
+"""The contract of a reconciler (a controller): it watches a store, names the keys that need work, and works on them."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class Scheduler(Reconciler):
             self._switches.publish(self.store, snapshot, named)
 
     def _admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> set[str]:
-        """Ask the policy which PodGroups it admits, and write it down; returns the keys of all that are admitted."""
+        """Ask the policy which PodGroups it admits, and write their phase; return the keys of the admitted ones."""
         groups = self._state.objects.pod_groups
         with_pods = {gang.key: gang for gang in gangs if gang.kind == "PodGroup"}
         asked = [with_pods.get(key) or _without_pods(group) for key, group in groups.items()]

@@ -111,7 +111,7 @@ class JobReconciler(Reconciler):
 
     @property
     def requests(self) -> list[tuple[Ref, JobRequest]]:
-        """The requests that nobody has handled yet, by Job, each in their order."""
+        """The requests that are not handled yet, by Job, those of a Job in the order in which they arose."""
         return [(key, request) for key, found in sorted(self._requests.items()) for request in found]
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class JobReconciler(Reconciler):
         return self._ask(key, JobRequest("CommandIssued", action=str(data.get("action") or SYNC)))
 
     def _claim_changed(self, change: StoreChange) -> Iterable[Ref]:
-        """A claim appeared: Jobs of its namespace may have waited for it."""
+        """If a volume claim was created, request a synchronisation of the Jobs with claims in its namespace."""
         if change.before is not None or change.after is None:
             return []
         jobs = [Ref("Job", change.key.namespace, job["metadata"]["name"]) for job in self._jobs(change.key.namespace)]
@@ -351,7 +351,7 @@ class JobReconciler(Reconciler):
 
 
 class _InNamespace(Mapping[tuple[str, str], Object]):
-    """The objects of one namespace by kind and name, looked up in the store when somebody asks."""
+    """The objects of one namespace by (kind, name), each looked up in the store only when it is read."""
 
     def __init__(self, store: Store, namespace: str) -> None:
         self._store = store

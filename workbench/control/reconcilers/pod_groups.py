@@ -31,7 +31,7 @@ class PodGroupReconciler(Reconciler):
         self._owned = Owned()
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """New pods without a group need work, and owners whose spec or annotations changed."""
+        """Return the changed object if it is a pod without group and node, or an owner with new spec or annotations."""
         self._owned.observe(change)
         before, after = change.before, change.after
         if after is None:

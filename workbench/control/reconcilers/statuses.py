@@ -28,7 +28,7 @@ class QueueStatus(Reconciler):
         self._counts: dict[str, Counter[str]] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """Count PodGroups that came, went or changed their phase; their queues need work."""
+        """Update the counts of PodGroups by queue and phase; return the names of the queues to be written."""
         if change.key.kind == "Queue":
             return [] if change.after is None else [change.key.name]
         before, after = _counted(change.before), _counted(change.after)
@@ -70,7 +70,7 @@ class HyperNodeStatus(Reconciler):
         self._read: dict[str, HyperNode] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """A new HyperNode needs work; after a change of a Node's name or labels those that select by either do."""
+        """Return a HyperNode with a new spec; after a change of a Node, all that select by name pattern or label."""
         name = change.key.name
         if change.key.kind == "HyperNode":
             return self._hypernode(name, change)
@@ -116,7 +116,7 @@ class FinishedJobs(Reconciler):
         self._ends: dict[Ref, float] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """A Job that finished, and has a time to live, needs work."""
+        """Return the changed Job if it has finished and has ttlSecondsAfterFinished."""
         if change.after is None:
             self._ends.pop(change.key, None)
             return []
@@ -124,7 +124,7 @@ class FinishedJobs(Reconciler):
         return [change.key] if lives and _phase(change.after) in _FINISHED else []
 
     def reconcile(self, key: Hashable) -> float | None:
-        """Delete a Job whose time is over."""
+        """Delete a finished Job if its ttlSecondsAfterFinished has passed; otherwise return the time when it will."""
         assert isinstance(key, Ref)
         job = self.store.get(key)
         if job is None or _phase(job) not in _FINISHED:
