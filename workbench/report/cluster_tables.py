@@ -77,7 +77,7 @@ def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
     ----------
     lines : sequence of LogLine
     rows : int
-        Lines that are listed.
+        Number of lines that the table shows, the newest ones.
     """
     table = new_table("seconds", "event", "object", "what happened", right=(0,))
     for line in lines[-rows:]:

@@ -38,7 +38,7 @@ def used_of_domains(topology: Topology, who: Occupancy) -> npt.NDArray[np.int64]
 def fill_levels(
     topology: Topology, who: Occupancy, blocks: Iterable[tuple[str, Block]], tips: bool = True
 ) -> tuple[tuple[str, str], ...]:
-    """Name and markup of the bar of each block with a header; nothing if no GPU is known.
+    """Draw the bars that show how full HyperNodes are: pairs of name and SVG markup; none if no GPU is known.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def _numa(numa: tuple[str, ...], left: float, above: float, cell: float) -> tupl
 
 
 def _nics(parts: MachineParts, left: float, above: float, cell: float) -> tuple[list[str], float]:
-    """A text of at most as many lines as a row is high: the type of the nearest link, and the NICs that have it."""
+    """Draw a text beside each GPU's row, cut to the row's height: the type of the nearest link, and its NICs."""
     most = max(1, int(cell / _LINE))
     drawn, longest = [_head("nearest NICs", left, above)], 12
     for gpu in range(parts.n_gpus):

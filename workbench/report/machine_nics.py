@@ -80,7 +80,10 @@ def nic_boxes(parts: MachineParts | None, layout: MachineLayout) -> list[NicBox]
 
 
 def draw_nics(boxes: Sequence[NicBox], layout: MachineLayout) -> tuple[str, str]:
-    """Markup of the lines from boxes to GPUs, to be drawn below the GPUs, and of the boxes."""
+    """Draw a machine's NICs: SVG markup of the lines from each box of NICs to its GPUs, and of the boxes.
+
+    The lines come first, because they are to be drawn below the GPUs.
+    """
     lines = [
         f"<line class='tw-near' x1='{box.x:.1f}' y1='{box.y:.1f}' x2='{layout.centre[gpu][0]:.1f}' "
         f"y2='{layout.centre[gpu][1]:.1f}' stroke='currentColor' stroke-opacity='.45' stroke-dasharray='2 3'/>"

@@ -39,7 +39,7 @@ class SpeedScale:
         return cls(float(links.min()), float(links.max())) if links.size else cls(0.0, 0.0)
 
     def shades(self, gb_s: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Place of each bandwidth on the scale, from 0 to 1; NaN for no link. Where all are equal they are at 1."""
+        """Place of each bandwidth on the scale, from 0 to 1; NaN for no link. 1 if the scale has only one value."""
         values = np.asarray(gb_s, dtype=np.float64)
         span = np.log(self.high_gb_s / self.low_gb_s) if self.low_gb_s > 0 else 0.0
         with np.errstate(divide="ignore", invalid="ignore"):

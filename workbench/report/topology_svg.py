@@ -168,11 +168,11 @@ class DrawingPlan:
 
     @property
     def note(self) -> str:
-        """What is to be said below the pictures: problems of the topology, and what a square stands for."""
+        """Text for the line below the pictures: problems of the topology, and what a square stands for."""
         return _note(self.topology, self.layout)
 
     def levels(self, who: Occupancy) -> Elements:
-        """The group of the bars that say how full each HyperNode is."""
+        """SVG elements of the bars that show how full each HyperNode is; `who` says which GPUs are in use."""
         return fill_levels(self.topology, who, self._headed, self._tips)
 
     def squares(self, look: Callable[[tuple[int, ...]], Look]) -> Elements:

@@ -160,7 +160,10 @@ def _value(cell: MetricCell) -> dict[str, Any]:
 
 
 def pictures(comparison: Comparison, plan: DrawingPlan | None = None) -> list[Drawing | None]:
-    """A picture per policy, after all its decisions; None for a policy that raised."""
+    """Draw the cluster once for each policy of a comparison, with the jobs where the policy placed them.
+
+    None stands for a policy that raised an exception. `plan` is the layout of the pictures; None: `picture_plan`.
+    """
     plan = plan or picture_plan(comparison)
     return [
         None if row.error is not None else picture_after(comparison, i, len(row.decisions), plan)
