@@ -153,7 +153,7 @@ class _Changed:
 
 
 class _Parts:
-    """What is derived from a cluster's objects: node table, gangs and running pods."""
+    """The node table, gangs and running pods of a cluster, kept up to date as its objects change."""
 
     def __init__(
         self,

@@ -98,7 +98,7 @@ def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
 
     Notes
     -----
-    The rule of tier 1 is that of the UFM source (a node with one port per rail hangs on all leaves of its rails), the
+    The rule of tier 1 is that of the UFM source (a node with one port per rail hangs on all leaves of its rails). The
     names do not shift when another group comes or goes. A switch name that no object can have is made into one and
     gets five characters of a digest. A leaf without nodes is left out and noted.
     """
