@@ -1,7 +1,7 @@
 """Tournament tree over the HyperNodes of one tier: finds the one with the largest score, ties by the smallest number.
 
-A leaf is a HyperNode, numbered by its place among ``domains``; ``best[i]`` with 0 < i < m is the leaf that wins below
-inner node i.
+The tree has m leaves, one for each HyperNode in the array ``domains``; leaf i is ``domains[i]``, and ``key[i]`` is its
+score. The inner nodes are 1 (the root) to m - 1; ``best[i]`` is the leaf with the largest score below inner node i.
 """
 
 from libc.stdint cimport int32_t, int64_t

@@ -25,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class OpenSwitches:
-    """What other jobs do under each leaf switch, as far as version 1.0 of switch affinity asks.
+    """How other running jobs use each leaf switch: the two properties that switch affinity 1.0 asks for.
 
     Attributes
     ----------

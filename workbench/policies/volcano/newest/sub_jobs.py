@@ -14,16 +14,16 @@ _PLACED = ("Allocated", "Binding", "Bound", "Running", "Succeeded")
 
 
 def is_ready(min_available: int, tasks: Mapping[str, int], pending_best_effort: int = 0) -> bool:
-    """Whether a sub-group has its minimum of tasks.
+    """Whether enough tasks (pods) of a sub-group have a node: allocated, binding, bound, running or succeeded.
 
     Parameters
     ----------
     min_available : int
-        subGroupSize; 1 without a policy.
+        Pods that the sub-group needs (subGroupSize of its policy); 1 for pods without a policy.
     tasks : mapping of str to int
-        Tasks by Volcano's status: ``Allocated``, ``Pipelined``, ``Running`` ...
+        Number of the sub-group's tasks (pods) in each of Volcano's statuses: ``Allocated``, ``Pipelined``, ...
     pending_best_effort : int
-        Pending tasks without any request: they need no room, so they count.
+        Number of pending tasks without any request; they count as placed, because they need no room.
     """
     return sum(tasks.get(status, 0) for status in _PLACED) + pending_best_effort >= min_available
 
@@ -34,10 +34,10 @@ def is_pipelined(min_available: int, tasks: Mapping[str, int], pending_best_effo
     Parameters
     ----------
     min_available : int
-        subGroupSize; 1 without a policy.
+        Pods that the sub-group needs (subGroupSize of its policy); 1 for pods without a policy.
     tasks : mapping of str to int
-        Tasks by Volcano's status: ``Allocated``, ``Pipelined``, ``Running`` ...
+        Number of the sub-group's tasks (pods) in each of Volcano's statuses: ``Allocated``, ``Pipelined``, ...
     pending_best_effort : int
-        Pending tasks without any request: they need no room, so they count.
+        Number of pending tasks without any request; they count as placed, because they need no room.
     """
     return is_ready(min_available - tasks.get("Pipelined", 0), tasks, pending_best_effort)
