@@ -30,9 +30,10 @@ def validate(
 ) -> None:
     """Say whether a cluster would accept, complete or refuse objects.
 
-    Covers schema, admission policy and webhooks, pod templates too; of HyperJobs the Jobs they become; of Pods and
-    Deployments the names of fields. Unknown fields, and unknown labels and annotations in Volcano's domain, are
-    refused. A fabric in another format has no objects to review. -o yaml prints the objects as they would be stored.
+    Covers schema, admission policy and webhooks, and pod templates. A HyperJob is checked together with the Jobs that
+    it becomes; of Pods and Deployments the names of fields are checked. Unknown fields, and unknown labels and
+    annotations in Volcano's domain, are refused. A fabric in another format has no objects to review. -o yaml prints
+    the objects as they would be stored.
 
     Exit status 1 when an object is refused, 2 when there is none to review.
 
