@@ -34,7 +34,7 @@ class ReplicaReconciler(Reconciler):
         self._owned = Owned()
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """Return the changed object, unless it is a pod or was deleted, and the Deployment or other owner that controls it."""
+        """Return the changed object, unless it is a pod or was deleted, and the owner, if any, that controls it."""
         self._owned.observe(change)
         data = change.after or change.before
         assert data is not None
