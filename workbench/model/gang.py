@@ -350,7 +350,7 @@ class Gang(Value, Displayed):
             )
 
     def _count(self) -> None:
-        """Set what every placement begins with, in one pass over the roles."""
+        """Set the attributes that the constructor derives from the roles: `n_pods` to `assumes`, in one pass."""
         n_pods, n_not_tried, shares, assumes = 0, len(self.failed) + len(self.gated), False, False
         tried: list[int] = []
         best_effort: list[int] = []
