@@ -94,7 +94,7 @@ def test_a_preset_is_drawn_selected_grouped_and_exported_by_keyboard(chromium, l
     assert drawn(notebook) == 0
     drop_text(panel, ".wb-canvas", "cluster.yaml", text)
     if nodes == 20_000:
-        panel.locator(".wb-message").get_by_text("reading cluster.yaml, ").wait_for(timeout=PATIENCE_MS)
+        panel.locator(".wb-loading").get_by_text("reading cluster.yaml").wait_for(timeout=PATIENCE_MS)
     panel.locator(".wb-message").get_by_text("Ctrl+Z takes them back").wait_for(timeout=PATIENCE_MS)
     after = notebook.kernel(
         "[i.to_dict() | {'id': 0, 'parent': 0} for i in sorted(editor.draft, key=lambda i: i.name)]"

@@ -13,3 +13,9 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     monkeypatch.setattr(Panel, "send", lambda self, content, buffers=None: messages.append(content))
     return messages
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read within the request however busy the machine is; tests of slow files say otherwise."""
+    monkeypatch.setattr("workbench.widgets.loading._PROMPT_S", 60)

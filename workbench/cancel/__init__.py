@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from workbench.cancel.foreign import call_foreign
-from workbench.cancel.token import Cancelled, Token, check, current, finish
+from workbench.cancel.token import Cancelled, Token, check, current, finish, reached
 
-__all__ = ["Cancelled", "Token", "call_foreign", "check", "current", "finish"]
+__all__ = ["Cancelled", "Token", "call_foreign", "check", "current", "finish", "reached"]

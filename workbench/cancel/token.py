@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Cancelled", "Token", "check", "current", "finish"]
+__all__ = ["Cancelled", "Token", "check", "current", "finish", "reached"]
 
 _current: ContextVar[Token | None] = ContextVar("workbench_cancel_token", default=None)
 
@@ -31,10 +31,16 @@ class Token:
     ----------
     tick : callable, optional
         Called at every `check`, in the thread of the work; for reporting progress.
+
+    Attributes
+    ----------
+    stage : (str, int, int)
+        What the work does now, how much of it is done, and of how much (0: unknown), as `reached` last said it.
     """
 
     def __init__(self, tick: Callable[[], None] | None = None) -> None:
         self.tick = tick
+        self.stage: tuple[str, int, int] = ("", 0, 0)
         # dict.setdefault is one step for every other thread: the first of two fates stays.
         self._fate: dict[str, str] = {}
 
@@ -89,6 +95,22 @@ def check() -> None:
         raise Cancelled
     if token.tick is not None:
         token.tick()
+
+
+def reached(stage: str, done: int = 0, total: int = 0) -> None:
+    """Say how far the work in this context is, then `check`; without a token nothing happens.
+
+    Parameters
+    ----------
+    stage : str
+        What the work does now, such as ``reading``.
+    done, total : int
+        How much of the stage is done, and of how much; 0: unknown.
+    """
+    token = _current.get()
+    if token is not None:
+        token.stage = (stage, done, total)
+        check()
 
 
 def finish() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import re2
 
+from workbench.cancel import reached
 from workbench.cluster.assemble import assemble
 from workbench.cluster.node_table import assign_matrices
 from workbench.errors import CapacityError, InputError
@@ -204,12 +205,18 @@ def _read(
     intake = FabricIntake.of(format)
     cluster = ClusterObjects()
 
+    counts: Counter[str] = Counter()
+
     def take(document: Document) -> None:
         _add(cluster, document)
+        kind = document.data["kind"]
+        counts[kind] += 1
+        reached(f"{kind} objects", counts[kind])
         if keep is not None:
             keep(document)
 
     manifests = read_manifests(paths, stdin, intake.claim, take)
+    reached("joining topology files")
     joined = intake.join(cluster, derive=derive)
     if format is None and joined.snapshot is None:
         joined.formats = dict(zip(intake.sources, intake.formats, strict=True))
@@ -226,6 +233,7 @@ def _scenario(
     any_scheduler: bool,
     gpus_per_node: int,
 ) -> Scenario:
+    reached("joining nodes and pods")
     given = _given_matrices(matrices, manifests)
     source = ", ".join(str(path) for path in paths)
     exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]

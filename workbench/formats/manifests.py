@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from workbench.cancel import reached
 from workbench.errors import InputError
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
@@ -141,6 +142,7 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
             # In pieces, because a pipe or a device does not tell its size.
             while piece := file.read(min(1 << 24, most + 1)):
                 content += piece
+                reached("reading bytes", len(content))
                 if len(content) > most:
                     break
     except (OSError, ValueError) as error:
@@ -248,6 +250,7 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, ta
 
     `claim` and `take` are as in `read_manifests`; with `strict`, a document without a kind raises InputError.
     """
+    reached("parsing bytes", 0, len(content))
     result.record(source, content)
     if claim is not None and claim(content, source):
         return True

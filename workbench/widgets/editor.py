@@ -40,6 +40,7 @@ from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
 from workbench.widgets.item_card import item_card
+from workbench.widgets.loading import Loading
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
@@ -90,6 +91,8 @@ class TopologyEditor(Panel):
         "apply_text": "_apply_text",
         "lint": "_lint",
         "import": "_import",
+        "arrived": "_arrived",
+        "give_up": "_give_up",
         "export": "_export",
     }
 
@@ -107,6 +110,7 @@ class TopologyEditor(Panel):
         #: Changes that are not yet written into the text, by id.
         self._unwritten: dict[int, Change] = {}
         self._linting = Worker()
+        self._importing: Loading[tuple[str, ClusterObjects]] = Loading(self.tell)
         self._before: ClusterSnapshot | None = None
         self._matrices: dict[int, BandwidthMatrix] = {}
         if source is not None:
@@ -228,6 +232,7 @@ class TopologyEditor(Panel):
             "formats": list(writable_formats()),
             "presets": _presets(),
             "without_gpus": self._without_gpus({})["ids"],
+            **self._importing.state,
             **self._marks(),
         }
 
@@ -314,17 +319,37 @@ class TopologyEditor(Panel):
         return {}
 
     def _import(self, body: dict[str, Any]) -> dict[str, Any]:
-        name = text_in(body, "name", "text")
-        try:
-            cluster = load_objects("-", stdin=text_in(body, "text"), format=text_in(body, "format") or None)
-        except InputError as error:
-            raise error.of(name) from None
+        name, text, format = text_in(body, "name", "text"), text_in(body, "text"), text_in(body, "format") or None
+
+        def read() -> tuple[str, ClusterObjects]:
+            try:
+                return name, load_objects("-", stdin=text, format=format)
+            except InputError as error:
+                raise error.of(name) from None
+
+        return self._arrived({}) if self._importing.begin(name, read) else {"waiting": True}
+
+    def _arrived(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Put what was read into the drawing; an empty answer if there is nothing."""
+        found = self._importing.take()
+        if found is None:
+            return {}
+        name, cluster = found
         wanted = import_over(self.draft, cluster)
         if not len(wanted):
             raise InputError("no HyperNode and no Node", source=name, expected="a topology")
         made = self.history.do(f"import {name}", differences(self.draft, wanted))
         self._spread(made)
-        return {"made": len(made)}
+        return {"name": name, "made": len(made)}
+
+    def _give_up(self, body: dict[str, Any]) -> dict[str, Any]:
+        self._importing.cancel()
+        return {}
+
+    def close(self) -> None:
+        """Cancel the reading of a file, and remove the widget from the page."""
+        self._importing.cancel()
+        super().close()
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
         name = text_in(body, "format", "hypernodes")

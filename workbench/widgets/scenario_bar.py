@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from workbench.widgets.loading import Loading
 from workbench.widgets.messages import text_in
 from workbench.widgets.panel import STATIC, Panel
 
 __all__ = ["ScenarioBar"]
 
+T = TypeVar("T")
 
-class ScenarioBar(Panel):
+
+class ScenarioBar(Panel, Generic[T]):
     """Jupyter widget with tabs for the other widgets, the result in one line, and buttons to save and open a scenario
     file.
 
@@ -19,17 +22,20 @@ class ScenarioBar(Panel):
     ----------
     save : callable
         Gives the text of the file.
-    open_text : callable
-        Called with the text of a file and its name; if it raises, the error is shown and nothing has changed.
+    read : callable
+        Reads the text of a file with the given name; called in the background.
+    show : callable
+        Shows what was read; if it or `read` raises, the error is shown and nothing has changed.
     """
 
     _esm = STATIC / "scenario.js"
-    handlers = {"save": "_save", "open": "_open", "state": "_state"}
+    handlers = {"save": "_save", "open": "_open", "state": "_state", "arrived": "_arrived", "give_up": "_give_up"}
 
-    def __init__(self, save: Callable[[], str], open_text: Callable[[str, str], None]) -> None:
+    def __init__(self, save: Callable[[], str], read: Callable[[str, str], T], show: Callable[[T], None]) -> None:
         super().__init__()
-        self._text, self._open_text = save, open_text
+        self._text, self._read, self._show = save, read, show
         self._result = ""
+        self._loading: Loading[T] = Loading(self.tell)
 
     def show_result(self, line: str) -> None:
         """Show the outcome of a comparison in the bar.
@@ -42,12 +48,50 @@ class ScenarioBar(Panel):
         self._result = line
         self.tell("result", {"line": line})
 
+    def load(self, name: str, read: Callable[[], T]) -> bool:
+        """Read a file in the background and show it.
+
+        Returns
+        -------
+        bool
+            Whether it is shown already; otherwise the page shows the progress and asks for the result.
+        """
+        if not self._loading.begin(name, read):
+            return False
+        self.show_loaded()
+        return True
+
+    def show_loaded(self, *, wait: bool = False) -> bool:
+        """Show what was read; returns False if there is nothing new. With `wait`, wait for the end of the reading."""
+        if wait:
+            self._loading.wait()
+        found = self._loading.take()
+        if found is not None:
+            self._show(found)
+        return found is not None
+
+    def give_up(self) -> None:
+        """Cancel the reading of a file; what is shown stays."""
+        self._loading.cancel()
+
+    def close(self) -> None:
+        """Cancel the reading of a file, and remove the widget from the page."""
+        self.give_up()
+        super().close()
+
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
-        return {"line": self._result}
+        return {"line": self._result, **self._loading.state}
 
     def _save(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"name": "scenario.json", "text": self._text()}
 
     def _open(self, body: dict[str, Any]) -> dict[str, Any]:
-        self._open_text(text_in(body, "text"), text_in(body, "name") or "text")
+        text, name = text_in(body, "text"), text_in(body, "name") or "text"
+        return {"name": name} if self.load(name, lambda: self._read(text, name)) else {"waiting": True}
+
+    def _arrived(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"name": self._loading.name} if self.show_loaded() else {}
+
+    def _give_up(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.give_up()
         return {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import ipywidgets
 
@@ -27,6 +29,11 @@ from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
 
+#: The content of a scenario file, and the scenario as a value if there is one.
+_Begun = tuple[ScenarioFile, Scenario | None]
+
+_Named = tuple[tuple[str, Mapping[str, Any]], ...]
+
 
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     """Jupyter widget to draw a topology, load a bandwidth matrix, and compare placements on the drawn cluster.
@@ -45,6 +52,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     matrices : MatrixLoader
         Its "assign" gives the matrix to the nodes selected in the editor.
     comparer : PlacementComparer
+
+    Notes
+    -----
+    A file that is not read at once is read in the background, with its progress and a button to cancel on
+    the page. Until then the drawing is empty; `editor`, `matrices`, `comparer`, `snapshot` and `save` wait for the
+    file, and raise its error.
     """
 
     def __init__(
@@ -52,11 +65,31 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         source: str | Path | Scenario | ClusterSnapshot | None = None,
         policies: Sequence[str] | None = None,
     ) -> None:
-        self._bar = ScenarioBar(self._text, self.open_text)
+        self._panels: dict[str, Panel] = {}
+        self._bar: ScenarioBar[_Begun] = ScenarioBar(self._text, _read_text, lambda begun: self._show(*begun))
         super().__init__([self._bar])
         # The page arranges the parts by these class names (js/bench.js, panel.css).
         self.add_class("wb-bench")
-        self._show(*_begin(source), policies)
+        named = None if policies is None else tuple((name, {}) for name in policies)
+        if not isinstance(source, str | Path):
+            self._show(*_begin(source, named))
+        elif not self._bar.load(Path(source).name, lambda: _begin(source, named)):
+            self._show(*_begin(None, named))
+
+    @property
+    def editor(self) -> TopologyEditor:
+        self._bar.show_loaded(wait=True)
+        return self._editor
+
+    @property
+    def matrices(self) -> MatrixLoader:
+        self._bar.show_loaded(wait=True)
+        return self._matrices
+
+    @property
+    def comparer(self) -> PlacementComparer:
+        self._bar.show_loaded(wait=True)
+        return self._comparer
 
     @property
     def snapshot(self) -> ClusterSnapshot:
@@ -72,6 +105,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             The file cannot be written, or there are jobs or a scheduler configuration that were handed in as values: a
             file holds texts.
         """
+        self._bar.show_loaded(wait=True)
         write_whole(path, self._text())
 
     def open_text(self, text: str, name: str = "text") -> None:
@@ -84,42 +118,36 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         InputError
             As `workbench.load`; nothing has changed then.
         """
-        begun = parse_scenario(text.encode(), name)
-        given = Scenario(begun.snapshot, ()) if begun is not None and begun.snapshot is not None else None
-        if begun is None:
-            try:
-                scenario, jobs = load_with_job_text("-", text)
-                given, begun = Scenario(scenario.snapshot, ()), ScenarioFile(scenario.snapshot, jobs)
-            except InputError as error:
-                raise error.of(name) from None
-        before = self._panels
-        self._show(begun, given)
-        _close(before)
+        begun = _read_text(text, name)
+        self._bar.give_up()
+        self._show(*begun)
 
     def end(self) -> None:
         """Cancel running work, and close the three widgets."""
-        self.comparer.cancel()
+        self._comparer.cancel()
         self._bar.close()
         _close(self._panels)
         self.layout.close()
         self.close()
 
     def _text(self) -> str:
-        if self.comparer.given:
-            names = ", ".join(gang.key for gang in self.comparer.given)
+        comparer = self._comparer
+        if comparer.given:
+            names = ", ".join(gang.key for gang in comparer.given)
             expected = "jobs as text: give `Workbench` their files, or write them under “Jobs”"
             raise InputError(
                 "jobs handed in as values cannot be saved", source="scenario", got=names, expected=expected
             )
-        comparer = self.comparer
-        return scenario_text(ScenarioFile(self.snapshot, comparer.text, tuple(comparer.policies), comparer.config))
+        return scenario_text(
+            ScenarioFile(self._editor.snapshot, comparer.text, tuple(comparer.policies), comparer.config)
+        )
 
-    def _show(self, begun: ScenarioFile, given: Scenario | None, policies: Sequence[str] | None = None) -> None:
-        """Make the three widgets for a scenario and put them on the page.
+    def _show(self, begun: ScenarioFile, given: Scenario | None) -> None:
+        """Make the three widgets for a scenario, put them on the page, and close those of the scenario before.
 
         `begun` is the content of a scenario file, `given` a scenario passed as a value, or None.
         """
-        names = [(name, {}) for name in policies] if policies is not None else list(begun.policies)
+        names = list(begun.policies)
         config = begun.config
         for name, parameters in names:
             make_policy(name, parameters if config is None else with_config(name, parameters, config))
@@ -129,20 +157,18 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             comparer.choose(names)
         if begun.jobs:
             comparer.take_jobs(begun.jobs)
-        self.editor, self.comparer = editor, comparer
-        self.matrices = MatrixLoader(assign=editor.assign)
-        editor.changed.append(self._drawn)
+        before = self._panels
+        self._editor, self._comparer, self._matrices = editor, comparer, MatrixLoader(assign=editor.assign)
+        editor.changed.append(lambda: comparer.use(editor.snapshot_later()))
         editor.wants_gpus = lambda: any(role.n_gpus for gang in comparer.gangs for role in gang.roles)
         comparer.jobs_changed.append(editor.ask_for_gpus)
         comparer.ended.append(self._bar.show_result)
-        self._panels: dict[str, Panel] = {"drawing": editor, "matrix": self.matrices, "placements": comparer}
+        self._panels = {"drawing": editor, "matrix": self._matrices, "placements": comparer}
         for name, panel in self._panels.items():
             panel.add_class(f"wb-part-{name}")
         self._bar.show_result("")
         self.children = [self._bar, *self._panels.values()]
-
-    def _drawn(self) -> None:
-        self.comparer.use(self.editor.snapshot_later())
+        _close(before)
 
 
 def _close(panels: Mapping[str, Panel]) -> None:
@@ -151,7 +177,25 @@ def _close(panels: Mapping[str, Panel]) -> None:
         panel.close()
 
 
-def _begin(source: str | Path | Scenario | ClusterSnapshot | None) -> tuple[ScenarioFile, Scenario | None]:
+def _read_text(text: str, name: str) -> _Begun:
+    """Read the text of a scenario file, or of manifests."""
+    begun = parse_scenario(text.encode(), name)
+    if begun is not None:
+        return begun, Scenario(begun.snapshot, ()) if begun.snapshot is not None else None
+    try:
+        scenario, jobs = load_with_job_text("-", text)
+    except InputError as error:
+        raise error.of(name) from None
+    return ScenarioFile(scenario.snapshot, jobs), Scenario(scenario.snapshot, ())
+
+
+def _begin(source: str | Path | Scenario | ClusterSnapshot | None, policies: _Named | None) -> _Begun:
+    """What a workbench begins with; `policies`, if given, replace those of a scenario file."""
+    begun, given = _content(source)
+    return begun if policies is None else replace(begun, policies=policies), given
+
+
+def _content(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
     if source is None:
         return ScenarioFile(None), None
     if isinstance(source, ClusterSnapshot):

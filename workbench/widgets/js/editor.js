@@ -6,7 +6,7 @@ import { gpuQuestion } from "./gpu_question.js";
 import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
 import { Items, ROOT } from "./items.js";
-import { acceptFiles, download, h, openPanel, tellReading } from "./panel.js";
+import { acceptFiles, download, h, loadingLine, openPanel } from "./panel.js";
 import { presetForm } from "./presets.js";
 import { yamlPane } from "./yaml_pane.js";
 
@@ -59,6 +59,8 @@ function render(context) {
   const format = h("select", { "aria-label": "format" });
   const yamlButton = button("YAML", "HyperNodes as YAML beside the drawing", toggleText, { "aria-pressed": "false" });
 
+  const loading = loadingLine(panel, imported);
+
   root.append(
     h("div", { class: "wb-bar" },
       palette("switch", "+ switch"), palette("node", "+ node"),
@@ -75,7 +77,7 @@ function render(context) {
       button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
-    presets.element, panel.message, panel.busy,
+    presets.element, loading.element, panel.message, panel.busy,
     h("div", { class: "wb-editor-body" }, drawing, question.element, side, text), legend);
   const card = placeCard(root);
   const help = helpOverlay(root);
@@ -83,11 +85,11 @@ function render(context) {
     h("p", {}, "Or set the numbers beside “Add” and click it: leaves with their nodes, and spines above them."),
     h("p", {}, "Or drop a file here: HyperNodes, Slurm’s topology.conf, GraphML, ibnetdiscover … “?” lists the keys."));
   drawing.append(hint);
-  const files = acceptFiles(drawing, importText);
+  const files = acceptFiles(drawing, (text, name) => loading.send("import", { text, name }));
   listenToClipboard(drawing, {
     copy,
     paste: (mark) => addAndSelect({ op: "paste", mark, parent: parentForNew("node") }),
-    pasteText: (pasted) => importText(pasted, "pasted text"),
+    pasteText: (pasted) => loading.send("import", { text: pasted, name: "pasted text" }),
   });
 
   const canvas = new Canvas(drawing, root, items, {
@@ -249,13 +251,10 @@ function render(context) {
 
   // ---- files ----
 
-  async function importText(content, name) {
-    tellReading(say, name, content);
-    const made = await attempt("import", { text: content, name });
-    if (made === undefined) return;
+  async function imported({ name, made }) {
     const without = await attempt("without_gpus");
     if (without !== undefined) question.ask(without.ids);
-    say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
+    say(`${name}: ${made} changes; Ctrl+Z takes them back`, "note");
   }
 
   async function exportText() {
@@ -478,6 +477,7 @@ function render(context) {
 
   attempt("state").then((state) => {
     opened(state);
+    if (state !== undefined) loading.resume(state);
     lintSoon();
     panel.ready();
   });

@@ -155,12 +155,63 @@ export function acceptFiles(target, take) {
   return { choose: () => input.click() };
 }
 
-// Characters of a file from which on reading it takes seconds.
+// Characters of a file from which on sending and reading it takes seconds.
 const LARGE = 1_000_000;
 
-/** Say at once that a large file is being read, because the kernel answers only when it has read all of it. */
-export function tellReading(say, name, text) {
-  if (text.length > LARGE) say(`reading ${name}, ${Math.round(text.length / LARGE)} MB …`, "note");
+/**
+ * A line that says how far the kernel has read a file, with a button that gives it up.
+ *
+ * `arrived(answer)` is called with the kernel's answer, which names the file, once the file is shown: at once, or when
+ * the kernel has read it.
+ */
+export function loadingLine(panel, arrived) {
+  let underWay = false;
+  const text = h("span", {});
+  const element = h("div", { class: "wb-bar wb-loading", role: "status", hidden: true }, text,
+    h("button", { onclick: giveUp }, "Cancel"));
+
+  function tell(what) {
+    text.textContent = what;
+    element.hidden = !what;
+  }
+
+  function end() {
+    underWay = false;
+    tell("");
+  }
+
+  async function giveUp() {
+    end();
+    if ((await panel.attempt("give_up")) !== undefined) panel.say("cancelled; nothing was changed", "note");
+  }
+
+  /** Take an answer to the request that began the reading, or to the one for its result. */
+  async function take(answer) {
+    if (answer?.waiting) return;
+    end();
+    if (answer?.name !== undefined) await arrived(answer);
+  }
+
+  const fetchResult = () => panel.attempt("arrived").then(take);
+  // One that was on its way when the reading was given up is not shown.
+  panel.on("loading", (state) => underWay && tell(state.text));
+  panel.on("loaded", fetchResult);
+
+  /** Send a file with a request of the given type. */
+  async function send(type, body) {
+    const size = body.text.length;
+    underWay = true;
+    tell(size > LARGE ? `reading ${body.name}, ${Math.round(size / LARGE)} MB …` : "");
+    await take(await panel.attempt(type, body));
+  }
+
+  /** Show what was under way before this view was opened. */
+  function resume({ loading, loaded }) {
+    underWay = Boolean(loading);
+    tell(loading);
+    if (loaded) fetchResult();
+  }
+  return { element, send, resume };
 }
 
 /** Put an SVG or HTML fragment that our own Python drew into an element. */

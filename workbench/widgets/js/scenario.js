@@ -1,14 +1,12 @@
 // The bar of a workbench: tabs of its parts, the result in one line, and saving and opening of all of it.
 import { benchTabs } from "./bench.js";
-import { acceptFiles, download, h, openPanel, tellReading } from "./panel.js";
+import { acceptFiles, download, h, loadingLine, openPanel } from "./panel.js";
 
 function render(context) {
   const panel = openPanel(context, "scenario");
   const { root, attempt, say } = panel;
-  const files = acceptFiles(root, async (text, name) => {
-    tellReading(say, name, text);
-    if ((await attempt("open", { text, name })) !== undefined) say(`${name} is shown`, "note");
-  });
+  const loading = loadingLine(panel, ({ name }) => say(`${name} is shown`, "note"));
+  const files = acceptFiles(root, (text, name) => loading.send("open", { text, name }));
   const tabs = benchTabs(root);
   const result = h("output", { class: "wb-result-line", "aria-label": "result" });
   root.append(
@@ -16,7 +14,7 @@ function render(context) {
       h("span", { class: "wb-push" }),
       h("button", { onclick: save, title: "drawing, jobs and policies in one file" }, "Save scenario"),
       h("button", { onclick: files.choose, title: "a saved scenario, or manifests of a cluster and its jobs; or drop a file onto this bar" }, "Open …")),
-    panel.message, panel.busy);
+    loading.element, panel.message, panel.busy);
 
   async function save() {
     const file = await attempt("save");
@@ -29,7 +27,10 @@ function render(context) {
   };
   panel.on("result", showResult);
   attempt("state").then((state) => {
-    if (state !== undefined) showResult(state);
+    if (state !== undefined) {
+      showResult(state);
+      loading.resume(state);
+    }
     panel.ready();
   });
   return () => {
