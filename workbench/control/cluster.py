@@ -32,6 +32,7 @@ from workbench.control.views import JobRow, PodRow, job_rows, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
 from workbench.formats.load import no_collection
 from workbench.formats.manifests import Document, read_bytes, read_manifests
+from workbench.formats.mend import mended_documents
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.model.notice import Notice
@@ -221,7 +222,9 @@ class EmbeddedCluster(Working):
         """
         return self._submitted(read_manifests(paths, stdin).documents)
 
-    def _submitted(self, documents: Sequence[Document]) -> list[Ref]:
+    def _submitted(self, written: Sequence[Document]) -> list[Ref]:
+        mended = mended_documents(written)
+        documents = [document for document, _ in mended]
         for document in documents:
             if type(document.data.get("apiVersion")) is not str or type(document.data.get("kind")) is not str:
                 raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
@@ -235,6 +238,8 @@ class EmbeddedCluster(Working):
                 except StoreError as error:
                     del self._admission.warnings[kept:]
                     raise InputError(str(error), source=document.source, where=document.where) from None
+        told = [(key_of(document.data), notice) for document, notices in mended for notice in notices]
+        self._admission.warnings[kept:kept] = told
         return [key_of(document.data) for document in documents]
 
     def delete(self, kind: str, name: str, namespace: str = "default") -> None:

@@ -21,8 +21,10 @@ from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.manifests import Document, Manifests, Take, read_bytes, read_manifests
 from workbench.formats.matrix import MAX_BYTES, parse_matrix
+from workbench.formats.mend import mended, renamed_hypernodes
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
@@ -69,7 +71,8 @@ def load(
     -------
     Scenario
         Objects in the same order give the same Scenario. ``snapshot.gaps`` lists missing data, ``ignored`` counts
-        unused objects, ``refused`` lists objects that admission refuses.
+        unused objects, ``refused`` lists objects that admission refuses. A slip that has one meaning is mended, and a
+        gap says so (docs/manifests.md).
 
     Raises
     ------
@@ -82,7 +85,11 @@ def load(
     gpus = 0 if gpus_per_node is None else _checked_gpus(gpus_per_node)
     with no_collection():
         return _scenario(
-            paths, *_read(paths, stdin, format), matrices or {}, any_scheduler=any_scheduler, gpus_per_node=gpus
+            paths,
+            *_read(paths, stdin, format, mend=True),
+            matrices or {},
+            any_scheduler=any_scheduler,
+            gpus_per_node=gpus,
         )
 
 
@@ -165,7 +172,7 @@ def load_and_keep(
             kept.append(document.data)
 
     with no_collection():
-        read = _read([path], stdin, None, keep)
+        read = _read([path], stdin, None, keep, mend=True)
         return _scenario([path], *read, {}, any_scheduler=False, gpus_per_node=0), kept
 
 
@@ -196,18 +203,24 @@ def _read(
     keep: Take | None = None,
     *,
     derive: bool = True,
+    mend: bool = False,
 ) -> tuple[Manifests, ClusterObjects, Joined]:
     """Read files and standard input, for `load` and its variants.
 
     Returns the manifests, the typed objects, and the joined network topology files. `keep` is called with each document
-    after its object was added; `derive` allows HyperNodes to be derived from node labels; the rest is as in `load`.
+    after its object was added; `derive` allows HyperNodes to be derived from node labels; `mend` mends what
+    `workbench.formats.mend` knows; the rest is as in `load`.
     """
     intake = FabricIntake.of(format)
     cluster = ClusterObjects()
 
     counts: Counter[str] = Counter()
+    told: list[Notice] = []
 
     def take(document: Document) -> None:
+        if mend:
+            document, notices = mended(document)
+            told.extend(notices)
         _add(cluster, document)
         kind = document.data["kind"]
         counts[kind] += 1
@@ -217,6 +230,8 @@ def _read(
 
     manifests = read_manifests(paths, stdin, intake.claim, take)
     reached("joining topology files")
+    if mend:
+        manifests.mended += [*told, *renamed_hypernodes(cluster.hypernodes)]
     joined = intake.join(cluster, derive=derive)
     if format is None and joined.snapshot is None:
         joined.formats = dict(zip(intake.sources, intake.formats, strict=True))
@@ -252,6 +267,7 @@ def _scenario(
         if joined.tors is not None and joined.tors.tors:
             bound = nodes_by_address(joined.tors, cluster.nodes)
             snapshot = snapshot.with_switches(switch_table_of(joined.tors, bound, snapshot.topology))
+    snapshot = replace(snapshot, gaps=(*manifests.mended, *snapshot.gaps)) if manifests.mended else snapshot
     for share in sorted(cluster.tor_shares.values(), key=lambda c: c.metadata.key.encode())[:1]:
         snapshot, told = with_share(snapshot, share.switches)
         snapshot = replace(snapshot, gaps=(*snapshot.gaps, *told))

@@ -15,7 +15,9 @@ from workbench.cancel import reached
 from workbench.errors import InputError
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
+from workbench.formats.yaml_slips import find_slips
 from workbench.model.counted import counted
+from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
 __all__ = [
@@ -38,6 +40,9 @@ MAX_BYTES = 1 << 30
 
 #: Bytes of a file that holds settings, not a cluster: for `read_bytes`.
 MAX_SETTINGS = 1 << 24
+
+#: Bytes of the longest text that is searched for slips of the pen.
+_HAND_WRITTEN = 1 << 22
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -64,12 +69,13 @@ class Document:
 @dataclass
 class Manifests:
     """Everything read from an input: objects in order, SHA-256 of each file, and the number of documents that are no
-    objects.
+    objects; `mended` says what `workbench.formats.mend` took otherwise than it is written.
     """
 
     documents: list[Document] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
+    mended: list[Notice] = field(default_factory=list)
 
     def record(self, source: str, content: bytes) -> None:
         """Store the checksum of an input file."""
@@ -197,10 +203,21 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
     else:
         documents = read_yaml(content, source)
     number = 0
-    for number, document in enumerate(documents, 1):
-        yield document.data, f"document {number} (line {document.line})"
+    try:
+        for number, document in enumerate(documents, 1):
+            yield document.data, f"document {number} (line {document.line})"
+    except InputError as error:
+        raise _with_slips(error, content) from None
     if not number:
         raise InputError("no document in it", source=source, got="only comments", expected="Kubernetes manifests")
+
+
+def _with_slips(error: InputError, content: bytes) -> InputError:
+    """The parser's error, followed by every slip that the text has if it is written by hand."""
+    slips = find_slips(content.decode("utf-8-sig", "replace")) if len(content) <= _HAND_WRITTEN else []
+    if not slips:
+        return error
+    return error.remarking("; ".join(["to be mended", *map(str, slips)]))
 
 
 def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:

@@ -101,6 +101,16 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "unknown-priority-class": "A PriorityClass is not in the input; the priority is 0.",
         "unknown-queue": "A queue is not in the input; it is taken as open and without limits.",
     },
+    "Slips in manifests that are mended": {
+        "gpu-without-domain": "A container asks for the resource gpu; nvidia.com/gpu is taken.",
+        "job-in-wrong-group": "A Volcano Job is written under topology.volcano.sh; batch.volcano.sh is taken.",
+        "list-for-object": "A list of one stands where the field holds an object, or the other way round.",
+        "member-without-selector": "A member of a HyperNode is written as name and type; that exact name is taken.",
+        "name-outside-metadata": "An object's name stands beside kind; it is taken as metadata.name.",
+        "name-spelt-differently": "A HyperNode and its parent spell a name differently; the parent's counts.",
+        "text-for-number": "A number is written as text; the number is taken.",
+        "version-not-api-version": "An object has the key version; it is taken as apiVersion.",
+    },
     "What the cluster's input does not say": {
         "cell-size-differs": "A cell lists another number of children than its type says.",
         "derived-hypernodes": "The HyperNodes are derived from labels of the nodes.",

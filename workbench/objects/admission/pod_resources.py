@@ -17,6 +17,10 @@ from workbench.objects.quantity import parse_quantity, quantity_text
 __all__ = ["container_resource_findings", "pod_resource_findings"]
 
 
+#: Resources of a container without a domain in their names, beside hugepages-SIZE.
+_STANDARD = (CPU, MEMORY, "ephemeral-storage")
+
+
 def container_resource_findings(container: Mapping[str, Any], where: str) -> list[Fault]:
     """Violations in the resources of a container: negative amounts, requests above limits, devices without an equal
     limit.
@@ -53,6 +57,13 @@ def _against_limits(resources: Mapping[str, Any], where: str) -> Iterator[Fault]
     limits, requests = (_amounts(resources, key, where) for key in ("limits", "requests"))
     for key, amounts in (("limits", limits), ("requests", requests)):
         for name, (text, amount) in amounts.items():
+            if "/" not in name and name not in _STANDARD and not name.startswith("hugepages-"):
+                place = f"{where}.{key}[{name}]"
+                whys = (
+                    "must be a standard resource type or fully qualified",
+                    "must be a standard resource for containers",
+                )
+                yield from (Fault(place, f'{place}: Invalid value: "{name}": {why}') for why in whys)
             if amount < 0:
                 place = f"{where}.{key}[{name}]"
                 yield Fault(place, f'{place}: Invalid value: "{text}": must be greater than or equal to 0')

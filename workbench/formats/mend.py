@@ -1,0 +1,327 @@
+"""`mended`: an object as its author meant it, where the manifest has a slip that the API server would refuse.
+
+For what tries things out (`workbench run`, `place`, `compare`), never for `validate`, which says what a cluster would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.formats.manifests import Document
+from workbench.model.notice import Notice
+from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.metadata import is_stored
+from workbench.objects.names import is_subdomain
+
+__all__ = ["mended", "mended_documents", "renamed_hypernodes"]
+
+_TOPOLOGY_GROUP = "topology.volcano.sh"
+_JOB_VERSION = "batch.volcano.sh/v1alpha1"
+_GPU = "nvidia.com/gpu"
+
+#: Kinds that people write; others, such as Nodes, come from a cluster.
+_WRITTEN = ("HyperNode", "Job", "HyperJob", "PodGroup", "Pod", "Deployment", "StatefulSet")
+
+#: Keys through which the containers of a kind are reached.
+_TO_CONTAINERS = ("spec", "template", "templateSpec", "tasks", "replicatedJobs", "jobs")
+
+
+def mended(document: Document) -> tuple[Document, list[Notice]]:
+    """The document with its slips mended, and a notice about each; a document without slips is returned as it is.
+
+    Parameters
+    ----------
+    document : Document
+        Unchanged.
+
+    Returns
+    -------
+    Document
+    list of Notice
+        Each names file, document and field, what was found, what is taken instead, and how to write it.
+    """
+    data = document.data
+    kind = data.get("kind")
+    if "apiVersion" in data and "name" not in data and kind not in _WRITTEN:
+        return document, []
+    if type(data.get("metadata")) is dict and is_stored(data):
+        return document, []
+    mender = _Mender(document)
+    mender.mend()
+    return (replace(document, data=mender.data), mender.notices) if mender.notices else (document, [])
+
+
+class _Mender:
+    """One object whose slips are being mended; only what changes is copied."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.data: dict[str, Any] = dict(document.data)
+        self.notices: list[Notice] = []
+
+    def mend(self) -> None:
+        """Mend `data`."""
+        self._head()
+        kind, spec = self.data.get("kind"), self.data.get("spec")
+        if type(spec) is not dict:
+            return
+        if kind == "HyperNode":
+            self.data["spec"] = self._hypernode(dict(spec))
+        elif kind in ("Job", "PodGroup"):
+            spec = self.data["spec"] = dict(spec)
+            self._one_topology(spec)
+        if kind in _WRITTEN:
+            self.data["spec"] = self._resources(self.data["spec"], "spec")
+
+    @property
+    def _subject(self) -> str:
+        name = _name(self.data)
+        return f"{self.data.get('kind')} {name}" if type(name) is str else ""
+
+    def _said(self, path: str, found: str, taken: str, remedy: str) -> str:
+        return f"{self.document.source}: {self.document.where}, {path}: {found}; taken as {taken}; write {remedy}"
+
+    def _head(self) -> None:
+        data = self.data
+        name = data.get("name")
+        metadata = data.get("metadata")
+        if type(name) is str and metadata in (None, {}):
+            del data["name"]
+            data["metadata"] = {"name": name}
+            self.notices.append(
+                Notice(
+                    "name-outside-metadata",
+                    self._said("name", "a name beside kind", "metadata.name", f"metadata: {{name: {name}}}"),
+                    self._subject,
+                )
+            )
+        version = data.get("version")
+        if type(version) is str and "apiVersion" not in data:
+            self.data = data = {"apiVersion": version, **{key: data[key] for key in data if key != "version"}}
+            self.notices.append(
+                Notice(
+                    "version-not-api-version",
+                    self._said("version", "the key 'version'", "apiVersion", f"apiVersion: {version}"),
+                    self._subject,
+                )
+            )
+        group, _, _ = str(data.get("apiVersion")).rpartition("/")
+        if data.get("kind") == "Job" and group == _TOPOLOGY_GROUP:
+            found = str(data["apiVersion"])
+            data["apiVersion"] = _JOB_VERSION
+            self.notices.append(
+                Notice(
+                    "job-in-wrong-group",
+                    self._said("apiVersion", f"a Job of {found}", _JOB_VERSION, f"apiVersion: {_JOB_VERSION}"),
+                    self._subject,
+                )
+            )
+
+    def _one_topology(self, spec: dict[str, Any]) -> None:
+        topology = spec.get("networkTopology")
+        if type(topology) is list and len(topology) == 1 and type(topology[0]) is dict:
+            spec["networkTopology"] = topology[0]
+            self.notices.append(
+                Notice(
+                    "list-for-object",
+                    self._said("spec.networkTopology", "a list", "its only entry", "the fields without a dash"),
+                    self._subject,
+                )
+            )
+
+    def _hypernode(self, spec: dict[str, Any]) -> dict[str, Any]:
+        tier = spec.get("tier")
+        if type(tier) is str and re.fullmatch(r"[0-9]{1,9}", tier, re.ASCII):
+            spec["tier"] = int(tier)
+            self.notices.append(
+                Notice(
+                    "text-for-number",
+                    self._said("spec.tier", f"the text '{tier}'", "the number", f"tier: {int(tier)}"),
+                    self._subject,
+                )
+            )
+        members = spec.get("members")
+        if type(members) is dict and "name" in members:
+            self.notices.append(
+                Notice(
+                    "list-for-object",
+                    self._said("spec.members", "one member", "a list of it", "a dash before the member"),
+                    self._subject,
+                )
+            )
+            members = [members]
+        if type(members) is list:
+            spec["members"] = [
+                self._member(member, f"spec.members[{i}]", spec.get("tier")) for i, member in enumerate(members)
+            ]
+        return spec
+
+    def _member(self, member: Any, path: str, tier: Any) -> Any:
+        if type(member) is not dict or type(member.get("name")) is not str or "selector" in member:
+            return member
+        kind = member.get("type") or ("Node" if tier == 1 else "HyperNode")
+        selector = {"exactMatch": {"name": member["name"]}}
+        written = f"{{type: {kind}, selector: {{exactMatch: {{name: {member['name']}}}}}}}"
+        named = f"the {kind} of that name" + ("" if member.get("type") else f", as the tier is {tier}")
+        self.notices.append(
+            Notice(
+                "member-without-selector",
+                self._said(path, "a name instead of a selector", named, written),
+                self._subject,
+            )
+        )
+        return {**{key: value for key, value in member.items() if key != "name"}, "type": kind, "selector": selector}
+
+    def _resources(self, value: Any, path: str) -> Any:
+        """The value with `gpu` in the containers below it written with its domain."""
+        if type(value) is list:
+            return [self._resources(item, f"{path}[{i}]") for i, item in enumerate(value)]
+        if type(value) is not dict:
+            return value
+        out = value
+        for key in _TO_CONTAINERS:
+            if type(value.get(key)) in (dict, list):
+                out = _set(out, value, key, self._resources(value[key], f"{path}.{key}"))
+        for key in ("containers", "initContainers"):
+            if type(value.get(key)) is list:
+                listed = [self._container(one, f"{path}.{key}[{i}]") for i, one in enumerate(value[key])]
+                out = _set(out, value, key, listed)
+        return out
+
+    def _container(self, container: Any, path: str) -> Any:
+        resources = container.get("resources") if type(container) is dict else None
+        if type(resources) is not dict:
+            return container
+        out = resources
+        for key in ("requests", "limits"):
+            amounts = resources.get(key)
+            if type(amounts) is dict and "gpu" in amounts and _GPU not in amounts:
+                named = {_GPU if name == "gpu" else name: amount for name, amount in amounts.items()}
+                out = _set(out, resources, key, named)
+                at = f"{path}.resources.{key}"
+                self.notices.append(
+                    Notice(
+                        "gpu-without-domain",
+                        self._said(at, "the resource 'gpu'", _GPU, f"{_GPU}: {amounts['gpu']}"),
+                        self._subject,
+                    )
+                )
+        return container if out is resources else {**container, "resources": out}
+
+
+def _set(out: dict[str, Any], value: dict[str, Any], key: str, item: Any) -> dict[str, Any]:
+    """`out` with another item, copied before the first change; `value` is what `out` was in the beginning."""
+    if item == value[key]:
+        return out
+    return {**out, key: item}
+
+
+def mended_documents(documents: Iterable[Document]) -> list[tuple[Document, list[Notice]]]:
+    """All documents of an input as `mended` returns them, with HyperNodes under the names that their parents use."""
+    ones = [_released(*mended(document)) for document in documents]
+    hypernodes = [document.data for document, _ in ones if document.data.get("kind") == "HyperNode"]
+    children = {name: _children(data) for data in hypernodes if type(name := _name(data)) is str}
+    names = _names(children)
+    return [_renamed(document, notices, names) for document, notices in ones] if names else ones
+
+
+def _released(document: Document, notices: list[Notice]) -> tuple[Document, list[Notice]]:
+    """A HyperJob in the spelling of the design document as the released kind, which alone a cluster stores."""
+    data = document.data
+    if data.get("kind") != "HyperJob" or str(data.get("apiVersion")).rpartition("/")[0] != DOCUMENT_GROUP:
+        return document, notices
+    try:
+        return replace(document, data=released_form(data)), [*notices, *hyper_job_notes(data)]
+    except InputError as error:
+        raise document.error(error) from None
+
+
+def _renamed(document: Document, notices: list[Notice], names: Mapping[str, str]) -> tuple[Document, list[Notice]]:
+    name = _name(document.data)
+    if document.data.get("kind") != "HyperNode" or name not in names:
+        return document, notices
+    metadata = {**document.data["metadata"], "name": names[name]}
+    renamed = replace(document, data={**document.data, "metadata": metadata})
+    return renamed, [*notices, _name_notice(name, names[name])]
+
+
+def _name_notice(name: str, taken: str) -> Notice:
+    text = f"HyperNode {name} is called {taken} by its parent; taken as {taken}; write one name in both places"
+    return Notice("name-spelt-differently", text, f"HyperNode {taken}")
+
+
+def _names(hypernodes: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Names of HyperNodes that differ from what their parents call them in ``-``, ``_``, ``.`` and capitals only.
+
+    Parameters
+    ----------
+    hypernodes : mapping of str to collection of str
+        Names of the members that are HyperNodes, by the name of the HyperNode.
+
+    Returns
+    -------
+    dict of str to str
+        The name in a parent, by the name in the object: only where one object and one name of a member belong
+        together, no parent uses the object's own name, and the parent's is a name that an object can have.
+    """
+    called = {child for children in hypernodes.values() for child in children}
+    missing = called - hypernodes.keys()
+    if not missing:
+        return {}
+    unused = _by_letters(hypernodes.keys() - called)
+    names = {}
+    for letters, found in _by_letters(missing).items():
+        objects = unused.get(letters, [])
+        if len(found) == len(objects) == 1 and is_subdomain(found[0]):
+            names[objects[0]] = found[0]
+    return names
+
+
+def renamed_hypernodes(hypernodes: dict[str, HyperNode]) -> list[Notice]:
+    """Give typed HyperNodes the names that their parents use, in place; returns a notice about each that changed."""
+    names = _names(
+        {
+            name: [one.selector.exact for one in hypernode.members if one.type == "HyperNode" and one.selector.exact]
+            for name, hypernode in hypernodes.items()
+        }
+    )
+    if not names:
+        return []
+    kept = list(hypernodes.items())
+    hypernodes.clear()
+    for name, hypernode in kept:
+        new = names.get(name, name)
+        hypernodes[new] = replace(hypernode, metadata=replace(hypernode.metadata, name=new))
+    return [_name_notice(name, names[name]) for name, _ in kept if name in names]
+
+
+def _by_letters(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(re.sub(r"[-_.]", "", name).lower(), []).append(name)
+    return found
+
+
+def _name(data: Mapping[str, Any]) -> Any:
+    metadata = data.get("metadata")
+    return metadata.get("name") if type(metadata) is dict else None
+
+
+def _children(data: Mapping[str, Any]) -> list[str]:
+    """Names of the members that are HyperNodes, as far as the manifest is in order."""
+    spec = data.get("spec")
+    members = spec.get("members") if type(spec) is dict else None
+    return list(_child_names(members if type(members) is list else []))
+
+
+def _child_names(members: Iterable[Any]) -> Iterator[str]:
+    for member in members:
+        if type(member) is dict and member.get("type") == "HyperNode" and type(member.get("selector")) is dict:
+            exact = member["selector"].get("exactMatch")
+            if type(exact) is dict and type(exact.get("name")) is str:
+                yield exact["name"]
