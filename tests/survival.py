@@ -85,7 +85,10 @@ def unused_values(scenario: Scenario) -> dict[str, Any]:
         "difference": diff_topologies(snapshot.topology, snapshot.topology),
         "list of policies": workbench.list_policies(),
         "ssh keys": workbench.SshKeys("private", "public"),
-        "embedded cluster": embedded_cluster(),
+        "embedded cluster": (cluster := embedded_cluster()),
+        "job of a cluster": cluster.job("train"),
+        "pod of a cluster": cluster.pod("train-worker-0"),
+        "lives of a cluster's jobs": cluster.timeline(),
         **lifecycle_values(),
     }
 

@@ -16,6 +16,7 @@ from workbench.control.clock import VirtualClock
 from workbench.control.event_log import EventLog, LogLine
 from workbench.control.kinds import Ref, key_of
 from workbench.control.kubelets import Behaviour, Kubelets
+from workbench.control.life_views import JobView, LifeTimeline, PodView, job_view, pod_view, timeline_of
 from workbench.control.manager import Manager
 from workbench.control.memory_store import MemoryStore
 from workbench.control.reconcilers.discovery import LabelDiscovery
@@ -35,6 +36,7 @@ from workbench.formats.manifests import Document, read_bytes, read_manifests
 from workbench.formats.mend import mended_documents
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
+from workbench.model.display import Displayed
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
@@ -49,7 +51,7 @@ __all__ = ["EmbeddedCluster"]
 _FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
 
 
-class EmbeddedCluster(Working):
+class EmbeddedCluster(Working, Displayed):
     """A cluster of Volcano in this process: objects, admission, controllers, a scheduler and fake kubelets.
 
     Time is virtual: it passes in `run` only, from one event to the next. The same calls give the same objects.
@@ -166,7 +168,8 @@ class EmbeddedCluster(Working):
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """The cluster as its scheduler saw it last; its nodes and topology serve `workbench.place` and pictures."""
+        """The cluster at the present time with the pods that run, for `workbench.place`, `compare` and pictures."""
+        self._manager.listen()
         return self._scheduler.snapshot
 
     def jobs(self) -> list[JobRow]:
@@ -176,6 +179,50 @@ class EmbeddedCluster(Working):
     def pods(self) -> list[PodRow]:
         """The pods with their nodes, GPUs and environment; ``pandas.DataFrame(cluster.pods())`` is a table."""
         return pod_rows(self.store)
+
+    def job(self, name: str, namespace: str = "default") -> JobView:
+        """One Job with its pods, conditions and events; a notebook shows it as tables.
+
+        Parameters
+        ----------
+        name : str
+            Name of a Job, or of a PodGroup of pods without a Job.
+        namespace : str
+
+        Raises
+        ------
+        UnknownNameError
+            There is none of that name.
+        """
+        return job_view(self.store, self.jobs(), self.pods(), self.log, Ref("Job", namespace, name))
+
+    def pod(self, name: str, namespace: str = "default") -> PodView:
+        """One pod beside the template that was submitted; a notebook shows the difference.
+
+        Parameters
+        ----------
+        name : str
+        namespace : str
+
+        Raises
+        ------
+        UnknownNameError
+            There is none of that name.
+        """
+        return pod_view(self.store, self.pods(), self.log, Ref("Pod", namespace, name))
+
+    def timeline(self) -> LifeTimeline:
+        """The phases of all Jobs over time with their warnings; a notebook draws them."""
+        groups: dict[Ref, Ref] = {}
+        for job in self.store.list("Job"):
+            metadata = job["metadata"]
+            group = Ref("PodGroup", metadata["namespace"], f"{metadata['name']}-{metadata['uid']}")
+            groups[group] = key_of(job)
+        for pod in self.pods():
+            known = groups.get(Ref("PodGroup", pod.namespace, pod.group))
+            if known is not None:
+                groups[Ref("Pod", pod.namespace, pod.name)] = known
+        return timeline_of(self.log, groups, self.now)
 
     def submit(self, *sources: str | Path | Mapping[str, Any]) -> list[Ref]:
         """Submit manifests: all of them, or, if one is refused, none.

@@ -16,6 +16,7 @@ from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
 from workbench.control.switch_maps import SwitchMaps
 from workbench.errors import InputError
+from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
@@ -81,8 +82,8 @@ class Scheduler(Reconciler):
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """The cluster as the scheduler saw it last."""
-        return self._state.snapshot
+        """The cluster as it is now: what a session that begins at this moment would see."""
+        return self._observed()[0]
 
     # -----------------------------------------------------------------------------------------------------------------
     # what changed
@@ -169,14 +170,18 @@ class Scheduler(Reconciler):
             self._write_status(group)
         return None
 
-    def _session(self) -> None:
+    def _observed(self) -> tuple[ClusterSnapshot, Workload]:
+        """The cluster after all changes so far, and its gangs."""
         changes, self._changes = list(self._changes.values()), {}
         snapshot, workload = self._state.apply(changes, self.clock.stamp)
         snapshot = replace(snapshot, records=self.records) if self.records else snapshot
         snapshot = self._switches.added_to(snapshot, self._state.objects.nodes)
+        exclusive = self._hyper_gangs.exclusive(self._state.objects.pod_groups, snapshot.running, snapshot.topology)
+        return (replace(snapshot, exclusive=exclusive) if exclusive else snapshot), workload
+
+    def _session(self) -> None:
+        snapshot, workload = self._observed()
         groups = self._state.objects.pod_groups
-        exclusive = self._hyper_gangs.exclusive(groups, snapshot.running, snapshot.topology)
-        snapshot = replace(snapshot, exclusive=exclusive) if exclusive else snapshot
         admitted = self._admit(workload.gangs, snapshot)
         may_start = [self._as_admitted(gang) for gang in workload.gangs if self._may_start(gang, admitted)]
         waiting, held = self._hyper_gangs.joined(may_start, groups, self._members)

@@ -55,6 +55,8 @@ class PodRow(NamedTuple):
     namespace, name : str
     job : str
         Name of its Job; empty without one.
+    group : str
+        Name of its PodGroup; empty without one.
     phase : str
     node : str
         Name of the pod's node; empty if it has none yet.
@@ -67,6 +69,7 @@ class PodRow(NamedTuple):
     namespace: str
     name: str
     job: str
+    group: str
     phase: str
     node: str
     gpus: tuple[int, ...]
@@ -80,6 +83,7 @@ def pod_rows(store: Store) -> list[PodRow]:
             namespace=pod["metadata"]["namespace"],
             name=pod["metadata"]["name"],
             job=(pod["metadata"].get("labels") or {}).get(JOB_LABEL, ""),
+            group=(pod["metadata"].get("annotations") or {}).get(GROUP_NAME_ANNOTATION, ""),
             phase=_pod_phase(pod),
             node=pod["spec"].get("nodeName") or "",
             gpus=_gpus(pod),

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from workbench.control.event_log import LogLine
+from workbench.control.kinds import Ref
 from workbench.control.views import JobRow, PodRow
 from workbench.model.counted import counted
 from workbench.report.tables import new_table, text_row
 
-__all__ = ["job_table", "log_table", "pod_table", "summary"]
+__all__ = ["job_table", "log_table", "pod_table", "short_name", "summary"]
 
 #: Rows of a table before the rest is counted; -o json has everything.
 _ROWS = 40
@@ -22,6 +23,11 @@ _ROWS = 40
 _UID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 _PHASES = ("pending", "running", "succeeded", "failed")
+
+
+def short_name(key: Ref) -> str:
+    """Kind and name of an object, with a uid in the name cut short."""
+    return _UID.sub(r"\1…", str(key))
 
 
 def summary(now: float, jobs: Sequence[JobRow]) -> str:
@@ -81,6 +87,6 @@ def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
     """
     table = new_table("seconds", "event", "object", "what happened", right=(0,))
     for line in lines[-rows:]:
-        text_row(table, f"{line.at:g}", line.reason, _UID.sub(r"\1…", str(line.key)), line.message)
+        text_row(table, f"{line.at:g}", line.reason, short_name(line.key), line.message)
     more = [f"{counted(len(lines) - rows, 'event')} before these (-o json has all)"] if len(lines) > rows else []
     return [*more, table]

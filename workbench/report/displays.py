@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from workbench.control.cluster import EmbeddedCluster
+from workbench.control.life_views import JobView, LifeTimeline, PodView
 from workbench.errors import InputError
 from workbench.evaluate.bottleneck_curve import BottleneckCurve
 from workbench.evaluate.compare import Comparison
@@ -20,9 +22,11 @@ from workbench.model.switch_history import SwitchHistory
 from workbench.model.topology import Topology
 from workbench.report import html
 from workbench.report.bottleneck_curve import draw_bottleneck_curve
+from workbench.report.cluster_views import cluster_html, job_life_html, pod_life_html
 from workbench.report.difference import difference_html
 from workbench.report.gang_view import gang_html, scenario_html
 from workbench.report.heatmap import draw_heatmap
+from workbench.report.life_timeline import draw_timeline
 from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
 from workbench.report.picture import Picture
@@ -143,6 +147,10 @@ def install() -> None:
     set_renderer(Comparison, html.comparison_html, view_comparison)
     set_renderer(TopologyDiff, difference_html, view_difference)
     _simple(LintReport, lint_html)
+    _simple(EmbeddedCluster, cluster_html)
+    _simple(JobView, job_life_html)
+    _simple(PodView, pod_life_html)
+    _simple(LifeTimeline, draw_timeline)
 
 
 def _simple(kind: type, draw: Any) -> None:
