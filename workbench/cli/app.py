@@ -14,6 +14,7 @@ from workbench.cli.output import emit
 from workbench.cli.place import place
 from workbench.cli.policies import policies
 from workbench.cli.run import run
+from workbench.cli.schema import schema
 from workbench.cli.topology import topology_app
 from workbench.cli.validate import validate
 
@@ -47,6 +48,7 @@ _app.add_typer(topology_app, name="topology")
 _app.command()(validate)
 _app.command()(expand)
 _app.command()(run)
+_app.command()(schema)
 _app.command()(policies)
 
 
