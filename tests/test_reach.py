@@ -72,7 +72,6 @@ def test_the_names_a_file_imports_come_with_their_lines():
 #: Reached by nothing that is shipped, and kept: what it is for. The rules that conformance cases ask for stand in
 #: `tests.conformance.test_shipped_code`.
 KEPT = {
-    "workbench.objects.discovery:reload": "a controller's configuration that is followed",
     "workbench.topology.mapa_machines:MAPA_MACHINES": "the machines of a publication, for notebooks",
 }
 

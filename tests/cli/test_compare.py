@@ -112,6 +112,14 @@ def test_the_usual_policies_are_compared_where_none_is_named(run: Run, files: Pa
     assert [row["policy"] for row in result.json["policies"]] == list(USUAL_POLICIES)
 
 
+def test_by_job_says_what_pending_jobs_lack_and_what_would_help(run: Run, files: Path) -> None:
+    result = run(
+        "compare", files / "cluster.yaml", files / "stuck.yaml", "--policies", "volcano-1.13,volcano-1.15", "--by-job"
+    )
+    line = next(line for line in result.out.splitlines() if line.startswith("default/stuck is pending by "))
+    assert "volcano-1.13" in line and "nearest:" in result.out
+
+
 def test_csv_is_the_table_of_the_data_frame(run: Run, files: Path) -> None:
     result = run("compare", files / "cluster.yaml", files / "fits.yaml", "--policies", "gang,spread", "-o", "csv")
     assert result.status == 0

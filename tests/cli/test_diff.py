@@ -46,6 +46,25 @@ def test_html_goes_to_a_file(run: Run, both: tuple[Path, Path], tmp_path: Path) 
     assert "What changed in the topology" in out.read_text(encoding="utf-8")
 
 
+def test_other_amounts_of_a_resource_are_a_difference(run: Run, both: tuple[Path, Path], tmp_path: Path) -> None:
+    def node(name: str, gpus: int) -> str:
+        amounts = f"{{cpu: '8', nvidia.com/gpu: '{gpus}'}}"
+        return f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}}}\nstatus: {{allocatable: {amounts}}}\n"
+
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text("".join(node(f"n{i}", 8) for i in range(3)))
+    new.write_text("".join(node(f"n{i}", 4 if i else 8) for i in range(3)))
+    result = run("topology", "diff", old, new, "-o", "json")
+    assert result.status == 1
+    change = {"nodes": ["n1", "n2"], "resource": "nvidia.com/gpu", "before": "8", "after": "4"}
+    assert result.json["resources_changed"] == [change] and not result.json["same"]
+    assert "Resources changed" in run("topology", "diff", old, new).out
+    # A fabric file says nothing of resources, so that none changed.
+    bare = tmp_path / "bare.yaml"
+    bare.write_text("".join(f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: n{i}}}\n" for i in range(3)))
+    assert run("topology", "diff", old, bare, "-o", "json").json["resources_changed"] == []
+
+
 def test_two_formats_may_be_compared(run: Run, both: tuple[Path, Path], tmp_path: Path) -> None:
     conf = tmp_path / "topology.conf"
     conf.write_text(

@@ -36,6 +36,16 @@ def test_1_13_says_what_it_writes_on_the_pod_group_and_1_15_writes_nothing(run: 
         assert job.get("group_annotations") == written
 
 
+def test_ranks_follow_the_placement_where_asked(run: Run, files: Path) -> None:
+    answer = run("place", files / "cluster.yaml", files / "fits.yaml", "--rank-order", "-o", "json")
+    (job,) = answer.json["jobs"]
+    order = job["rank_order"]
+    assert [pod["rank"] for pod in order["pods"]] == list(range(len(job["pods"])))
+    assert sum(order["crossings_before"].values()) == sum(order["crossings_after"].values()) == len(job["pods"])
+    table = run("place", "datasets/demo", "--policy", "random", "--set", "seed=3", "--rank-order")
+    assert "ring crossings" in table.out and "by HyperNode" in table.out and "new rank" in table.out
+
+
 def test_a_job_that_does_not_fit_is_pending_with_the_tier_and_counts(run: Run, files: Path) -> None:
     result = run("place", "-f", files / "cluster.yaml", "-f", files / "stuck.yaml")
     assert result.status == 1

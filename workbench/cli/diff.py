@@ -34,8 +34,9 @@ def diff(
 ) -> None:
     """Show the changes between two topologies.
 
-    Changes are nodes and HyperNodes that moved, appeared or vanished, and HyperNodes that changed tier or were renamed.
-    The two topologies may be in different formats. Exit status 0 if nothing differs, 1 if something does.
+    Changes are nodes and HyperNodes that moved, appeared or vanished, HyperNodes that changed tier or were renamed, and
+    nodes that offer other amounts of GPUs, cores or memory. The two topologies may be in different formats. Exit status
+    0 if nothing differs, 1 if something does.
 
     Examples:
 
@@ -45,7 +46,7 @@ def diff(
     """
     from workbench.cli.arguments import load_scenario, tell_notes
     from workbench.errors import InputError
-    from workbench.topology.diff import diff_topologies
+    from workbench.topology.diff import diff_snapshots
 
     check_out(out, output)
     both = [*paths, *file]
@@ -59,7 +60,7 @@ def diff(
     before, after = (load_scenario([path], format=name).snapshot for path, name in zip(both, formats, strict=True))
     # A printout that is cut off looks like nodes that vanished.
     tell_notes(f"{path}: {gap}" for path, snapshot in zip(both, (before, after), strict=True) for gap in snapshot.gaps)
-    found = diff_topologies(before.topology, after.topology)
+    found = diff_snapshots(before, after)
     if output is ShowOutput.table:
         from workbench.report.difference import difference_tables
 

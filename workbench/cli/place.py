@@ -16,6 +16,7 @@ from workbench.errors import InputError
 from workbench.model.notice import texts_of
 
 if TYPE_CHECKING:
+    from workbench.evaluate.rank_order import RankOrder
     from workbench.evaluate.switch_changes import SwitchChange
     from workbench.model.explanation import Explanation
     from workbench.model.placement import Decision
@@ -53,6 +54,10 @@ def place(
             "--tor-share", metavar="FILE", help="Write the ConfigMap tor-share-cm: the switches after the session."
         ),
     ] = None,
+    rank_order: Annotated[
+        bool,
+        typer.Option("--rank-order", help="Ranks along the HyperNodes, and the ring's crossings before and after."),
+    ] = False,
 ) -> None:
     """Place the jobs of the input by one policy.
 
@@ -86,6 +91,7 @@ def place(
     switches = _switches(scenario.snapshot, decisions, tor_share)
     advice = advise_session(chosen, decisions, scenario.snapshot)
     tell_gaps(scenario)
+    orders = _orders(decisions) if rank_order else {}
     explanations = [recorder.explanation(decisions[i]) for i, recorder in recorders.items()]
     if output is PlaceOutput.table:
         from workbench.report import tables
@@ -93,6 +99,10 @@ def place(
         print_tables(*tables.session_tables(chosen.name, decisions, metrics, switches, advice))
         for explanation in explanations:
             print_tables(*tables.explanation_tables(explanation))
+        if rank_order:
+            from workbench.report.rank_tables import rank_tables
+
+            print_tables(*rank_tables(orders.values()))
     elif output is PlaceOutput.csv:
         from workbench.evaluate.pod_frame import pod_frame
         from workbench.report.csv_text import csv_text
@@ -102,6 +112,9 @@ def place(
         record: dict[str, Any] = session_record(
             chosen.name, chosen.parameters, decisions, metrics, advice, annotates_group=chosen.annotates_group
         )
+        for job in record["jobs"]:
+            if (order := orders.get(f"{job['namespace']}/{job['name']}")) is not None:
+                job["rank_order"] = order.to_dict()
         record["refused"] = [refused.to_dict() for refused in scenario.refused]
         record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
         if switches:
@@ -111,6 +124,15 @@ def place(
         emit(to_json(record) if output is PlaceOutput.json else to_yaml(record), out)
     if scenario.refused or not all(decision.placed for decision in decisions):
         raise typer.Exit(1)
+
+
+def _orders(decisions: Sequence[Decision]) -> dict[str, RankOrder]:
+    """New ranks of the pods of each placed job, by ``namespace/name``."""
+    from workbench.evaluate.rank_order import rank_order
+    from workbench.model.placement import Placement
+
+    placed = (decision.result for decision in decisions)
+    return {one.gang.key: rank_order(one) for one in placed if isinstance(one, Placement)}
 
 
 def _switches(

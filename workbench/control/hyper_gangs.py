@@ -11,7 +11,6 @@ from workbench.control.store import StoreChange
 from workbench.jobs.hyper_job.gangs import gang_of_hyper_job
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, MemberJob
-from workbench.model.notice import Notice
 from workbench.model.snapshot import RunningPod
 from workbench.model.topology import Topology
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, HyperJob, read_hyper_job
@@ -82,7 +81,7 @@ class HyperGangs:
 
     def joined(
         self, gangs: Iterable[Gang], groups: Mapping[str, PodGroup], members: Mapping[Ref, Mapping[Ref, None]]
-    ) -> tuple[list[Gang], list[tuple[Ref, Notice]]]:
+    ) -> tuple[list[Gang], list[tuple[Ref, str]]]:
         """Join the gangs of the Jobs of each HyperJob.
 
         Parameters
@@ -99,9 +98,9 @@ class HyperGangs:
         gangs : list of Gang
             In the same order; the gang of a HyperJob takes the place of that of its first Job. Its `Gang.jobs` bear
             the names of the Jobs.
-        held : list of (Ref, Notice)
+        held : list of (Ref, str)
             HyperJobs with pending pods that are not tried, because fewer Jobs than minAvailable have pods: a Job
-            whose PodGroup is not admitted has none.
+            whose PodGroup is not admitted has none. With each what it waits for.
         """
         waiting = list(gangs)
         of_job = {job: key for key, job in self._groups(groups).items()}
@@ -129,7 +128,7 @@ class HyperGangs:
                 place[of_job[f"{hyper_job.metadata.namespace}/{first.name}"]] = gang
             else:
                 text = f"{counted(len(jobs), 'Job has', 'Jobs have')} pods; minAvailable is {hyper_job.min_available}"
-                held.append((Ref("HyperJob", *key.split("/")), Notice("jobs-without-pods", text, key)))
+                held.append((Ref("HyperJob", *key.split("/")), text))
         found = [place.get(gang.key, gang) for gang in waiting if gang.key in place or gang.key not in left_out]
         return found, held
 

@@ -186,7 +186,7 @@ class Scheduler(Reconciler):
         may_start = [self._as_admitted(gang) for gang in workload.gangs if self._may_start(gang, admitted)]
         waiting, held = self._hyper_gangs.joined(may_start, groups, self._members)
         for hyper_job, why in held:
-            self._say(hyper_job, "WaitsForJobs", why.message, warning=True)
+            self._say(hyper_job, "WaitsForJobs", why, warning=True)
         if waiting:
             self.decisions = self.policy.schedule(waiting, snapshot)
             for decision in sorted(self.decisions, key=lambda one: one.turn):

@@ -109,6 +109,7 @@ def _counted(found: TopologyDiff) -> Mapping[str, Sequence[object]]:
         "HyperNodes with other nodes": found.members_changed,
         "Problems appeared": found.problems_appeared,
         "Problems vanished": found.problems_vanished,
+        "Resources changed": found.resources_changed,
     }
 
 
@@ -134,6 +135,10 @@ def _sections(found: TopologyDiff) -> Iterator[Section]:
         ),
         (("problem", "what"), [(p.code, p.message) for p in found.problems_appeared]),
         (("problem", "what"), [(p.code, p.message) for p in found.problems_vanished]),
+        (
+            ("resource", "before", "after", "nodes", "names"),
+            [(c.resource, c.before, c.after, len(c.nodes), _names(c.nodes)) for c in found.resources_changed],
+        ),
     ]
     for title, (headers, rows) in zip(titles, contents, strict=True):
         if rows:

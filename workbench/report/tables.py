@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -257,6 +257,7 @@ def difference_tables(comparison: Comparison) -> list[Any]:
                 listed = ", ".join(move.text for move in moves[:_MOVES])
                 more = f" and {counted(len(moves) - _MOVES, 'more move')}" if len(moves) > _MOVES else ""
                 parts.append(Text(f"{one.job}, {policies[0]} → {policy}: {listed}{more}"))
+    parts += [Text(line) for line in _pending_lines(comparison, [one.job for one in found[:_ROWS]])]
     differ = {one.job for one in found}
     pending = [
         gang.key for gang in comparison.gangs if gang.key not in differ and _pending_everywhere(comparison, gang.key)
@@ -265,7 +266,18 @@ def difference_tables(comparison: Comparison) -> list[Any]:
     if pending:
         listed = ", ".join(pending[:_ROWS]) + (" …" if len(pending) > _ROWS else "")
         said += f"; pending by every policy: {listed}"
-    return [*parts, Text(said)]
+    return [*parts, Text(said), *(Text(line) for line in _pending_lines(comparison, pending[:_ROWS]))]
+
+
+def _pending_lines(comparison: Comparison, jobs: Sequence[str]) -> Iterator[str]:
+    """What is missing for each pending job, and what would help; policies that say the same are named together."""
+    for job in jobs:
+        said: dict[str, list[str]] = {}
+        for row in comparison.rows:
+            if job in row.advice:
+                said.setdefault(row.advice[job].headline, []).append(_policy(row.policy))
+        for headline, policies in said.items():
+            yield f"{job} is pending by {', '.join(policies)}: {headline}"
 
 
 def _pending_everywhere(comparison: Comparison, job: str) -> bool:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.model.display import Displayed
+from workbench.model.resources import amount_text
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Problem, Topology
 
-__all__ = ["DomainChange", "DomainSize", "MembersChange", "NodeMove", "TopologyDiff", "diff_topologies"]
+__all__ = [
+    "DomainChange",
+    "DomainSize",
+    "MembersChange",
+    "NodeMove",
+    "ResourceChange",
+    "TopologyDiff",
+    "diff_snapshots",
+    "diff_topologies",
+]
 
 Ints = npt.NDArray[np.int32]
 
@@ -61,6 +72,19 @@ class MembersChange:
     lost: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class ResourceChange:
+    """Another amount of one resource on some nodes: names of the nodes, the resource, and the amount before and after.
+
+    Amounts are those that pods may request (allocatable), as Kubernetes writes them, such as ``8`` or ``512Gi``.
+    """
+
+    nodes: tuple[str, ...]
+    resource: str
+    before: str
+    after: str
+
+
 @dataclass(frozen=True, repr=False)
 class TopologyDiff(Displayed):
     """Result of comparing two topologies; every list is in byte order of names.
@@ -80,6 +104,8 @@ class TopologyDiff(Displayed):
         HyperNodes of both topologies that gained or lost nodes: the effect of `nodes_moved` on every tier.
     problems_appeared, problems_vanished : tuple of Problem
         As `workbench topology lint` words them.
+    resources_changed : tuple of ResourceChange
+        Nodes of both clusters that offer another amount of a resource; of `diff_snapshots` only.
     """
 
     nodes_moved: tuple[NodeMove, ...] = ()
@@ -93,6 +119,7 @@ class TopologyDiff(Displayed):
     members_changed: tuple[MembersChange, ...] = ()
     problems_appeared: tuple[Problem, ...] = ()
     problems_vanished: tuple[Problem, ...] = ()
+    resources_changed: tuple[ResourceChange, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -106,6 +133,49 @@ class TopologyDiff(Displayed):
     def __repr__(self) -> str:
         counts = [f"{len(getattr(self, f.name))} {f.name.replace('_', ' ')}" for f in fields(self)]
         return f"TopologyDiff({', '.join(text for text in counts if not text.startswith('0 ')) or 'the same'})"
+
+
+def diff_snapshots(before: ClusterSnapshot, after: ClusterSnapshot) -> TopologyDiff:
+    """Compare the topologies of two clusters, and what their nodes offer.
+
+    Parameters
+    ----------
+    before, after : ClusterSnapshot
+
+    Returns
+    -------
+    TopologyDiff
+        Resources are compared on nodes that report some in both: a fabric file without resources changes none.
+    """
+    found = diff_topologies(before.topology, after.topology)
+    return replace(found, resources_changed=tuple(_resources_changed(before, after)))
+
+
+def _resources_changed(before: ClusterSnapshot, after: ClusterSnapshot) -> Iterator[ResourceChange]:
+    kept = [name for name in before.topology.node_names if after.topology.has_node(name)]
+    rows = [(before.topology.node(name), after.topology.node(name)) for name in kept]
+    names = sorted({*before.resources, *after.resources}, key=str.encode)
+    old, new = (_amounts(one, names)[[row[side] for row in rows]] for side, one in enumerate((before, after)))
+    # A node that does not say how many pods it takes has no limit, so that this amount is known everywhere.
+    told = [column for column, name in enumerate(names) if name != "pods"]
+    known = old[:, told].any(axis=1) & new[:, told].any(axis=1)
+    for column, resource in enumerate(names):
+        groups: dict[tuple[int, int], list[str]] = {}
+        for i in np.flatnonzero(known & (old[:, column] != new[:, column])):
+            groups.setdefault((int(old[i, column]), int(new[i, column])), []).append(kept[i])
+        for (was, now), nodes in groups.items():
+            yield ResourceChange(
+                tuple(sorted(nodes, key=str.encode)), resource, amount_text(resource, was), amount_text(resource, now)
+            )
+
+
+def _amounts(snapshot: ClusterSnapshot, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Allocatable amounts in base units, int64 (n, len(names)); 0 where the snapshot does not know a resource."""
+    found = np.zeros((snapshot.topology.n_nodes, len(names)), dtype=np.int64)
+    for column, name in enumerate(names):
+        if name in snapshot.resources:
+            found[:, column] = snapshot.allocatable[:, snapshot.resources.index(name)]
+    return found
 
 
 def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
