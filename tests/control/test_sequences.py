@@ -166,7 +166,10 @@ def _check_hyper_job(cluster: EmbeddedCluster, hyper_job: Any) -> None:
         node_name = pod["spec"].get("nodeName")
         if node_name and pod["status"]["phase"] in ("Pending", "Running"):
             at_leaf.setdefault(int(node_name[1:]) // 2, set()).add(pod["metadata"]["labels"]["volcano.sh/job-name"])
-    children = {f"{hyper_job['metadata']['name']}-w-{i}" for i in range(3)}
+    label, owner = "volcano.sh/hyperjob-name", hyper_job["metadata"]["name"]
+    jobs_with_labels = [one["metadata"] for one in cluster.store.list("Job") if one["metadata"].get("labels")]
+    # A Job that somebody submitted under a child's name is none of the HyperJob's.
+    children = {one["name"] for one in jobs_with_labels if one["labels"].get(label) == owner}
     for name in children:
         mine = [jobs for jobs in at_leaf.values() if name in jobs]
         around = mine if len(mine) == 1 else list(at_leaf.values())

@@ -61,6 +61,15 @@ DAMAGES: list[tuple[str, tuple[str | int, ...], Any]] = [
     ("Queue", ("weight",), -1),
     ("Queue", ("weight",), "1"),
     ("Queue", ("capability",), {"cpu": True}),
+    # Fields that nobody in this package reads.
+    ("Queue", ("reclaimable",), "yes"),
+    ("Queue", ("parent",), 1),
+    ("Queue", ("affinity",), []),
+    ("Queue", ("capability",), {"cpu": 0.5}),
+    ("Job", ("ttlSecondsAfterFinished",), "60"),
+    ("Job", ("runningEstimate",), 60),
+    ("HyperJob", ("maxDomains",), "2"),
+    ("HyperJob", ("plugins",), {"svc": "none"}),
 ]
 
 #: What admission refuses and no schema says: rules across fields, and the meaning of texts.
@@ -74,6 +83,9 @@ BEYOND_A_SCHEMA: list[tuple[str, tuple[str | int, ...], Any]] = [
     ("HyperNode", ("members", 0, "selector"), {"regexMatch": {"pattern": "("}}),
     ("Queue", ("deserved",), {"cpu": "5"}),
 ]
+
+#: What the API server drops before it validates, and an editor marks all the same: fields that are null.
+NULLS: list[tuple[str, tuple[str | int, ...]]] = [("Job", ("queue",)), ("PodGroup", ("networkTopology",))]
 
 #: Keywords that a structural schema of Kubernetes may have and that we use.
 STRUCTURAL = {
@@ -124,6 +136,8 @@ def by_crd(data: dict[str, Any]) -> bool:
 
 
 def refused(schema: dict[str, Any], value: Any) -> Iterator[str]:
+    if type(value) is dict:
+        value = {key: item for key, item in value.items() if item is not None}
     known = schema.get("properties")
     if type(value) is dict and known is not None and not schema.get("x-kubernetes-preserve-unknown-fields"):
         yield from (key for key in value if key not in known)
@@ -169,6 +183,27 @@ def test_all_three_refuse_a_damaged_object(kind: str, path: tuple[str | int, ...
 @pytest.mark.parametrize(("kind", "path", "value"), BEYOND_A_SCHEMA)
 def test_only_admission_knows_rules_beyond_a_schema(kind: str, path: tuple[str | int, ...], value: Any) -> None:
     assert verdicts(damaged(kind, path, value)) == (True, True, False)
+
+
+@pytest.mark.parametrize(("kind", "path"), NULLS)
+def test_a_field_that_is_null_is_absent_for_the_api_server(kind: str, path: tuple[str | int, ...]) -> None:
+    assert verdicts(damaged(kind, path, None)) == (False, True, True)
+
+
+def test_generated_manifests_may_have_no_time_of_creation() -> None:
+    data = an_object("Job")
+    data["metadata"]["creationTimestamp"] = None
+    assert verdicts(data) == (True, True, True)
+
+
+@pytest.mark.parametrize("quantity", ["4kk", "1e", "..", "4Kii", ""])
+def test_all_three_refuse_what_is_no_quantity(quantity: str) -> None:
+    assert verdicts(damaged("Queue", ("capability",), {"cpu": quantity})) == (False, False, False)
+
+
+@pytest.mark.parametrize("quantity", ["4", 4, "0.5", "100m", "1.5Gi", "1e3", "3k", "+1", ".5"])
+def test_all_three_accept_a_quantity(quantity: Any) -> None:
+    assert verdicts(damaged("Queue", ("capability",), {"cpu": quantity})) == (True, True, True)
 
 
 @given(kind=st.sampled_from(SCHEMA_KINDS), name=st.from_regex(r"[a-z]{1,8}Zz", fullmatch=True))

@@ -34,6 +34,7 @@ from workbench.objects.pod import read_pod, read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
 from workbench.objects.queue import read_queue
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in, unknown_notes
+from workbench.objects.schemas.wrong_types import wrong_types_in
 from workbench.objects.topology_spec import constraint_annotation_notes, constraint_annotations_without_effect
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
@@ -41,6 +42,9 @@ __all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
 #: (API group, kind) of the objects that `review` knows. Of Deployments it checks the names of fields and keys, and the
 #: types of the fields that are read.
 REVIEWED_KINDS = DESCRIBED_KINDS | {(DOCUMENT_GROUP, "HyperJob")}
+
+#: Kinds of Volcano, whose CustomResourceDefinitions check the types of all fields.
+_CUSTOM = frozenset({"Job", "PodGroup", "Queue", "HyperNode", "HyperJob"})
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,8 @@ def review(
         findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
     verdict = _decoded(data, release, known, own_plugins)
+    if strict and not verdict.refusal and data["kind"] in _CUSTOM and (wrong := wrong_types_in(data)):
+        return Verdict(wrong[0][1], findings=tuple(Fault(*each) for each in wrong))
     unknown = unknown_tier_names(data, release, known.tier_names)
     dropped = () if strict else unknown_notes(unknown_fields)
     warnings = (*dropped, *verdict.warnings, *unknown, *_annotation_notes(data))

@@ -72,7 +72,8 @@ SCHEMA_KINDS = tuple(_SERVED)
 
 _POD_TYPES = frozenset(read_types(core_v1.TYPES))
 _INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
-_QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+#: Kubernetes' quantities: a decimal number with a binary or decimal unit, or an exponent.
+_QUANTITY = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
 _SCALARS: Mapping[str, Schema] = {
     "text": {"type": "string"},
     "int": {"type": "integer"},
@@ -173,6 +174,9 @@ def _with_rules(schema: Schema, name: str, key: str) -> Schema:
     rules = dict(RULES.get((name, key), {}))
     items = rules.pop("items", None)
     merged = {**schema, **rules}
+    if key == "creationTimestamp":
+        # Programs that generate manifests write null here.
+        merged["type"] = ["string", "null"]
     if items:
         merged["items"] = {**merged["items"], **items}
     if (name, key) in DESCRIPTIONS:
