@@ -92,3 +92,8 @@ def test_a_slip_is_refused_with_its_line_and_a_remedy(text: str, line: int, reme
 def test_what_is_in_order_is_no_slip(text: str) -> None:
     assert _found(text) == []
     assert read_text(text.encode(), "f.yaml")
+
+
+def test_items_that_begin_with_an_anchor_are_no_slip() -> None:
+    text = "spec: &a\n  x: 1\ntasks:\n  - &id\n    name: w\n  -\n    name: v\n  - !!map\n    name: u\n"
+    assert find_slips(text) == []

@@ -14,6 +14,8 @@ from typing import NamedTuple
 __all__ = ["Slip", "find_slips"]
 
 _KEY = re.compile(r"(\"[^\"]*\"|'[^']*'|[^\s\"'\[\]{}#&*!|>%@`,:-][^\s:]*(?: [^\s:]+)*)\s*:(?=\s|$)")
+#: Nothing, or only an anchor and a tag: the value is in the lines below.
+_NO_VALUE = re.compile(r"(?:\s*[&!][^\s,\[\]{}]*)*\s*")
 _DASH = re.compile(r"-(\s+|$)")
 _BLOCK = re.compile(r"[|>][-+0-9]*$")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
@@ -123,6 +125,9 @@ def _structure(body: str, number: int, levels: list[_OpenMapping]) -> Iterator[S
         indent = dash.end()
     key = _KEY.match(body, indent)
     if key is None:
+        # An item that begins in a line of its own, perhaps with an anchor or a tag: its keys follow, deeper.
+        if is_item and levels and _NO_VALUE.fullmatch(body, indent):
+            levels[-1].has_value = False
         return
     name = key[1].strip("\"'")
     while levels and levels[-1].indent > indent:
@@ -158,4 +163,4 @@ def _structure(body: str, number: int, levels: list[_OpenMapping]) -> Iterator[S
     level = levels[-1]
     level.keys[name] = number
     level.last = name
-    level.has_value = bool(body[key.end() :].strip())
+    level.has_value = _NO_VALUE.fullmatch(body, key.end()) is None
