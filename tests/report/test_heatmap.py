@@ -118,6 +118,13 @@ def test_the_key_of_a_wide_class_has_both_of_its_colours() -> None:
     assert "fill='#440154'/>" not in draw_heatmap(BandwidthMatrix(np.full((16, 16), 392.0)))
 
 
+def test_colours_of_a_class_with_many_speeds_are_told_as_bandwidths() -> None:
+    speeds = 10 + np.arange(64, dtype=float).reshape(8, 8)
+    speeds = np.maximum(speeds, speeds.T)
+    told = texts(draw_heatmap(BandwidthMatrix(speeds)))
+    assert "colour: by bandwidth, from dark (slow) to light (fast)" in told
+
+
 def colours_of(svg: str) -> dict[str, str | None]:
     """Colour of each entry, by the two GPUs' names."""
     entries = next(g for g in ET.fromstring(svg).iter(f"{SVG}g") if g.get("class") == "tw-entries")

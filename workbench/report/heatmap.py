@@ -240,7 +240,7 @@ def _legend(
     lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}")
     if any(c.noise for c in classes):
         lines[-1] += " (± noise inside it)"
-    lines += _explained(matrix, chosen, pair, has_sets)
+    lines += _explained(matrix, classes, chosen, pair, has_sets)
     if chosen and words:
         shown = ", ".join(map(str, chosen[:24])) + (", …" if len(chosen) > 24 else "")
         lines.append(f"chosen: {shown}")
@@ -256,10 +256,16 @@ def _legend(
 
 
 def _explained(
-    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, has_sets: bool
+    matrix: BandwidthMatrix,
+    classes: Sequence[LinkClass],
+    chosen: Sequence[int],
+    pair: tuple[int, int] | None,
+    has_sets: bool,
 ) -> list[str]:
     """What colours, bars, frames and marks of the picture mean, a line each."""
-    lines = ["colour: one for each link class, from dark (slow) to light (fast)"]
+    ranges = [one for one in classes if not one.is_noise and one.low_gb_s < one.high_gb_s]
+    what = "by bandwidth" if ranges else "one for each link class"
+    lines = [f"colour: {what}, from dark (slow) to light (fast)"]
     if chosen:
         frame = "; orange frames: their slowest pair" if pair is not None else ""
         lines.append(f"orange bars: chosen GPUs{frame}")
