@@ -68,6 +68,9 @@ class VolcanoPolicy(NodePolicy):
         The one given, else `DEFAULT_CONFIG`.
     gradients : bool
         Whether the plugin network-topology-aware chooses the HyperNodes to try (newest releases).
+    scores_at_open : bool
+        Whether nodeorder scores the nodes as the session found them. That is so without the plugin predicates, which
+        alone tells nodeorder of pods placed in the session.
     waits_for_closer : bool
         Whether a job waits for terminating pods rather than start in a wider HyperNode now.
     """
@@ -80,6 +83,9 @@ class VolcanoPolicy(NodePolicy):
         self.config = DEFAULT_CONFIG if given is None else given
         option = self.config.plugin(TOPOLOGY)
         self.gradients = option is not None and enabled(option, "HyperNodeGradient")
+        predicates = self.config.plugin("predicates")
+        self.scores_at_open = predicates is None
+        self._filters_nodes = predicates is not None and enabled(predicates, "Predicate")
         self.warnings = () if given is None else config_warnings(given, self.release)
         self._weights: dict[tuple[str, ...], ScoreWeights] = {}
         self._at_open: dict[tuple[str, ...], NodeOrderAtOpen] = {}
@@ -100,14 +106,6 @@ class VolcanoPolicy(NodePolicy):
             request.ledger.used,
             assumed_of(request),
         )
-
-    @property
-    def scores_at_open(self) -> bool:
-        """Whether nodeorder scores the nodes as the session found them.
-
-        That is so without the plugin predicates, which alone tells nodeorder of pods placed in the session.
-        """
-        return self.config.plugin("predicates") is None
 
     def fixed_scores(self, request: Request) -> FixedScores:
         """Parts of the node scores that no pod of the session changes."""
@@ -183,9 +181,7 @@ class VolcanoPolicy(NodePolicy):
             Receives every candidate that is considered.
         """
         seen = with_plugins(self.config, gang)
-        option = self.config.plugin("predicates")
-        filters = option is not None and enabled(option, "Predicate")
-        demand = Demand(seen, ledger, gpus) if filters else _ResourceDemand(seen, ledger, gpus)
+        demand = Demand(seen, ledger, gpus) if self._filters_nodes else _ResourceDemand(seen, ledger, gpus)
         return Request(seen, ledger, demand, gpus, recorder)
 
     def schedule(

@@ -126,8 +126,9 @@ def assumed_of(request: Request) -> Longs | None:
 
 def scored_columns(request: Request) -> tuple[str, ...]:
     """Names of the columns that node scores read for a request: its resources, and assumed cpu and memory if needed."""
+    resources = request.snapshot.resources
     wide = request.ledger.assumed is not None or request.gang.assumes
-    return (*request.snapshot.resources, *(ASSUMED_COLUMNS if wide else ()))
+    return (*resources, *ASSUMED_COLUMNS) if wide else resources
 
 
 def domain_used(request: Request) -> Longs:

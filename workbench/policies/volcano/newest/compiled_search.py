@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
+from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.gang import Gang
 from workbench.policies.base import Request
-from workbench.policies.volcano.fixed_scores import FixedScores
+from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.job_parts import cache_names
 from workbench.policies.volcano.newest.splitting import SubJobs
 from workbench.policies.volcano.scored_nodes import ScoredNodes, domain_used
@@ -26,20 +26,18 @@ Floats = npt.NDArray[np.float64]
 
 
 def compiled_search(
-    request: Request,
+    context: FillContext,
     subs: SubJobs,
     records: Sequence[int],
     record: int,
     limit: int | None,
     seen: ScoredNodes,
     *,
-    weights: ScoreWeights,
     scores: TopologyScores,
     packing: Floats,
     scale: float,
     order: Sequence[str],
     fading: Fading | None,
-    fixed: FixedScores,
 ) -> TwoLevel:
     """Make the two-level search of a gang before its first turn.
 
@@ -47,7 +45,8 @@ def compiled_search(
 
     Parameters
     ----------
-    request : Request
+    context : FillContext
+        The gang, the nodes and the weights of the node scores.
     subs : SubJobs
         The gang's sub-jobs.
     records : sequence of int
@@ -57,8 +56,7 @@ def compiled_search(
     limit : int, optional
         Highest tier of the job's HyperNode; None: the virtual top is tried alone.
     seen : ScoredNodes
-        The nodes and requests; weights and packing are over its columns.
-    weights : ScoreWeights
+        The context's nodes and requests; weights and packing are over its columns.
     scores : TopologyScores
         Scores of leaf HyperNodes by closeness to the HyperNode of the job so far.
     packing : ndarray of shape (c,), float64
@@ -69,9 +67,8 @@ def compiled_search(
         Plugins that order sub-jobs (`workbench.policies.volcano.plugins.sub_job_order`).
     fading : Fading, optional
         Score by which pods without a topology constraint prefer full HyperNodes; None: it is off.
-    fixed : FixedScores
-        Score parts that no pod of the session changes.
     """
+    request = context.request
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
     roles = demand.roles
@@ -128,10 +125,10 @@ def compiled_search(
     return TwoLevel(
         topology.domain_tree,
         nodes,
-        shapes_of(request, seen.rows, fixed),
+        shapes_of(context, seen.rows),
         job,
         columns,
-        weights=weights,
+        weights=context.weights,
         scores=scores,
         packing=packing,
         scale=scale,
@@ -139,19 +136,13 @@ def compiled_search(
     )
 
 
-def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
+def shapes_of(context: FillContext, rows: Longs) -> list[Shape]:
     """Pod shapes (request, allowed nodes, extra scores) of the roles with a request, as the roles are tried.
 
-    Parameters
-    ----------
-    request : Request
-    rows : ndarray of shape (roles, c), int64
-        Request of one pod of each role.
-    fixed : FixedScores
-        Score parts that no pod of the session changes.
+    `rows`, int64 (roles, c), has the request of one pod of each role.
     """
-    demand = request.demand
-    return [Shape(rows[role], demand.restriction(role), fixed.extra(role)) for role in demand.order]
+    demand = context.request.demand
+    return [Shape(rows[role], demand.restriction(role), context.extra(role)) for role in demand.order]
 
 
 def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, Longs, Ints]:

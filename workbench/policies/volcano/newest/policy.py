@@ -10,7 +10,7 @@ import numpy.typing as npt
 from workbench.errors import InternalError
 from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.tiers import VIRTUAL_TOP
-from workbench.kernels.two_level import Shape, TwoLevel
+from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -44,7 +44,7 @@ from workbench.policies.volcano.newest.hypernode_scores import (
 from workbench.policies.volcano.newest.splitting import SubJobs, split
 from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
 from workbench.policies.volcano.policy import VolcanoPolicy
-from workbench.policies.volcano.scored_nodes import ScoredNodes, scored_columns
+from workbench.policies.volcano.scored_nodes import scored_columns
 from workbench.policies.volcano.session.queue_caps import QueueCaps
 from workbench.policies.volcano.session.queues import QueueHeadroom
 from workbench.policies.volcano.session.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
@@ -191,10 +191,6 @@ class Volcano115(VolcanoPolicy):
         scores = topology_scores_newest(topology, self._parameters.weight)
         return self._prepare(request, asked.subs, asked.records, asked.record, asked.limits, scores)
 
-    def shapes(self, request: Request, seen: ScoredNodes) -> list[Shape]:
-        """Pod shapes (request, allowed nodes, present extra scores) of the roles with a request."""
-        return shapes_of(request, seen.rows, self.fixed_scores(request))
-
     def _prepare(
         self,
         request: Request,
@@ -210,19 +206,17 @@ class Volcano115(VolcanoPolicy):
             self._packing[seen.columns] = weights_of_resources(p, seen.columns)
         faded = np.count_nonzero(subs.topology) < len(subs)
         return compiled_search(
-            request,
+            context,
             subs,
             records,
             record,
             limits.job,
             seen,
-            weights=context.weights,
             scores=scores,
             packing=self._packing[seen.columns],
             scale=self._hypernode_weight,
             order=self._sub_job_order,
             fading=fading_of(p, request.snapshot.topology, seen.columns) if faded else None,
-            fixed=self.fixed_scores(request),
         )
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
@@ -347,8 +341,9 @@ class _SearchTurns(_NewestTurns):
         if self._search is None:
             self._search = self._policy.search(request, asked)
         else:
-            seen = self._policy.context(request).scored
-            self._search.update_nodes(seen.idle, seen.used, self._policy.shapes(request, seen))
+            context = self._policy.context(request)
+            seen = context.scored
+            self._search.update_nodes(seen.idle, seen.used, shapes_of(context, seen.rows))
         search = self._search
         self._cap_each(request, search, room)
         story = self._policy.story(request, asked, first=first)
