@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from workbench.control.life_views import JobLife, LifeTimeline
+from workbench.model.counted import counted
 from workbench.report.colours import NODE, job_colours
 from workbench.report.svg_text import fit_text, short
 
@@ -86,5 +87,5 @@ def _phase_key(timeline: LifeTimeline, shown: int, height: float) -> list[str]:
     parts.append(f"<text x='{short(x)}' y='{short(height - 22)}'>▼ warning</text>")
     left = len(timeline.jobs) - shown
     if left:
-        parts.append(f"<text x='{short(_NAMES)}' y='{short(height - 4)}'>and {left} more jobs</text>")
+        parts.append(f"<text x='{short(_NAMES)}' y='{short(height - 4)}'>and {counted(left, 'more job')}</text>")
     return parts

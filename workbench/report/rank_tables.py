@@ -8,6 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from workbench.evaluate.rank_order import RankOrder
+from workbench.model.counted import counted
 from workbench.report.tables import new_table, text_row
 
 __all__ = ["rank_tables"]
@@ -42,5 +43,5 @@ def rank_tables(orders: Iterable[RankOrder]) -> list[Any]:
             text_row(table, *row)
         parts.append(table)
         if len(rows) > _ROWS:
-            parts.append(Text(f"… and {len(rows) - _ROWS} more pods (-o json has all)"))
+            parts.append(Text(f"… and {counted(len(rows) - _ROWS, 'more pod')} (-o json has all)"))
     return parts
