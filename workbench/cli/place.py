@@ -109,8 +109,11 @@ def place(
 
         emit(csv_text(pod_frame(decisions)), out)
     else:
+        from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
+
+        written = ALLOCATED_HYPERNODE_ANNOTATION if chosen.annotates_group else ""
         record: dict[str, Any] = session_record(
-            chosen.name, chosen.parameters, decisions, metrics, advice, annotates_group=chosen.annotates_group
+            chosen.name, chosen.parameters, decisions, metrics, advice, group_annotation=written
         )
         for job in record["jobs"]:
             if (order := orders.get(f"{job['namespace']}/{job['name']}")) is not None:

@@ -13,7 +13,6 @@ from workbench.evaluate.whatif.remedies import Advice
 from workbench.model.gang import Gang, PodRef
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, PlacedPod, Placement
-from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
 
 __all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devices"]
 
@@ -31,7 +30,7 @@ def session_record(
     metrics: RunMetrics | None,
     advice: Mapping[str, Advice] = _NO_ADVICE,
     *,
-    annotates_group: bool = False,
+    group_annotation: str = "",
 ) -> dict[str, Any]:
     """A scheduling session as a JSON-ready dict with policy, parameters, jobs in the order of the gangs, and metrics.
 
@@ -44,9 +43,9 @@ def session_record(
         None if the policy raised.
     advice : mapping of str to Advice
         Advice on pending jobs, by ``namespace/name``.
-    annotates_group : bool
-        The policy's scheduler writes the HyperNode of a job on its PodGroup: each placed job has the key
-        ``group_annotations``.
+    group_annotation : str
+        Annotation with which the policy's scheduler writes the HyperNode of a job on its PodGroup: each placed job then
+        has the key ``group_annotations``. Empty: it writes none.
     """
     return {
         "policy": policy,
@@ -54,7 +53,7 @@ def session_record(
         "jobs": [
             {
                 **decision_record(decision),
-                **({"group_annotations": found} if annotates_group and (found := _on_the_group(decision)) else {}),
+                **_on_the_group(decision, group_annotation),
                 **({"advice": advice[decision.gang.key].to_dict()} if decision.gang.key in advice else {}),
             }
             for decision in decisions
@@ -63,12 +62,12 @@ def session_record(
     }
 
 
-def _on_the_group(decision: Decision) -> dict[str, str]:
-    """The annotation that a placed job's PodGroup gets; empty if the scheduler writes none."""
+def _on_the_group(decision: Decision, annotation: str) -> dict[str, dict[str, str]]:
+    """``group_annotations`` of a placed job; empty if the scheduler writes nothing on its PodGroup."""
     result = decision.result
-    if not isinstance(result, Placement) or not result.n_placed or not result.records:
+    if not annotation or not isinstance(result, Placement) or not result.n_placed or not result.records:
         return {}
-    return {ALLOCATED_HYPERNODE_ANNOTATION: result.records.get(decision.gang.key, "")}
+    return {"group_annotations": {annotation: result.records.get(decision.gang.key, "")}}
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
