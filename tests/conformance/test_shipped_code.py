@@ -23,12 +23,11 @@ _NODE_RULES = "the choice of devices on a node"
 _PLUGIN = "reading the switch-affinity plugin's arguments"
 _JOB_RECORD = "writing the record of a job's switches"
 _EVICTION = "eviction"
-_RECONCILING = "reconciling the Jobs of an embedded cluster"
+_PAIR = "comparing two pods where only one has an index; sorting needs an order of all"
 _READINESS = "reporting whether a sub-group is ready"
 
 NOT_SHIPPED_YET = {
-    "workbench.jobs.task_pods:pod_before": _RECONCILING,
-    "workbench.jobs.task_pods:pod_names_of_task": _RECONCILING,
+    "workbench.jobs.task_pods:pod_before": _PAIR,
     "workbench.live.credentials:credentials_of_secret": _CONTROLLER,
     "workbench.policies.koordinator.device_share:choose_devices": _FRACTIONS,
     "workbench.policies.koordinator.devices:NodeDevice": _FRACTIONS,

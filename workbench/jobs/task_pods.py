@@ -29,7 +29,7 @@ __all__ = [
     "number_in_name",
     "pod_before",
     "pod_name",
-    "pod_names_of_task",
+    "pod_names",
     "replicas_of_task",
     "spec_of",
     "task_key",
@@ -96,9 +96,9 @@ def pod_name(job: str, task: str, index: int) -> str:
     return f"{job}-{task}-{index}"
 
 
-def pod_names_of_task(job: Mapping[str, Any], task: str) -> list[str]:
-    """Names of all pods of the first task named `task` in a Volcano Job; empty if there is no such task."""
-    return [pod_name(name_of(job), task, index) for index in range(replicas_of_task(tasks_of(job), task))]
+def pod_names(job: str, task: str, replicas: int) -> list[str]:
+    """Names of all pods of a Volcano Job's task, by index."""
+    return [pod_name(job, task, index) for index in range(replicas)]
 
 
 def index_in_name(pod: Mapping[str, Any]) -> str:

@@ -13,11 +13,13 @@ from workbench.jobs.task_pods import (
     OUT_OF_SYNC_ANNOTATION,
     index_from_label,
     is_out_of_sync,
+    name_of,
     pod_before,
     pod_name,
-    pod_names_of_task,
+    pod_names,
     replicas_of_task,
     task_position,
+    tasks_of,
 )
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -59,7 +61,8 @@ def position(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def names(given: dict[str, Any], want: dict[str, Any]) -> None:
-    assert_same(pod_names_of_task(given["job"], given["task"]), want["names"])
+    job, task = given["job"], given["task"]
+    assert_same(pod_names(name_of(job), task, replicas_of_task(tasks_of(job), task)), want["names"])
 
 
 def index(given: dict[str, Any], want: dict[str, Any]) -> None:

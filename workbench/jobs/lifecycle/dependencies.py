@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from workbench.jobs.lifecycle.observed import PodState
-from workbench.jobs.task_pods import pod_name
+from workbench.jobs.task_pods import pod_names
 from workbench.objects.job import Job, Task
 from workbench.objects.lifecycle_policy import DependsOn
 
@@ -63,8 +63,8 @@ def is_ready(job: Job, name: str, pods: Iterable[PodState], job_exists: bool = T
         return True
     found = {pod.name: pod for pod in pods}
     ready = 0
-    for index in range(task.replicas):
-        pod = found.get(pod_name(job.metadata.name, task.name, index))
+    for pod_name in pod_names(job.metadata.name, task.name, task.replicas):
+        pod = found.get(pod_name)
         if pod is None:
             if not job_exists:
                 return True

@@ -9,7 +9,7 @@ from workbench.jobs.lifecycle.counts import counted, with_phase
 from workbench.jobs.lifecycle.dependencies import may_start
 from workbench.jobs.lifecycle.events import pending_text
 from workbench.jobs.lifecycle.observed import Observed, PodState
-from workbench.jobs.task_pods import pod_name
+from workbench.jobs.task_pods import pod_names
 from workbench.objects.job import Job, Task
 from workbench.objects.job_status import JobStatus
 from workbench.objects.task_order import launch_order
@@ -62,7 +62,7 @@ def _pods(job: Job, status: JobStatus, observed: Observed) -> tuple[JobStatus, l
     wanted: dict[str, PodState] = {}
     created: list[Action] = []
     for task in _in_order(job):
-        names = [pod_name(job.metadata.name, task.name, index) for index in range(task.replicas)]
+        names = pod_names(job.metadata.name, task.name, task.replicas)
         missing = [index for index, name in enumerate(names) if name not in existing]
         if missing and may_start(job, task, observed.pods):
             created += [CreatePod(names[index], task.name, index) for index in missing]
