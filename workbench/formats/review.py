@@ -11,7 +11,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.manifests import Document, Manifests
 from workbench.model.release import Release
-from workbench.objects.admission import REVIEWED_KINDS, Known, Verdict, review
+from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.stored import with_defaults
 from workbench.objects.fields import get_map, get_text
@@ -73,7 +73,7 @@ class Review:
 
 
 def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *, own_plugins: bool = True) -> Review:
-    """Check every object of `REVIEWED_KINDS` as if it were created in a cluster with a given Volcano release.
+    """Check every object that `is_reviewed` as if it were created in a cluster with a given Volcano release.
 
     Queues, namespaces and tier names are those of the input.
 
@@ -100,7 +100,7 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *,
         with _at(document):
             data = document.data
             group_and_kind = _kind(data)
-            if group_and_kind in REVIEWED_KINDS:
+            if is_reviewed(data):
                 waiting.append(document)
             else:
                 others.add(data, f"{document.source}: {document.where}")

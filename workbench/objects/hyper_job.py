@@ -26,7 +26,6 @@ __all__ = [
     "HyperJob",
     "ReplicatedJob",
     "hyper_job_notes",
-    "is_released_hyper_job",
     "job_manifest",
     "read_child_job",
     "read_hyper_job",
@@ -106,11 +105,6 @@ class HyperJob:
         for member in self.members:
             for i in range(member.replicas):
                 yield f"{self.metadata.name}-{member.name}-{i}", member
-
-
-def is_released_hyper_job(data: Mapping[str, Any]) -> bool:
-    """Whether a manifest is a HyperJob of the API group that Volcano released."""
-    return data.get("kind") == "HyperJob" and str(data.get("apiVersion")).rpartition("/")[0] == GROUP
 
 
 def read_hyper_job(data: Mapping[str, Any]) -> HyperJob:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST", "SUBDOMAIN", "as_subdomain", "is_label_value", "is_name", "is_subdomain", "qualified_name_errors"]
+__all__ = [
+    "LONGEST",
+    "SUBDOMAIN",
+    "as_subdomain",
+    "is_label_value",
+    "is_name",
+    "is_subdomain",
+    "name_error",
+    "qualified_name_errors",
+]
 
 #: Most bytes in the name of an object.
 LONGEST = 253
@@ -31,6 +40,19 @@ def is_subdomain(name: str) -> bool:
 def is_name(name: str) -> bool:
     """Whether Kubernetes accepts a name for a Node or HyperNode: a DNS subdomain that is not too long."""
     return len(name) <= LONGEST and is_subdomain(name)
+
+
+def name_error(name: str) -> str:
+    """What the API server says of metadata.name if it is no DNS subdomain or too long; empty if the name is valid."""
+    if len(name) > LONGEST:
+        return f"must be no more than {LONGEST} bytes"
+    if is_subdomain(name):
+        return ""
+    return (
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+        "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+        f"'{_SUBDOMAIN.pattern}')"
+    )
 
 
 def is_label_value(value: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.notices import codes, said
+from tests.objects.schemas.samples import an_object
 from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, notes_of, refusal_of, review
@@ -270,3 +271,21 @@ def test_topology_annotations_where_nobody_reads_them_are_told(
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": True}
         owned = {**manifest, "metadata": {**metadata, "ownerReferences": [owner]}}
         assert "annotation-without-effect" not in codes(notes_of(owned))
+
+
+@pytest.mark.parametrize("name", ["a_b", "A", "a.", "x" * 254])
+@pytest.mark.parametrize("kind", ["HyperNode", "Queue"])
+def test_a_name_that_the_api_server_refuses(kind: str, name: str) -> None:
+    manifest = an_object(kind)
+    manifest["metadata"]["name"] = name
+    verdict = review(manifest)
+    assert verdict.refusal.startswith(f'metadata.name: Invalid value: "{name}": ')
+    assert [one.path for one in verdict.findings] == ["metadata.name"]
+
+
+@pytest.mark.parametrize("version", ["topology.volcano.sh/v1alpha1", "batch.volcano.sh/v1"])
+def test_a_kind_in_a_group_or_version_that_has_none_such(version: str) -> None:
+    verdict = review({**an_object("Job"), "apiVersion": version})
+    assert verdict.refusal == (
+        f'no matches for kind "Job" in version "{version}" (did you mean batch.volcano.sh/v1alpha1?)'
+    )

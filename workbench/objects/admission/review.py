@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,24 +28,29 @@ from workbench.objects.admission.topology_holders import topology_errors, topolo
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import min_member_notes, read_deployment
 from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
-from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, is_released_hyper_job, released_form
+from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
+from workbench.objects.names import name_error
 from workbench.objects.pod import read_pod, read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
 from workbench.objects.queue import read_queue
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in, unknown_notes
+from workbench.objects.schemas.json_schema import SCHEMA_KINDS, served_version
 from workbench.objects.schemas.wrong_types import wrong_types_in
 from workbench.objects.topology_spec import constraint_annotation_notes, constraint_annotations_without_effect
 
-__all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
+__all__ = ["REVIEWED_KINDS", "Verdict", "is_reviewed", "notes_of", "refusal_of", "review"]
 
 #: (API group, kind) of the objects that `review` knows. Of Deployments it checks the names of fields and keys, and the
 #: types of the fields that are read.
 REVIEWED_KINDS = DESCRIBED_KINDS | {(DOCUMENT_GROUP, "HyperJob")}
 
+#: End of the names of Volcano's API groups.
+_VOLCANO = ".volcano.sh"
+
 #: Kinds of Volcano, whose CustomResourceDefinitions check the types of all fields.
-_CUSTOM = frozenset({"Job", "PodGroup", "Queue", "HyperNode", "HyperJob"})
+_CUSTOM = frozenset(SCHEMA_KINDS)
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,12 @@ class Verdict:
 _NOTHING_KNOWN = Known()
 
 
+def is_reviewed(data: Mapping[str, Any]) -> bool:
+    """Whether `review` knows an object: its kind is in `REVIEWED_KINDS`, or one of Volcano's kinds in a wrong group."""
+    group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
+    return (group, kind) in REVIEWED_KINDS or (kind in _CUSTOM and group.endswith(_VOLCANO))
+
+
 def review(
     data: Mapping[str, Any],
     release: Release = Release.NEWEST,
@@ -106,7 +118,8 @@ def review(
         A field of the wrong type.
     """
     if refusal := _no_such_kind(data, release):
-        return Verdict(refusal, warnings=tuple(hyper_job_notes(data)), findings=(Fault("apiVersion", refusal),))
+        notes = hyper_job_notes(data) if data["kind"] == "HyperJob" else []
+        return Verdict(refusal, warnings=tuple(notes), findings=(Fault("apiVersion", refusal),))
     # The API server decodes an object before anybody else sees it.
     own = own_plugins and data.get("kind") == "HyperJob"
     unknown_fields = unknown_in_hyper_job(data, release) if own else unknown_in(data, release)
@@ -116,6 +129,8 @@ def review(
     verdict = _decoded(data, release, known, own_plugins)
     if strict and not verdict.refusal and data["kind"] in _CUSTOM and (wrong := wrong_types_in(data)):
         return Verdict(wrong[0][1], findings=tuple(Fault(*each) for each in wrong))
+    if not verdict.refusal and (wrong_name := _wrong_name(data)):
+        verdict = Verdict(wrong_name, warnings=verdict.warnings, findings=(Fault("metadata.name", wrong_name),))
     unknown = unknown_tier_names(data, release, known.tier_names)
     dropped = () if strict else unknown_notes(unknown_fields)
     warnings = (*dropped, *verdict.warnings, *unknown, *_annotation_notes(data))
@@ -245,11 +260,26 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
     return []
 
 
+def _wrong_name(data: Mapping[str, Any]) -> str:
+    """The API server's refusal of a name; empty for a valid name and for an object that is named when it is stored."""
+    name = get_text(get_map(data, "metadata", ""), "name", "metadata")
+    error = name_error(name) if name else ""
+    return f"metadata.name: Invalid value: {json.dumps(name, ensure_ascii=False)}: {error}" if error else ""
+
+
 def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
-    """Text that refuses a HyperJob in 1.13, which lacks the kind, and in the design document's API group."""
-    if data.get("kind") != "HyperJob" or (is_released_hyper_job(data) and release is not Release.V1_13):
+    """Text that refuses a kind of Volcano in an API group or version that has no such kind.
+
+    HyperJobs are refused in 1.13, which lacks the kind, and in the design document's API group.
+    """
+    kind = str(data.get("kind"))
+    served = served_version(kind) if kind in _CUSTOM else ""
+    version = str(data.get("apiVersion", served))
+    if version == (served or version) and not (kind == "HyperJob" and release is Release.V1_13):
         return ""
-    return f'no matches for kind "HyperJob" in version "{data.get("apiVersion")}"'
+    # Of a HyperJob in the design document's group, a notice says how it is read.
+    hint = f" (did you mean {served}?)" if version != served and kind != "HyperJob" else ""
+    return f'no matches for kind "{kind}" in version "{version}"{hint}'
 
 
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:

@@ -11,7 +11,7 @@ from workbench.objects.schemas.notation import SCALARS, Field, read_types
 from workbench.objects.schemas.rules import DESCRIPTIONS, ONE_SELECTOR, REQUIRED, RULES
 from workbench.objects.schemas.unknown import types
 
-__all__ = ["SCHEMA_KINDS", "crd_of", "json_schema_of"]
+__all__ = ["SCHEMA_KINDS", "crd_of", "json_schema_of", "served_version"]
 
 Schema = dict[str, Any]
 
@@ -95,6 +95,12 @@ def _fields(name: str) -> dict[str, Field]:
     return {**types()[name], **{key: field for (owner, key), field in _OWN_FIELDS.items() if owner == name}}
 
 
+def served_version(kind: str) -> str:
+    """API group and version (``GROUP/VERSION``) of a kind of `SCHEMA_KINDS`."""
+    served = _served(kind)
+    return f"{served.group}/{served.version}"
+
+
 def json_schema_of(kind: str) -> Schema:
     """The JSON Schema of a kind, for editors: unknown fields are refused, in pod templates too.
 
@@ -112,7 +118,7 @@ def json_schema_of(kind: str) -> Schema:
     definitions: dict[str, Schema] = {}
     _define(kind, definitions)
     root = definitions.pop(kind)
-    root["properties"]["apiVersion"] = {"const": f"{served.group}/{served.version}"}
+    root["properties"]["apiVersion"] = {"const": served_version(kind)}
     root["properties"]["kind"] = {"const": kind}
     root["required"] = ["apiVersion", "kind", "metadata", *root.get("required", [])]
     # The metadata of the object itself must have a name; that of a template need not.
