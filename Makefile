@@ -27,7 +27,7 @@ STUBTEST := --mypy-config-file pyproject.toml --allowlist tests/core/stubtest_al
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick lab voila docs bench widgets lint format sanitize kernels-debug dist-check lock clean FORCE
+.PHONY: help build demo test quick lab voila docs bench widgets control-plane lint format sanitize kernels-debug dist-check lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -63,6 +63,9 @@ bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAM
 
 widgets: ## bundle the page side of the widgets anew (needs Node)
 	bash workbench/widgets/js/build
+
+control-plane: ## build etcd and kube-apiserver for the tests, once, into the user's cache (needs Go 1.26)
+	tests/controlplane/build
 
 lint: build ## ruff, mypy strict, stubs against the built kernels
 	$(VENV)/bin/ruff check .

@@ -19,6 +19,9 @@ from hypothesis import settings
 
 import tests.profiles  # noqa: F401  (registers them)
 
+#: Folders whose tests share a server.
+_LOTS = ("tests/browser/", "tests/controlplane/")
+
 PUBLIC_DATA = Path(os.environ.get("WORKBENCH_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
@@ -49,7 +52,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     The quick set is cut into one run of files per process, and a process that is done takes tests over from another:
     what a file prepares is mostly prepared once, and no test waits to be handed out. With browser tests, each test is
-    handed out alone, but for those of the browser, which share one browser and one JupyterLab and so are one lot.
+    handed out alone, but for those of the browser, which share one browser and one JupyterLab and so are one lot, and
+    those of the control plane, which share one API server.
     """
     if config.getoption("dist") != "load":
         return None
@@ -59,12 +63,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return WorkStealingScheduling(config, log)
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneBrowser(LoadScopeScheduling):
+    class OneServerEach(LoadScopeScheduling):
         # xdist's own groups (``--dist loadgroup``) rename items, which pytest 9.2 no longer lets it do.
         def _split_scope(self, nodeid: str) -> str:
-            return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid
+            return next((lot for lot in _LOTS if nodeid.startswith(lot)), nodeid)
 
-    return OneBrowser(config, log)
+    return OneServerEach(config, log)
 
 
 @pytest.fixture(scope="session")
