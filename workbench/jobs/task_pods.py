@@ -97,7 +97,15 @@ def pod_name(job: str, task: str, index: int) -> str:
 
 
 def pod_names(job: str, task: str, replicas: int) -> list[str]:
-    """Names of all pods of a Volcano Job's task, by index."""
+    """Names of all pods of a Volcano Job's task, in the order of their indices.
+
+    Parameters
+    ----------
+    job, task : str
+        Names of the Job and of the task.
+    replicas : int
+        Number of pods of the task.
+    """
     return [pod_name(job, task, index) for index in range(replicas)]
 
 
