@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cli.conftest import run  # noqa: F401 - a fixture
 from tests.controlplane.programs import missing
 from tests.controlplane.server import ControlPlane, started
 

@@ -72,6 +72,12 @@ class ControlPlane:
         except ValueError:
             return answer.status_code, answer.text
 
+    def create(self, data: Mapping[str, Any], path: str) -> Any:
+        """Store a new object; fails where the server refuses it."""
+        status, answer = self.ask("POST", path, data)
+        assert status == 201, answer
+        return answer
+
     def ask_as_table(self, path: str) -> Any:
         """A list as kubectl asks for it, with the columns that the CRD names."""
         accept = "application/json;as=Table;v=v1;g=meta.k8s.io"

@@ -10,6 +10,7 @@ import typer
 from workbench.cli.compare import compare
 from workbench.cli.expand import expand
 from workbench.cli.gpus import gpus
+from workbench.cli.live import live_app
 from workbench.cli.output import emit
 from workbench.cli.place import place
 from workbench.cli.policies import policies
@@ -45,6 +46,7 @@ _app.command()(place)
 _app.command()(compare)
 _app.command()(gpus)
 _app.add_typer(topology_app, name="topology")
+_app.add_typer(live_app, name="live")
 _app.command()(validate)
 _app.command()(expand)
 _app.command()(run)

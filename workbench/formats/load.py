@@ -231,7 +231,7 @@ def _read(
     manifests = read_manifests(paths, stdin, intake.claim, take)
     reached("joining topology files")
     if mend:
-        manifests.mended += [*told, *renamed_hypernodes(cluster.hypernodes)]
+        manifests.notices += [*told, *renamed_hypernodes(cluster.hypernodes)]
     joined = intake.join(cluster, derive=derive)
     if format is None and joined.snapshot is None:
         joined.formats = dict(zip(intake.sources, intake.formats, strict=True))
@@ -267,7 +267,7 @@ def _scenario(
         if joined.tors is not None and joined.tors.tors:
             bound = nodes_by_address(joined.tors, cluster.nodes)
             snapshot = snapshot.with_switches(switch_table_of(joined.tors, bound, snapshot.topology))
-    snapshot = replace(snapshot, gaps=(*manifests.mended, *snapshot.gaps)) if manifests.mended else snapshot
+    snapshot = replace(snapshot, gaps=(*manifests.notices, *snapshot.gaps)) if manifests.notices else snapshot
     for share in sorted(cluster.tor_shares.values(), key=lambda c: c.metadata.key.encode())[:1]:
         snapshot, told = with_share(snapshot, share.switches)
         snapshot = replace(snapshot, gaps=(*snapshot.gaps, *told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,13 +69,14 @@ class Document:
 @dataclass
 class Manifests:
     """Everything read from an input: objects in order, SHA-256 of each file, and the number of documents that are no
-    objects; `mended` says what `workbench.formats.mend` took otherwise than it is written.
+    objects; `notices` says what `workbench.formats.mend` took otherwise than it is written, and what a snapshot of a
+    live cluster lacks.
     """
 
     documents: list[Document] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
-    mended: list[Notice] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
 
     def record(self, source: str, content: bytes) -> None:
         """Store the checksum of an input file."""
@@ -280,10 +281,22 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, ta
         elif "kind" not in data and (seems := describe_document(data, content)) is not None:
             raise _no_object(data, source, where, seems)
         else:
+            result.notices += _recorded_gaps(data)
             for document in _objects(data, source, where):
                 take(document)
                 found = True
     return found
+
+
+def _recorded_gaps(data: Mapping[str, Any]) -> list[Notice]:
+    """What the snapshot of a live cluster (`workbench live snapshot`) could not read, as the file says."""
+    recorded: Any = data
+    for key in ("metadata", "snapshot", "gaps"):
+        recorded = recorded.get(key) if isinstance(recorded, Mapping) else None
+    if data.get("kind") != "List" or not isinstance(recorded, list):
+        return []
+    gaps = [[one.get(key) for key in ("code", "message", "subject")] for one in recorded if isinstance(one, Mapping)]
+    return [Notice(str(code), str(said), str(subject or "")) for code, said, subject in gaps if code and said]
 
 
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:

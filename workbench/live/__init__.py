@@ -1,4 +1,10 @@
 """Access to network endpoints, always only the one that the user named.
 
-No other package of the workbench opens sockets.
+`take_snapshot` reads a live Kubernetes cluster. No other package of the workbench opens sockets.
 """
+
+from __future__ import annotations
+
+from workbench.live.kubernetes.snapshot import LiveSnapshot, take_snapshot
+
+__all__ = ["LiveSnapshot", "take_snapshot"]

@@ -16,8 +16,9 @@ import orjson
 
 from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.live.credentials import Credentials
+from workbench.live.deadline import within
 
-__all__ = ["MAX_BYTES", "TIMEOUT_S", "Access", "checked_url", "fetch_json", "shown_url"]
+__all__ = ["MAX_BYTES", "TIMEOUT_S", "Access", "checked_url", "fetch_json", "reason_of", "shown_url"]
 
 #: Largest body in bytes, as Volcano's controller reads from a UFM.
 MAX_BYTES = 100 << 20
@@ -124,38 +125,26 @@ def fetch_json(url: str, access: Access) -> Any:
 
     Notes
     -----
-    The exchange runs in a thread of its own, so that the bound holds for the whole of it: httpx bounds each step, and
-    a server that sends a byte a second never exceeds one. Proxies of the environment are not used: the socket opens to
-    the endpoint and to nothing else (docs/decisions.md, decision 13).
+    The time limit holds for the whole exchange (`workbench.live.deadline.within`). Proxies of the environment are not
+    used: the socket opens to the endpoint and to nothing else (docs/decisions.md, decision 13).
     """
-    outcome: list[bytes | BaseException] = []
-    done, give_up = threading.Event(), threading.Event()
-    client = _client(access)
-
-    def exchange() -> None:
+    place, give_up = shown_url(url), threading.Event()
+    # The next read of an exchange that still runs finds the connection closed.
+    with _client(access) as client:
         try:
-            outcome.append(_body(client, url, access.max_bytes, give_up))
-        except BaseException as error:  # handed to the thread that waits
-            outcome.append(error)
-        finally:
-            done.set()
-
-    threading.Thread(target=exchange, name="workbench-fetch", daemon=True).start()
-    try:
-        in_time = done.wait(access.timeout_s)
-    finally:
-        # Ends the thread, too, where the exchange still runs: its next read finds the connection closed.
-        give_up.set()
-        client.close()
-    place = shown_url(url)
-    if not in_time:
-        raise ClusterError(f"{place}: no whole answer within {access.timeout_s:g} s")
-    answer = outcome[0]
-    if isinstance(answer, BaseException):
-        explained = _explained(answer, place, access)
-        if explained is None:
-            raise answer
-        raise explained from answer
+            answer = within(
+                access.timeout_s,
+                lambda: _body(client, url, access.max_bytes, give_up),
+                "workbench-fetch",
+                give_up.set,
+            )
+        except TimeoutError:
+            raise ClusterError(f"{place}: no whole answer within {access.timeout_s:g} s") from None
+        except BaseException as error:
+            explained = _explained(error, place, access)
+            if explained is None:
+                raise
+            raise explained from error
     try:
         return orjson.loads(answer)
     except orjson.JSONDecodeError as error:
@@ -252,7 +241,7 @@ def _explained(error: BaseException, place: str, access: Access) -> WorkbenchErr
         case httpx.TimeoutException():
             return ClusterError(f"{place}: no whole answer within {access.timeout_s:g} s")
         case httpx.HTTPError():
-            return ClusterError(f"{place}: {_reason(error)}")
+            return ClusterError(f"{place}: {reason_of(error)}")
     return None
 
 
@@ -264,7 +253,7 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Why a connection failed: the text of the innermost chained exception that has one."""
     cause: BaseException | None = error
     while cause is not None:

@@ -1,0 +1,231 @@
+"""`workbench live snapshot` on a real API server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import workbench
+from tests.cli.conftest import Run
+from tests.controlplane.kubeconfigs import kubeconfig
+from tests.controlplane.server import ControlPlane
+from workbench.live import take_snapshot
+from workbench.live.kubernetes.resources import LISTS
+from workbench.objects.schemas.json_schema import SCHEMA_KINDS, crd_of
+
+pytestmark = pytest.mark.slow
+
+SECRET = "planted-secret-7731"
+NAMESPACE = "snapshots"
+
+
+def node(name: str) -> dict[str, Any]:
+    amounts = {"cpu": "96", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": "8"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+def pod(name: str, node_name: str = "", gpus: int = 8) -> dict[str, Any]:
+    requests = {"cpu": "1", "nvidia.com/gpu": str(gpus)}
+    container = {
+        "name": "main",
+        "image": "train",
+        "env": [{"name": "PASSWORD", "value": SECRET}],
+        "args": [SECRET],
+        "resources": {"requests": requests, "limits": {"nvidia.com/gpu": str(gpus)}},
+    }
+    spec = {"schedulerName": "volcano", "containers": [container], **({"nodeName": node_name} if node_name else {})}
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": SECRET}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations}, "spec": spec}
+
+
+def hypernode(name: str, tier: int, kind: str, *members: str) -> dict[str, Any]:
+    selectors = [{"type": kind, "selector": {"exactMatch": {"name": each}}} for each in members]
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {"name": name},
+        "spec": {"tier": tier, "members": selectors},
+    }
+
+
+@pytest.fixture(scope="module")
+def server(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """Four nodes under two leaves and a spine, one pod that runs, one that waits, a Secret and a ConfigMap."""
+    for kind in SCHEMA_KINDS:
+        control_plane.apply_crd(crd_of(kind))
+    control_plane.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, "/api/v1/namespaces"
+    )
+    for i in range(4):
+        control_plane.create(node(f"n{i}"), "/api/v1/nodes")
+    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    control_plane.create(pod("runs", "n0"), pods)
+    control_plane.create(pod("waits"), pods)
+    hypernodes = "/apis/topology.volcano.sh/v1alpha1/hypernodes"
+    for one in (
+        hypernode("leaf0", 1, "Node", "n0", "n1"),
+        hypernode("leaf1", 1, "Node", "n2", "n3"),
+        hypernode("spine", 2, "HyperNode", "leaf0", "leaf1"),
+    ):
+        control_plane.create(one, hypernodes)
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": SECRET}}
+    control_plane.create(secret, f"/api/v1/namespaces/{NAMESPACE}/secrets")
+    yield control_plane
+    for path in (
+        *(f"{hypernodes}/{name}" for name in ("spine", "leaf0", "leaf1")),
+        *(f"/api/v1/nodes/n{i}" for i in range(4)),
+    ):
+        control_plane.ask("DELETE", path)
+    for name in ("runs", "waits"):
+        control_plane.ask("DELETE", f"{pods}/{name}", {"gracePeriodSeconds": 0})
+
+
+def test_the_file_replays_as_the_cluster_is(server: ControlPlane, tmp_path: Path, run: Run) -> None:
+    config = kubeconfig(server, tmp_path / "config")
+    file = tmp_path / "cluster.json"
+    result = run("live", "snapshot", "--kubeconfig", str(config), "--out", str(file))
+    assert (result.status, result.out) == (0, "")
+    assert result.err.splitlines()[0] == f"context test, server {server.url}, user admin"
+    scenario = workbench.load(file)
+    assert list(scenario.snapshot.topology.node_names) == ["n0", "n1", "n2", "n3"]
+    assert [gang.name for gang in scenario.gangs] == ["waits"]
+    placed = run("place", str(file), "--policy", "binpack", "-o", "json")
+    assert placed.status == 0
+    assert [one["node"] for one in placed.json["jobs"][0]["pods"]] != ["n0"]
+
+
+def test_nothing_secret_is_read_or_written(server: ControlPlane, tmp_path: Path) -> None:
+    config = kubeconfig(server, tmp_path / "config")
+    content = take_snapshot(kubeconfig=config).to_json().decode()
+    assert '"waits"' in content
+    for planted in (SECRET, server.tokens["admin"], "Secret"):
+        assert planted not in content
+
+
+def test_the_same_cluster_gives_the_same_bytes(server: ControlPlane, tmp_path: Path) -> None:
+    config = kubeconfig(server, tmp_path / "config")
+    first, second = (take_snapshot(kubeconfig=config) for _ in range(2))
+    assert first.objects == second.objects
+    file = tmp_path / "cluster.json"
+    file.write_bytes(first.to_json())
+    read = json.loads(file.read_bytes())
+    assert read["metadata"]["snapshot"]["versions"].keys() >= {"nodes", "pods", "hypernodes.topology.volcano.sh"}
+    assert first.scenario().snapshot.topology.node_names == workbench.load(file).snapshot.topology.node_names
+
+
+def test_long_lists_come_in_pages(server: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = take_snapshot(kubeconfig=kubeconfig(server, tmp_path / "config"))
+    monkeypatch.setattr("workbench.live.kubernetes.snapshot.PAGE", 1)
+    told: list[tuple[int, int, str]] = []
+    paged = take_snapshot(kubeconfig=tmp_path / "config", progress=lambda *step: told.append(step))
+    assert paged.objects == whole.objects
+    assert [step for step in told if step[2] == "nodes"] == [(i, 4, "nodes") for i in range(1, 5)]
+
+
+def test_a_kind_that_is_not_installed_is_a_gap_and_stays_one_in_the_file(server: ControlPlane, tmp_path: Path) -> None:
+    found = take_snapshot(kubeconfig=kubeconfig(server, tmp_path / "config"))
+    assert [(gap.code, gap.subject) for gap in found.gaps] == [("kind-not-served", "devices.scheduling.koordinator.sh")]
+    assert found.gaps[0] in found.scenario().snapshot.gaps
+
+
+def grant(server: ControlPlane, name: str, rules: list[dict[str, Any]]) -> None:
+    base = "/apis/rbac.authorization.k8s.io/v1"
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name}}
+    server.create({**role, "rules": rules}, f"{base}/clusterroles")
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "User", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"}],
+    }
+    server.create(binding, f"{base}/clusterrolebindings")
+
+
+def revoke(server: ControlPlane, name: str) -> None:
+    for plural in ("clusterrolebindings", "clusterroles"):
+        server.ask("DELETE", f"/apis/rbac.authorization.k8s.io/v1/{plural}/{name}")
+
+
+def test_a_reader_is_told_the_rule_that_is_missing(server: ControlPlane, tmp_path: Path, run: Run) -> None:
+    config = kubeconfig(server, tmp_path / "config", "reader")
+    result = run("live", "snapshot", "--kubeconfig", str(config))
+    assert (result.status, result.out) == (3, "")
+    assert result.err.splitlines()[-1].endswith(
+        "a ClusterRole with the rule "
+        '{apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"]} would allow it'
+    )
+    rights = [{"apiGroups": [one.group], "resources": [one.plural], "verbs": ["list"]} for one in LISTS]
+    grant(server, "some", [rule for rule in rights if rule["resources"] != ["hypernodes"]])
+    try:
+        result = run("live", "snapshot", "--kubeconfig", str(config), "--out", str(tmp_path / "cluster.json"))
+        assert result.status == 0
+        assert (
+            "note: user reader may not list hypernodes.topology.volcano.sh; the rule "
+            '{apiGroups: ["topology.volcano.sh"], resources: ["hypernodes"], verbs: ["get", "list", "watch"]} '
+            "would allow it"
+        ) in result.err
+    finally:
+        revoke(server, "some")
+
+
+def test_with_the_shipped_roles_nothing_is_missing_and_no_secret_is_readable(
+    server: ControlPlane, tmp_path: Path, run: Run
+) -> None:
+    homes = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "volcano-system"}}
+    server.ask("POST", "/api/v1/namespaces", namespace)
+    paths = []
+    for one in yaml.safe_load_all(run("live", "rbac", "user:reader").out):
+        inside = one["metadata"].get("namespace")
+        base = "/apis/rbac.authorization.k8s.io/v1" + (f"/namespaces/{inside}" if inside else "")
+        path = f"{base}/{homes.get(one['kind'], 'rolebindings')}"
+        server.create(one, path)
+        paths.append(f"{path}/{one['metadata']['name']}")
+    try:
+        found = take_snapshot(kubeconfig=kubeconfig(server, tmp_path / "config", "reader"))
+        assert {gap.code for gap in found.gaps} == {"kind-not-served"}
+        review = {"spec": {"resourceAttributes": {"verb": "list", "resource": "secrets"}, "user": "reader"}}
+        _, answer = server.ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        assert not answer["status"]["allowed"]
+    finally:
+        for path in paths:
+            server.ask("DELETE", path)
+
+
+@pytest.mark.parametrize(
+    ("credentials", "said"),
+    [
+        ({"token": "wrong-token-5521"}, "the credentials of user admin are not accepted (status 401)"),
+        (
+            {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "false", "interactiveMode": "Never"}},
+            "user admin has no credentials: its exec gave none",
+        ),
+    ],
+)
+def test_credentials_that_fail_are_one_line(
+    server: ControlPlane, tmp_path: Path, run: Run, credentials: dict[str, Any], said: str
+) -> None:
+    result = run("live", "snapshot", "--kubeconfig", str(kubeconfig(server, tmp_path / "c", **credentials)))
+    assert (result.status, result.out) == (3, "")
+    assert said in result.err.splitlines()[-1]
+    assert "5521" not in result.err
+
+
+def test_a_server_with_another_authority_is_not_trusted(server: ControlPlane, tmp_path: Path, run: Run) -> None:
+    config = kubeconfig(server, tmp_path / "config")
+    text = config.read_text()
+    config.write_text(text.replace(f"certificate-authority: {server.ca_file}", ""))
+    result = run("live", "snapshot", "--kubeconfig", str(config))
+    assert result.status == 3
+    assert "the certificate is not trusted" in result.err

@@ -1,0 +1,165 @@
+"""`cluster_of`: the API server and the credentials that a kubeconfig names, read by the official client."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import ClusterError
+from workbench.live.deadline import within
+
+__all__ = ["Cluster", "cluster_of"]
+
+#: Keys of a user in a kubeconfig that promise credentials.
+_PROMISES = ("exec", "auth-provider", "token", "tokenFile", "client-certificate", "client-certificate-data", "username")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """An API server with the credentials to reach it.
+
+    Attributes
+    ----------
+    context, user : str
+        Names in the kubeconfig.
+    server : str
+        URL of the API server, without credentials.
+    ca_file, certificate, key : str, optional
+        PEM files: the authority of the server, and the user's certificate with its key.
+    verify : bool
+        Whether the server's certificate is verified.
+    server_name : str, optional
+        Name in the server's certificate where it is not the host of `server`.
+    proxy : str, optional
+        URL of the proxy that the kubeconfig names.
+    authorization : callable
+        Gives the value of the Authorization header, renewed when it has expired; an empty text if there is none. Never
+        part of the text of an error.
+    """
+
+    context: str
+    user: str
+    server: str
+    authorization: Callable[[], str]
+    ca_file: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    verify: bool = True
+    server_name: str | None = None
+    proxy: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Cluster({self.context!r}, {self.server!r}, {self.user!r})"
+
+
+def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None, *, timeout_s: float = 60.0) -> Cluster:
+    """Read the API server and the credentials of a context; programs that a kubeconfig names for credentials are run.
+
+    Parameters
+    ----------
+    context : str, optional
+        None: the current one of the kubeconfig.
+    kubeconfig : path, optional
+        None: the files of the environment variable KUBECONFIG, or else ``~/.kube/config``.
+    timeout_s : float
+        Seconds within which the credentials must be there.
+
+    Raises
+    ------
+    ClusterError
+        No kubeconfig, one that cannot be read, an unknown context, or no credentials. The text quotes no credentials.
+    """
+    from kubernetes.config import kube_config
+
+    named = str(kubeconfig) if kubeconfig is not None else os.environ.get("KUBECONFIG") or "~/.kube/config"
+    paths = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+    if not any(path.is_file() for path in paths):
+        raise ClusterError(f"no kubeconfig: {named} does not exist; name one with --kubeconfig or KUBECONFIG")
+    file = os.pathsep.join(map(str, paths))
+    written = _in_time(lambda: _merged(kube_config, file), named, timeout_s)
+    contexts = _named(written, "contexts", "context")
+    chosen = context if context is not None else str(written.get("current-context") or "")
+    if chosen not in contexts:
+        what = f"no context {chosen!r}" if chosen else "no current context"
+        raise ClusterError(f"{named}: {what}; contexts: {', '.join(sorted(contexts)) or 'none'}")
+    user = str(contexts[chosen].get("user") or "")
+    place = f"{named}: context {chosen}"
+    found = _in_time(lambda: _configuration(kube_config, file, chosen), place, timeout_s)
+
+    def authorization() -> str:
+        with _muted():
+            return str(
+                found.get_api_key_with_prefix("BearerToken") or found.get_api_key_with_prefix("authorization") or ""
+            )
+
+    promised = [key for key in _PROMISES if _named(written, "users", "user").get(user, {}).get(key)]
+    if promised and not found.cert_file and not _in_time(authorization, place, timeout_s):
+        raise ClusterError(f"{place}: user {user} has no credentials: its {promised[0]} gave none")
+    return Cluster(
+        context=chosen,
+        user=user,
+        server=str(found.host).rstrip("/"),
+        authorization=authorization,
+        ca_file=found.ssl_ca_cert,
+        certificate=found.cert_file,
+        key=found.key_file,
+        verify=bool(found.verify_ssl),
+        server_name=found.tls_server_name,
+        proxy=found.proxy,
+    )
+
+
+def _merged(kube_config: Any, file: str) -> dict[str, Any]:
+    """The files of a kubeconfig as one mapping."""
+    value = kube_config.KubeConfigMerger(file).config.value
+    return value if isinstance(value, dict) else {}
+
+
+def _named(written: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:
+    """The entries of a kubeconfig's list `key`, such as users, by name; an entry's settings are its field `inner`."""
+    # The client wraps entries, to name their file in its errors.
+    plain = [getattr(each, "value", each) for each in written.get(key) or []]
+    entries = [each for each in plain if isinstance(each, dict)]
+    return {str(each.get("name")): each.get(inner) or {} for each in entries}
+
+
+def _configuration(kube_config: Any, file: str, context: str) -> Any:
+    from kubernetes.client import Configuration
+
+    found = Configuration()
+    with _muted():
+        kube_config.load_kube_config(config_file=file, context=context, client_configuration=found)
+    return found
+
+
+@contextmanager
+def _muted() -> Iterator[None]:
+    """Keep what the client logs off the terminal: it may quote what a credential program printed."""
+    root, silent = logging.getLogger(), logging.NullHandler()
+
+    def from_elsewhere(record: logging.LogRecord) -> bool:
+        return not record.pathname.endswith(("kube_config.py", "exec_provider.py"))
+
+    root.addHandler(silent)
+    root.addFilter(from_elsewhere)
+    try:
+        yield
+    finally:
+        root.removeFilter(from_elsewhere)
+        root.removeHandler(silent)
+
+
+def _in_time(read: Callable[[], Any], place: str, timeout_s: float) -> Any:
+    """The answer of a function that may start a program which asks for credentials and never ends."""
+    try:
+        return within(timeout_s, read, "workbench-kubeconfig")
+    except TimeoutError:
+        raise ClusterError(f"{place}: no credentials within {timeout_s:g} s") from None
+    except Exception as error:
+        # The client raises whatever the file makes it raise; its texts may quote what a credential program printed.
+        raise ClusterError(f"{place}: the kubeconfig cannot be used ({type(error).__name__})") from None

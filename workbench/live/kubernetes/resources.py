@@ -1,0 +1,80 @@
+"""What is read of a cluster: the lists in their order, single ConfigMaps, and the right that each of them needs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["CONFIG_MAPS", "LISTS", "NamedConfigMap", "Resource"]
+
+
+class Resource(NamedTuple):
+    """A kind that is listed in all namespaces.
+
+    Attributes
+    ----------
+    group, version, plural, kind : str
+        The group is empty for Kubernetes' core.
+    needed : bool
+        Without this kind there is no snapshot; otherwise its absence is a gap.
+    """
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    needed: bool = False
+
+    @property
+    def path(self) -> str:
+        """Path of the list on the API server."""
+        return f"/apis/{self.group}/{self.version}/{self.plural}" if self.group else f"/api/v1/{self.plural}"
+
+    @property
+    def api_version(self) -> str:
+        """The field apiVersion of the objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def rule(self) -> str:
+        """The RBAC rule that allows to read the kind, as it stands in a ClusterRole."""
+        return f'{{apiGroups: ["{self.group}"], resources: ["{self.plural}"], verbs: ["get", "list", "watch"]}}'
+
+
+class NamedConfigMap(NamedTuple):
+    """One ConfigMap that is read by name."""
+
+    namespace: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Path of the object on the API server."""
+        return f"/api/v1/namespaces/{self.namespace}/configmaps/{self.name}"
+
+    @property
+    def rule(self) -> str:
+        """The RBAC rule that allows to read the ConfigMap, as it stands in a Role of its namespace."""
+        return f'{{apiGroups: [""], resources: ["configmaps"], resourceNames: ["{self.name}"], verbs: ["get"]}}'
+
+
+#: Groups come before the pods that name them, and nodes before the pods on them: what is read later is younger, so a
+#: pod may be missing where it was created while the lists were read, but no pod lacks its group or its node.
+LISTS = (
+    Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass"),
+    Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue"),
+    Resource("training.volcano.sh", "v1alpha1", "hyperjobs", "HyperJob"),
+    Resource("batch.volcano.sh", "v1alpha1", "jobs", "Job"),
+    Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),
+    Resource("topology.volcano.sh", "v1alpha1", "hypernodes", "HyperNode"),
+    Resource("scheduling.koordinator.sh", "v1alpha1", "devices", "Device"),
+    Resource("", "v1", "nodes", "Node", needed=True),
+    Resource("", "v1", "pods", "Pod", needed=True),
+)
+
+#: The tables of leaf switches of Ascend's scheduler plugin, and the configuration of Volcano's scheduler.
+CONFIG_MAPS = (
+    NamedConfigMap("kube-system", "basic-tor-node-cm"),
+    NamedConfigMap("volcano-system", "basic-tor-node-cm"),
+    NamedConfigMap("volcano-system", "tor-share-cm"),
+    NamedConfigMap("volcano-system", "volcano-scheduler-configmap"),
+)

@@ -1,0 +1,192 @@
+"""`take_snapshot`: read a live cluster into one file that replays without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.cancel import reached
+from workbench.errors import ClusterError
+from workbench.formats.load import load
+from workbench.live.kubernetes.configuration import Cluster, cluster_of
+from workbench.live.kubernetes.connection import Connection, Expired, Forbidden, NoSuchApi
+from workbench.live.kubernetes.projection import projected
+from workbench.live.kubernetes.resources import CONFIG_MAPS, LISTS, Resource
+from workbench.model.notice import Notice
+from workbench.model.snapshot import Scenario
+
+__all__ = ["LiveSnapshot", "read_cluster", "take_snapshot"]
+
+#: Objects asked for at a time.
+PAGE = 500
+
+#: Times that a list is begun anew because the API server no longer kept the position in it.
+_TRIES = 3
+
+#: Reports progress: (objects of a kind read, objects of it in all, its plural name).
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class LiveSnapshot:
+    """A cluster as it was read, with what could not be read.
+
+    Attributes
+    ----------
+    context, server, user : str
+        Where it was read, by whom.
+    versions : mapping of str to str
+        resourceVersion at which each list was read, by ``plural.group`` (``nodes`` for the core group).
+    gaps : tuple of Notice
+        Kinds that the cluster does not have or the user may not read, with the RBAC rule that would close the gap.
+    objects : tuple of bytes
+        Each object as one line of JSON, cut to what a scheduler looks at.
+    """
+
+    context: str
+    server: str
+    user: str
+    versions: Mapping[str, str]
+    gaps: tuple[Notice, ...]
+    objects: tuple[bytes, ...]
+
+    def to_json(self) -> bytes:
+        """The snapshot as a file: a Kubernetes List, which every command and `workbench.load` reads."""
+        record = {
+            "context": self.context,
+            "server": self.server,
+            "user": self.user,
+            "versions": dict(self.versions),
+            "gaps": [{"code": gap.code, "message": gap.message, "subject": gap.subject} for gap in self.gaps],
+        }
+        head = b'{"apiVersion":"v1","kind":"List","metadata":{"snapshot":' + orjson.dumps(record) + b'},"items":[\n'
+        return head + b",\n".join(self.objects) + b"\n]}\n"
+
+    def scenario(self) -> Scenario:
+        """The cluster and its pending jobs, as `workbench.load` reads the file."""
+        return load("-", stdin=self.to_json())
+
+    def __repr__(self) -> str:
+        return f"LiveSnapshot(context {self.context!r}, {len(self.objects):,} objects, {len(self.gaps)} gaps)"
+
+
+def take_snapshot(
+    context: str | None = None,
+    *,
+    kubeconfig: str | Path | None = None,
+    timeout_s: float = 60.0,
+    announce: Callable[[Cluster], object] | None = None,
+    progress: Progress | None = None,
+) -> LiveSnapshot:
+    """Read a live cluster. Nothing is written to it, and no Secret is read.
+
+    Parameters
+    ----------
+    context : str, optional
+        Context of the kubeconfig; None: the current one.
+    kubeconfig : path, optional
+        None: the files of KUBECONFIG, or else ``~/.kube/config``.
+    timeout_s : float
+        Limit in seconds for each request.
+    announce : callable, optional
+        Called with the `Cluster` (context, server, user) before the first request.
+    progress : callable, optional
+        Called after each page as ``progress(read, in_all, plural)``.
+
+    Raises
+    ------
+    ClusterError
+        No connection, wrong credentials, or no right to read nodes and pods.
+    """
+    cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
+    if announce is not None:
+        announce(cluster)
+    with Connection(cluster, timeout_s) as connection:
+        return read_cluster(connection, progress)
+
+
+def read_cluster(connection: Connection, progress: Progress | None = None) -> LiveSnapshot:
+    """Read the cluster behind a connection, as `take_snapshot` does.
+
+    Parameters
+    ----------
+    connection : Connection
+    progress : callable, optional
+
+    Raises
+    ------
+    ClusterError
+        As for `take_snapshot`.
+    """
+    objects: list[bytes] = []
+    versions: dict[str, str] = {}
+    gaps: list[Notice] = []
+    for resource in LISTS:
+        name = f"{resource.plural}.{resource.group}".rstrip(".")
+        try:
+            found, versions[name] = _listed(connection, resource, progress)
+        except NoSuchApi:
+            if resource.needed:
+                raise ClusterError(
+                    f"{connection.cluster.server}: no {resource.plural}: not a Kubernetes API server"
+                ) from None
+            gaps.append(Notice("kind-not-served", f"the cluster has no {resource.kind} ({resource.api_version})", name))
+        except Forbidden as error:
+            if resource.needed:
+                raise ClusterError(f"{error}; a ClusterRole with the rule {resource.rule} would allow it") from None
+            text = f"user {connection.cluster.user} may not list {name}; the rule {resource.rule} would allow it"
+            gaps.append(Notice("not-permitted", text, name))
+        else:
+            objects += found
+    for one in CONFIG_MAPS:
+        name = f"ConfigMap {one.namespace}/{one.name}"
+        try:
+            objects.append(_kept("v1", "ConfigMap", connection.get(one.path)))
+        except NoSuchApi:
+            continue
+        except Forbidden:
+            text = f"user {connection.cluster.user} may not get {name}; in that namespace {one.rule} would allow it"
+            gaps.append(Notice("not-permitted", text, name))
+    cluster = connection.cluster
+    return LiveSnapshot(cluster.context, cluster.server, cluster.user, versions, tuple(gaps), tuple(objects))
+
+
+def _listed(connection: Connection, resource: Resource, progress: Progress | None) -> tuple[list[bytes], str]:
+    """All objects of a kind as JSON, and the resourceVersion of the list."""
+    for attempt in range(_TRIES):
+        found: list[bytes] = []
+        version = ""
+        try:
+            for page in _pages(connection, resource):
+                metadata = page.get("metadata") or {}
+                version = version or str(metadata.get("resourceVersion", ""))
+                found += [_kept(resource.api_version, resource.kind, item) for item in page.get("items") or []]
+                in_all = len(found) + int(metadata.get("remainingItemCount") or 0)
+                if progress is not None:
+                    progress(len(found), in_all, resource.plural)
+                reached(resource.plural, len(found), in_all)
+            return found, version
+        except Expired:
+            if attempt == _TRIES - 1:
+                raise
+    raise AssertionError("not reached")
+
+
+def _pages(connection: Connection, resource: Resource) -> Iterator[dict[str, Any]]:
+    query = {"limit": str(PAGE)}
+    while True:
+        page = connection.get(resource.path, **query)
+        yield page
+        token = (page.get("metadata") or {}).get("continue")
+        if not token:
+            return
+        query["continue"] = str(token)
+
+
+def _kept(api_version: str, kind: str, item: Mapping[str, Any]) -> bytes:
+    # The items of a list do not say their kind.
+    return orjson.dumps({"apiVersion": api_version, "kind": kind, **projected(kind, item)}, option=orjson.OPT_SORT_KEYS)
