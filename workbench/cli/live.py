@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.option_values import seconds
-from workbench.cli.options import Out
-from workbench.cli.output import check_out, emit, progress_bar, tell
+from workbench.cli.arguments import policy_names
+from workbench.cli.option_values import one_of, seconds
+from workbench.cli.options import Out, TableOutput
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
+from workbench.errors import InputError
 
 __all__ = ["live_app"]
 
@@ -70,6 +72,55 @@ def snapshot(
 
 
 @live_app.command()
+def compare(
+    recorded: Annotated[
+        Path, typer.Option("--recorded", metavar="FILE", help="Sessions of a real scheduler, one JSON object per line.")
+    ],
+    policies: Annotated[
+        list[str],
+        typer.Option(
+            "--policies", metavar="P,P,…", help="Policies, separated by commas; else the twin of the release recorded."
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
+        TableOutput.table
+    ),
+    out: Out = None,
+) -> None:
+    """Compare what a real scheduler did with what policies would have done at the same moment.
+
+    A real scheduler takes one of several equal HyperNodes at random: it agrees with a policy if it placed as many pods
+    and chose one of the policy's equals. Exit status 1 when something differs.
+
+    Example:
+
+    \b
+      workbench live compare --recorded sessions.jsonl -o json
+    """
+    from workbench.evaluate.audit import audit
+    from workbench.formats.recorded_sessions import read_sessions
+    from workbench.policies import get_policy
+    from workbench.report.audit_tables import audit_tables
+
+    check_out(out, output)
+    names = policy_names(policies) if policies else []
+    found = []
+    for session in read_sessions(recorded):
+        plain = [get_policy(name) for name in names or [_twin_of(session.release)]]
+        chosen = [get_policy(one.name, config=session.config) if "config" in one.parameters else one for one in plain]
+        for job in session.jobs():
+            for policy in chosen:
+                told = audit(job.scenario.gangs, job.scenario.snapshot, job.at, job.nodes, policy)
+                found.append((session.name, told))
+    if output is TableOutput.json:
+        emit(to_json([{"session": name, **told.to_dict()} for name, told in found]), out)
+    else:
+        print_tables(*audit_tables(found))
+    if any(not told.agrees for _, told in found):
+        raise typer.Exit(1)
+
+
+@live_app.command()
 def rbac(
     subject: Annotated[
         str, typer.Argument(metavar="SUBJECT", help="user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME.")
@@ -88,3 +139,13 @@ def rbac(
 
     check_out(out)
     emit(to_yaml(reader_role(subject)), out)
+
+
+def _twin_of(release: str) -> str:
+    """The policy that stands for a release of Volcano, such as ``1.15.1``."""
+    from workbench.policies import list_policies
+
+    name = f"volcano-{'.'.join(release.split('.')[:2])}"
+    if all(each.name != name for each in list_policies()):
+        raise InputError("no policy stands for the release", got=repr(release), expected="--policies")
+    return name

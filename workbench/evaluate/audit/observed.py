@@ -1,0 +1,162 @@
+"""`audit`: one gang, as a cluster placed it and as a policy would have placed it at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.model.counted import counted
+from workbench.model.explanation import Recorder
+from workbench.model.gang import Gang
+from workbench.model.placement import Placement
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import TOP, Topology
+from workbench.policies.base import Policy
+
+__all__ = ["Audit", "Observed", "audit"]
+
+#: Node of each pod of a gang, by the pod's name; None: the cluster gave it none.
+Observed = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """A gang, as a cluster placed it and as a policy would have placed it at the same moment.
+
+    Attributes
+    ----------
+    gang : Gang
+    policy : str
+    verdict, observed_verdict : {"placed", "pending"}
+        What the policy says, and what the cluster did.
+    pods, observed_pods : int
+        Number of pods with a node.
+    domain : str, optional
+        HyperNode that the policy chose; None if it chose none.
+    observed_domain : str, optional
+        HyperNode that the cluster chose, as far as its placement tells: the one of `equals` that holds the gang's
+        minimum, otherwise the smallest that holds all placed pods. None: nothing was placed.
+    equals : tuple of str
+        HyperNodes among which only chance or the name decided, by the policy; empty for a gang without a topology
+        constraint and for a policy that scores no HyperNodes.
+    difference : str
+        What differs, in words; empty: the cluster did what the policy would have done, or chose another of the equals.
+    """
+
+    gang: Gang
+    policy: str
+    verdict: str
+    observed_verdict: str
+    pods: int
+    observed_pods: int
+    domain: str | None
+    observed_domain: str | None
+    equals: tuple[str, ...]
+    difference: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the cluster could have decided as it did by the rules of the policy."""
+        return not self.difference
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "job": self.gang.key,
+            "policy": self.policy,
+            "verdict": self.verdict,
+            "observed_verdict": self.observed_verdict,
+            "pods": self.pods,
+            "observed_pods": self.observed_pods,
+            "domain": self.domain,
+            "observed_domain": self.observed_domain,
+            "equals": list(self.equals),
+            "agrees": self.agrees,
+            "difference": self.difference,
+        }
+
+
+def audit(gangs: Sequence[Gang], snapshot: ClusterSnapshot, at: int, observed: Observed, policy: Policy) -> Audit:
+    """Ask a policy what it would have done with a gang, and compare with what a cluster did.
+
+    Parameters
+    ----------
+    gangs : sequence of Gang
+        All gangs that waited at that moment.
+    snapshot : ClusterSnapshot
+        The cluster at that moment, without the gang.
+    at : int
+        Position of the gang in `gangs`.
+    observed : mapping of str to str or None
+        Node of each of its pods; a node that the snapshot does not have counts as one outside all HyperNodes.
+    policy : Policy
+
+    Returns
+    -------
+    Audit
+
+    Notes
+    -----
+    A real scheduler takes one of several equal HyperNodes at random. The placements agree if the verdict and the number
+    of pods are the same and, for a gang with a topology constraint, one of the equals holds the gang's minimum.
+    """
+    gang, recorder, topology = gangs[at], Recorder(), snapshot.topology
+    decision = policy.schedule(gangs, snapshot, {at: recorder})[at]
+    placement = decision.result if isinstance(decision.result, Placement) else None
+    pods = sum(bool(pod.node) for pod in placement.pods()) if placement is not None else 0
+    nodes = [node for node in observed.values() if node is not None]
+    constrained = gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
+    equals = recorder.explanation(decision).equals if constrained else ()
+    chosen = _chosen(equals, gang, topology, nodes)
+    return Audit(
+        gang=gang,
+        policy=policy.name,
+        verdict="placed" if pods else "pending",
+        observed_verdict="placed" if nodes else "pending",
+        pods=pods,
+        observed_pods=len(nodes),
+        domain=placement.hypernode or None if placement is not None else None,
+        observed_domain=chosen or _around(topology, nodes),
+        equals=equals,
+        difference=_difference(pods, len(nodes), equals, chosen),
+    )
+
+
+def _difference(pods: int, observed: int, equals: tuple[str, ...], chosen: str | None) -> str:
+    if not observed and not pods:
+        return ""
+    if not pods:
+        return f"pending, but the cluster placed {counted(observed, 'pod')}"
+    if not observed:
+        return f"{counted(pods, 'pod')} placed, but the cluster placed none"
+    if pods != observed:
+        return f"{counted(pods, 'pod')} placed, but the cluster placed {observed}"
+    if equals and chosen is None:
+        return f"inside {' or '.join(equals)}, but the cluster chose another HyperNode"
+    return ""
+
+
+def _chosen(equals: tuple[str, ...], gang: Gang, topology: Topology, nodes: Sequence[str]) -> str | None:
+    """The first of some HyperNodes that holds as many of the pods as the gang needs; None: none does."""
+    places = _indices(topology, nodes)
+    needed = min(max(gang.min_available, 1), len(nodes))
+    for name in equals if nodes else ():
+        domain = TOP if name == topology.domain_name(TOP) else topology.domain(name)
+        if int(np.isin(places, topology.nodes_of(domain)).sum()) >= needed:
+            return name
+    return None
+
+
+def _around(topology: Topology, nodes: Sequence[str]) -> str | None:
+    if not nodes:
+        return None
+    places = _indices(topology, nodes)
+    return topology.domain_name(TOP if (places < 0).any() else topology.smallest_around(np.unique(places)))
+
+
+def _indices(topology: Topology, nodes: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Indices of nodes, int32 (p,); -1 for a node that the topology does not have."""
+    known = {name: i for i, name in enumerate(topology.node_names)}
+    return np.array([known.get(name, -1) for name in nodes], dtype=np.int32)
