@@ -66,6 +66,7 @@ def judged():
     return found
 
 
+@pytest.mark.slow
 class TestTheSources:
     def test_a_module_uses_only_what_its_room_may(self, judged):
         assert judged["imports"] == []

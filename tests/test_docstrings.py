@@ -21,6 +21,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.slow
 class TestTheSources:
     def test_functions_with_many_parameters_document_each_and_arrays_state_shape_and_dtype(self) -> None:
         found = [

@@ -76,6 +76,7 @@ KEPT = {
 }
 
 
+@pytest.mark.slow
 def test_every_definition_of_the_package_is_reached() -> None:
     """What only tests call is dead; a name that a notebook of ours or `_core`'s faces hand out is not."""
     package = reach_of(ROOT)
@@ -83,6 +84,7 @@ def test_every_definition_of_the_package_is_reached() -> None:
     assert sorted(name for name in package.definitions - reached if not name.endswith(":__all__")) == []
 
 
+@pytest.mark.slow
 def test_what_is_reached_by_now_is_off_the_list_of_what_is_kept() -> None:
     package = reach_of(ROOT)
     assert KEPT.keys() <= package.definitions

@@ -67,6 +67,7 @@ def test_an_unknown_policy_offers_close_names() -> None:
         workbench.place(gang_of("a", 1), SNAPSHOT, "volcanoo")
 
 
+@pytest.mark.slow
 def test_importing_it_is_cheap_and_values_still_get_their_pictures() -> None:
     code = (
         "import sys, workbench\n"
@@ -79,6 +80,7 @@ def test_importing_it_is_cheap_and_values_still_get_their_pictures() -> None:
     assert (done.stdout, done.stderr) == ("<svg\n", "")
 
 
+@pytest.mark.slow
 def test_a_value_imported_from_its_own_module_gets_its_picture_too() -> None:
     code = "from workbench.model.topology import Topology\nprint(Topology.build(['a'], [])._repr_html_()[:4])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -144,6 +144,7 @@ def test_used_values_survive_the_older_protocols(name: str) -> None:
     survive(name, [COPIES[way] for way in OLDER])
 
 
+@pytest.mark.slow
 @EACH_POLICY
 def test_used_values_go_to_another_process_and_come_back(name: str, in_another_process: Callable[..., Any]) -> None:
     values = used_values(load_demo(), name)
@@ -219,6 +220,7 @@ def _refuse() -> Any:
     raise UnknownNameError("policy", "volcanoo", ["volcano"])
 
 
+@pytest.mark.slow
 def test_an_error_comes_back_from_another_process(in_another_process: Callable[..., Any]) -> None:
     with pytest.raises(UnknownNameError, match="did you mean volcano"):
         in_another_process(_refuse)

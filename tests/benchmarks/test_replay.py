@@ -40,6 +40,7 @@ def test_the_workloads_are_those_of_the_generator(bench):
     assert order[270:273] == [(0, 0, 1), (1, 0, 1), (2, 0, 1)]
 
 
+@pytest.mark.slow
 def test_the_stream_the_policy_and_the_dry_runs_place_every_pod_alike(bench, monkeypatch):
     # Little room, so that most of what is placed is given back.
     monkeypatch.setattr(bench, "BUSY", bench.CPUS // 200)

@@ -207,6 +207,7 @@ class TestUfm:
         "cut off": (servers.cut_off, 3, "the connection broke"),
     }
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("reply", "status", "want"), BAD.values(), ids=BAD.keys())
     def test_a_bad_server_is_one_line_and_the_old_hypernodes_stay(
         self, run: Run, existing: Path, reply: Reply, status: int, want: str

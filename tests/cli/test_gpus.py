@@ -228,6 +228,7 @@ def test_regret_of_a_size_that_the_machine_has_not_names_the_machine(run: Run, m
     )
 
 
+@pytest.mark.slow
 def test_the_enumeration_of_subsets_serves_the_command(run: Run, matrices: Path, monkeypatch) -> None:
     """By the names that the sources follow from `workbench gpus`, and by the calls of one run."""
     reach = reach_of(Path(workbench.__file__).parents[1])

@@ -149,6 +149,7 @@ def _without_reader(
         return json.loads(statuses.read() or "[]"), done.stderr or ""
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_changes_no_status_and_causes_no_message(files: Path) -> None:
     # More than a buffer holds, so that the closed end is met in the middle, and less, so that it is met at the end.
     (files / "large.yaml").write_text(job_yaml("large", 2000, gpus=0), encoding="utf-8")
@@ -166,12 +167,14 @@ def test_a_reader_that_leaves_early_changes_no_status_and_causes_no_message(file
     assert "Broken" not in messages and "Traceback" not in messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_messages_that_nobody_reads_change_no_status(files: Path, unbuffered: str) -> None:
     commands: list[list[object]] = [["place", "-f", files / "missing.yaml"], ["place", "--nonsense"], []]
     assert _without_reader(commands, both=True, unbuffered=unbuffered)[0] == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(cluster_yaml() + "---\n" + job_yaml("a", 1), encoding="utf-8")
     # A policy that says that it runs, then runs for ever. Python listens for Ctrl-C unless its parent ignored it, as a
@@ -222,6 +225,7 @@ def test_a_stream_that_is_closed_is_bad_input(
     assert (result.status, result.err) == (2, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_behind_standard_output_is_said(unbuffered: str) -> None:
     if not Path("/dev/full").exists():

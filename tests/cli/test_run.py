@@ -84,6 +84,7 @@ def test_a_store_goes_on_where_it_stopped(run: Run, cluster: Path, jobs: Path, t
     assert second.json["now"] == 60 and second.json["jobs"][0]["phase"] == "Completed"
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_path: Path) -> None:
     # The Job restarts for as long as somebody watches.
     again = task(replicas=2, gpus=1)

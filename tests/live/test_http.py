@@ -40,6 +40,7 @@ def test_the_answer_of_a_good_server() -> None:
         assert server.paths == ["/x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reply", [servers.silent, servers.dripping_headers, servers.dripping_body])
 def test_a_slow_server_is_given_up_and_the_connection_closed(reply: Reply) -> None:
     with loopback(reply) as server:

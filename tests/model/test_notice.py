@@ -24,6 +24,7 @@ MAKERS = {"Notice", "NoPlan", "Cause"}
 
 #: Calls whose code is no literal. Where it comes from a table or a condition, that is in the same module.
 COMPUTED = {
+    "formats/manifests.py": "read from a file",
     "formats/snapshot_file.py": "read from a file",
     "jobs/object_notes.py": "the code of the notice that is told with its object",
     "jobs/running.py": "a table in the function",
@@ -118,6 +119,7 @@ def trees() -> dict[str, ast.Module]:
     return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
+@pytest.mark.slow
 def test_a_code_is_a_registered_literal(trees: dict[str, ast.Module]) -> None:
     computed, unregistered = set(), []
     for module, tree in trees.items():
@@ -130,6 +132,7 @@ def test_a_code_is_a_registered_literal(trees: dict[str, ast.Module]) -> None:
     assert sorted(computed) == sorted(COMPUTED)
 
 
+@pytest.mark.slow
 def test_every_registered_code_is_used(trees: dict[str, ast.Module]) -> None:
     used: set[object] = set()
     for module, tree in trees.items():
@@ -139,6 +142,7 @@ def test_every_registered_code_is_used(trees: dict[str, ast.Module]) -> None:
     assert sorted(CODES.keys() - used) == []
 
 
+@pytest.mark.slow
 def test_nobody_reads_a_sentence(trees: dict[str, ast.Module]) -> None:
     assert [f"{module}:{line}" for module, tree in trees.items() for line in sentences_read(tree)] == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ hypernodes = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(hypernodes)
 def test_what_is_written_is_read_back(hypernode: HyperNode) -> None:
     assert read_hypernode(hypernode_manifest(hypernode)) == hypernode

@@ -26,6 +26,7 @@ def need(program: str) -> None:
     pytest.skip(reason)
 
 
+@pytest.mark.slow
 def test_the_logic_of_the_pages_passes_its_own_tests():
     need("node")
     files = sorted(SOURCES.glob("*.test.js"))

@@ -6,6 +6,8 @@ import random
 import threading
 import time
 
+import pytest
+
 import workbench
 from tests.widgets.page import ask
 from workbench.cancel import check, finish
@@ -73,6 +75,7 @@ def test_work_that_cannot_stop_does_not_hold_up_the_next(monkeypatch):
     release.set()
 
 
+@pytest.mark.slow
 def test_edits_and_cancels_at_any_moment_leave_a_comparer_that_answers(said, capfd):
     """Each edit cancels the comparison that runs, wherever it is."""
     bench = workbench.Workbench("datasets/demo")

@@ -38,9 +38,11 @@ def has_torch() -> bool:
     return Path(PYTHON).exists() and subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
-needs_torch = pytest.mark.skipif(
-    not has_torch() or shutil.which("cc") is None, reason="needs python3-torch for /usr/bin/python3, and cc"
-)
+@pytest.fixture
+def torch() -> None:
+    """Skips without torch for the system's Python; asking it takes a second, so not while tests are collected."""
+    if not has_torch() or shutil.which("cc") is None:
+        pytest.skip("needs python3-torch for /usr/bin/python3, and cc")
 
 
 def free_port() -> int:
@@ -61,7 +63,7 @@ def environments(port: int) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.slow
-@needs_torch
+@pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize("launcher", ["python", "torch.distributed.run"])
 def test_four_pods_rendezvous_and_all_reduce(launcher: str, tmp_path: Path) -> None:
     """Started by python they read upstream's variables, by torch.distributed.run those of the design document."""

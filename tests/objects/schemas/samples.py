@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from workbench.objects.schemas.json_schema import SCHEMA_KINDS, crd_of, json_schema_of
 
@@ -97,6 +96,13 @@ def damaged(kind: str, path: tuple[str | int, ...], value: Any) -> dict[str, Any
     return data
 
 
+def validator(schema: dict[str, Any]) -> Any:
+    """A validator of JSON Schema, draft 2020-12. The library is imported late: that takes longer than most tests."""
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+    return Draft202012Validator(schema)
+
+
 def by_crd(data: dict[str, Any]) -> bool:
     """Whether a CRD accepts an object; keywords of Kubernetes are read as its documentation says."""
     return not list(refused(structural(data["kind"]), data))
@@ -113,7 +119,7 @@ def refused(schema: dict[str, Any], value: Any) -> Iterator[str]:
     if schema.get("format") == "int32" and type(value) is int and not -(2**31) <= value < 2**31:
         yield "more than 32 bits"
     own = {key: one for key, one in schema.items() if key not in ("properties", "items", "additionalProperties")}
-    yield from (error.message for error in Draft202012Validator(own).iter_errors(value))
+    yield from (error.message for error in validator(own).iter_errors(value))
     if type(value) is dict:
         for key, item in value.items():
             if key in (known or {}):

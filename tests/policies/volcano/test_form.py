@@ -173,6 +173,7 @@ def test_every_field_is_varied(kind, varied):
     assert {each.name for each in dataclasses.fields(kind) if each.init} == set(varied)
 
 
+@pytest.mark.slow
 @max_examples(150)
 @given(seed=seeds)
 def test_gangs_that_differ_in_one_field_get_the_answers_of_place(seed):
