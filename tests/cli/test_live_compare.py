@@ -146,3 +146,21 @@ def test_a_file_that_is_no_recording_is_one_line(run: Run, tmp_path: Path) -> No
     assert result.status == 2
     assert result.err.startswith(f"workbench: {tmp_path / 'x'}: line 1: not JSON")
     assert run("live", "compare", "--recorded", tmp_path / "none").status == 2
+
+
+def test_the_running_gangs_of_a_file_are_placed_anew(run: Run) -> None:
+    result = run("live", "compare", "datasets/demo", "--policies", "volcano-1.13,volcano-1.15", "-o", "json")
+    assert result.status == 0
+    assert [(one["job"], one["policy"], one["observed_domain"]) for one in result.json] == [
+        ("serving/chat-0", "volcano-1.13", "s0"),
+        ("serving/chat-0", "volcano-1.15", "s0"),
+        ("serving/chat-1", "volcano-1.13", "s1"),
+        ("serving/chat-1", "volcano-1.15", "s1"),
+    ]
+    lines = [line.split() for line in run("live", "compare", "datasets/demo").out.splitlines()]
+    assert ["-", "serving/chat-1", "1", "s1", "placed"] in lines
+
+
+def test_a_recording_and_a_path_together_are_refused(run: Run, tmp_path: Path) -> None:
+    result = run("live", "compare", "datasets/demo", "--recorded", tmp_path / "x")
+    assert result.status == 2 and result.err.startswith("workbench: --recorded: nothing else is read")

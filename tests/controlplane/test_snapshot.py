@@ -104,6 +104,17 @@ def test_the_file_replays_as_the_cluster_is(server: ControlPlane, tmp_path: Path
     assert [one["node"] for one in placed.json["jobs"][0]["pods"]] != ["n0"]
 
 
+def test_what_runs_is_compared_with_policies(server: ControlPlane, tmp_path: Path, run: Run) -> None:
+    config = kubeconfig(server, tmp_path / "config")
+    result = run("live", "compare", "--kubeconfig", str(config), "--policies", "volcano-1.15,spread", "-o", "json")
+    assert result.status == 0
+    rows = [(one["scheduler"], one["job"], one["policy"], one["observed_domain"], one["agrees"]) for one in result.json]
+    assert rows == [
+        ("volcano", f"{NAMESPACE}/runs", "volcano-1.15", "leaf0", True),
+        ("volcano", f"{NAMESPACE}/runs", "spread", "leaf0", True),
+    ]
+
+
 def test_nothing_secret_is_read_or_written(server: ControlPlane, tmp_path: Path) -> None:
     config = kubeconfig(server, tmp_path / "config")
     content = take_snapshot(kubeconfig=config).to_json().decode()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.arguments import policy_names
+from workbench.cli.arguments import policy_names, standard_input
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Out, TableOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.evaluate.audit import Audit
 
 __all__ = ["live_app"]
 
@@ -21,6 +24,9 @@ live_app = typer.Typer(
     rich_markup_mode=None,
 )
 
+Context = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
+]
 Kubeconfig = Annotated[
     Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else KUBECONFIG, or ~/.kube/config.")
 ]
@@ -53,67 +59,64 @@ def snapshot(
       workbench live snapshot --out cluster.json
       workbench compare cluster.json --policies volcano-1.13,volcano-1.15
     """
-    from workbench.live import take_snapshot
-
     check_out(out)
-    with progress_bar("reading") as step:
-        found = take_snapshot(
-            context,
-            kubeconfig=kubeconfig,
-            timeout_s=timeout,
-            announce=lambda cluster: tell(
-                f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}"
-            ),
-            progress=step,
-        )
-    for gap in found.gaps:
-        tell(f"note: {gap.message}")
-    emit(found.to_json().decode(), out)
+    emit(_taken(context, kubeconfig, timeout).decode(), out)
 
 
 @live_app.command()
 def compare(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[PATH]",
+            help="A snapshot, or manifests with running pods; else the cluster is read.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     recorded: Annotated[
-        Path, typer.Option("--recorded", metavar="FILE", help="Sessions of a real scheduler, one JSON object per line.")
-    ],
+        Path | None,
+        typer.Option("--recorded", metavar="FILE", help="Sessions of a real scheduler, one JSON object per line."),
+    ] = None,
     policies: Annotated[
         list[str],
         typer.Option(
-            "--policies", metavar="P,P,…", help="Policies, separated by commas; else the twin of the release recorded."
+            "--policies", metavar="P,P,…", help="Policies, separated by commas; else volcano, or the release recorded."
         ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    ] = [],  # noqa: B006
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    timeout: Timeout = _TIMEOUT_S,
     output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
         TableOutput.table
     ),
     out: Out = None,
 ) -> None:
-    """Compare what a real scheduler did with what policies would have done at the same moment.
+    """Compare what a cluster did with its running gangs with what policies would do.
 
-    A real scheduler takes one of several equal HyperNodes at random: it agrees with a policy if it placed as many pods
-    and chose one of the policy's equals. Exit status 1 when something differs.
+    Each gang is taken off its nodes, and the policies place it anew on the cluster as it is now. A real scheduler takes
+    one of several equal HyperNodes at random: it agrees with a policy if it placed as many pods and chose one of the
+    policy's equals. Exit status 1 when something differs.
 
-    Example:
+    Examples:
 
     \b
+      workbench live compare
+      workbench live compare cluster.json --policies volcano-1.13,volcano-1.15
       workbench live compare --recorded sessions.jsonl -o json
     """
-    from workbench.evaluate.audit import audit
-    from workbench.formats.recorded_sessions import read_sessions
-    from workbench.policies import get_policy
     from workbench.report.audit_tables import audit_tables
 
     check_out(out, output)
-    names = policy_names(policies) if policies else []
-    found = []
-    for session in read_sessions(recorded):
-        plain = [get_policy(name) for name in names or [_twin_of(session.release)]]
-        chosen = [get_policy(one.name, config=session.config) if "config" in one.parameters else one for one in plain]
-        for job in session.jobs():
-            for policy in chosen:
-                told = audit(job.scenario.gangs, job.scenario.snapshot, job.at, job.nodes, policy)
-                found.append((session.name, told))
+    if recorded is not None and paths:
+        raise InputError("nothing else is read", source="--recorded", expected="--recorded FILE or PATH")
+    names = policy_names(policies)
+    found = (
+        _of_sessions(recorded, names)
+        if recorded is not None
+        else _of_cluster(paths, names, context, kubeconfig, timeout)
+    )
     if output is TableOutput.json:
-        emit(to_json([{"session": name, **told.to_dict()} for name, told in found]), out)
+        emit(to_json([{**where, **told.to_dict()} for where, told in found]), out)
     else:
         print_tables(*audit_tables(found))
     if any(not told.agrees for _, told in found):
@@ -139,6 +142,66 @@ def rbac(
 
     check_out(out)
     emit(to_yaml(reader_role(subject)), out)
+
+
+def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str], Audit]]:
+    """What is found in recorded sessions, each with the session's name."""
+    from workbench.evaluate.audit import audit
+    from workbench.formats.recorded_sessions import read_sessions
+    from workbench.policies import get_policy
+
+    found = []
+    for session in read_sessions(recorded):
+        plain = [get_policy(name) for name in names or [_twin_of(session.release)]]
+        chosen = [get_policy(one.name, config=session.config) if "config" in one.parameters else one for one in plain]
+        for job in session.jobs():
+            for policy in chosen:
+                told = audit(job.scenario.gangs, job.scenario.snapshot, job.at, job.nodes, policy)
+                found.append(({"session": session.name}, told))
+    return found
+
+
+def _of_cluster(
+    paths: list[str], names: list[str], context: str | None, kubeconfig: Path | None, timeout: float
+) -> list[tuple[dict[str, str], Audit]]:
+    """What is found of the running gangs of a snapshot or of the cluster, each with the name of its scheduler."""
+    from workbench.cluster.observed import observed_gangs
+    from workbench.cluster.state import ClusterState
+    from workbench.evaluate.audit import audit
+    from workbench.formats.load import load_objects
+    from workbench.policies import get_policy
+
+    if paths:
+        objects = load_objects(*paths, stdin=standard_input(paths))
+    else:
+        objects = load_objects("-", stdin=_taken(context, kubeconfig, timeout))
+    chosen = [get_policy(name) for name in names or ["volcano"]]
+    found = []
+    with progress_bar("comparing") as step:
+        for one in observed_gangs(ClusterState(objects, any_scheduler=True), step):
+            for policy in chosen:
+                told = audit([one.gang], one.snapshot, 0, one.nodes, policy)
+                found.append(({"scheduler": one.scheduler}, told))
+    return found
+
+
+def _taken(context: str | None, kubeconfig: Path | None, timeout: float) -> bytes:
+    """A snapshot of the cluster as a file; where it is read and what is missing is told on stderr."""
+    from workbench.live import take_snapshot
+
+    with progress_bar("reading") as step:
+        found = take_snapshot(
+            context,
+            kubeconfig=kubeconfig,
+            timeout_s=timeout,
+            announce=lambda cluster: tell(
+                f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}"
+            ),
+            progress=step,
+        )
+    for gap in found.gaps:
+        tell(f"note: {gap.message}")
+    return found.to_json()
 
 
 def _twin_of(release: str) -> str:

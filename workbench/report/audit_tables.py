@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from rich.text import Text
 
 from workbench.evaluate.audit import Audit
 from workbench.model.counted import counted
@@ -13,14 +11,17 @@ from workbench.report.tables import new_table, text_row
 
 __all__ = ["audit_tables"]
 
+#: Gangs listed; -o json has all.
+_ROWS = 40
 
-def audit_tables(found: Sequence[tuple[str, Audit]]) -> list[Any]:
+
+def audit_tables(found: Sequence[tuple[Mapping[str, str], Audit]]) -> list[Any]:
     """How often each policy agrees with the cluster, and every gang on which one does not.
 
     Parameters
     ----------
-    found : sequence of (str, Audit)
-        The name of the session or moment, and what was found there.
+    found : sequence of (mapping of str to str, Audit)
+        Where a gang was observed, the same keys for all (``session`` or ``scheduler``), and what was found.
     """
     policies = list(dict.fromkeys(told.policy for _, told in found))
     summary = new_table("policy", "jobs", "agree", "verdict", "pods", "HyperNode", right=range(1, 6))
@@ -36,10 +37,35 @@ def audit_tables(found: Sequence[tuple[str, Audit]]) -> list[Any]:
             sum(each.pods == each.observed_pods for each in own),
             f"{sum(each.observed_domain in each.equals for each in constrained)} of {len(constrained)}",
         )
-    differing = [(name, told) for name, told in found if not told.agrees]
+    parts: list[Any] = [summary]
+    if found and "scheduler" in found[0][0]:
+        parts.append(_gangs(found, policies))
+    differing = [(where, told) for where, told in found if not told.agrees]
     if not differing:
-        return [summary]
-    table = new_table("session", "job", "policy", "difference", title=f"{counted(len(differing), 'difference')}")
-    for name, told in differing:
-        text_row(table, name, told.gang.key, told.policy, told.difference)
-    return [summary, Text(), table]
+        return parts
+    table = new_table(*differing[0][0], "job", "policy", "difference", title=f"{counted(len(differing), 'difference')}")
+    for where, told in differing:
+        text_row(table, *where.values(), told.gang.key, told.policy, told.difference)
+    return [*parts, table]
+
+
+def _gangs(found: Sequence[tuple[Mapping[str, str], Audit]], policies: Sequence[str]) -> Any:
+    """Where each gang is, and where the policies would place it."""
+    table = new_table("scheduler", "job", "pods", "is in", *policies, right=(2,))
+    rows: dict[str, tuple[str, list[Audit]]] = {}
+    for where, told in found:
+        rows.setdefault(told.gang.key, (where["scheduler"], []))[1].append(told)
+    for scheduler, audits in list(rows.values())[:_ROWS]:
+        first = audits[0]
+        domains = [told.domain or told.verdict for told in audits]
+        text_row(
+            table,
+            scheduler or "-",
+            first.gang.key,
+            first.observed_pods,
+            first.observed_domain or "-",
+            *domains,
+        )
+    if len(rows) > _ROWS:
+        table.caption = f"… and {counted(len(rows) - _ROWS, 'more job')} (-o json has all)"
+    return table

@@ -103,11 +103,12 @@ def audit(gangs: Sequence[Gang], snapshot: ClusterSnapshot, at: int, observed: O
     of pods are the same and, for a gang with a topology constraint, one of the equals holds the gang's minimum.
     """
     gang, recorder, topology = gangs[at], Recorder(), snapshot.topology
-    decision = policy.schedule(gangs, snapshot, {at: recorder})[at]
+    constrained = gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
+    # Without a constraint no HyperNodes are equal, and recording why each node was chosen takes longer than deciding.
+    decision = policy.schedule(gangs, snapshot, {at: recorder} if constrained else {})[at]
     placement = decision.result if isinstance(decision.result, Placement) else None
     pods = sum(bool(pod.node) for pod in placement.pods()) if placement is not None else 0
     nodes = [node for node in observed.values() if node is not None]
-    constrained = gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
     equals = recorder.explanation(decision).equals if constrained else ()
     chosen = _chosen(equals, gang, topology, nodes)
     return Audit(

@@ -1,0 +1,107 @@
+"""`observed_gangs`: each gang that runs in a cluster, with the cluster as it would be without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from workbench.cluster.changes import ObjectChange, added
+from workbench.cluster.state import ClusterState
+from workbench.model.gang import Gang
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod import Pod
+from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup
+
+__all__ = ["ObservedGang", "observed_gangs"]
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedGang:
+    """A gang of a cluster that has pods with nodes.
+
+    Attributes
+    ----------
+    gang : Gang
+        The gang as if none of its pods had a node.
+    snapshot : ClusterSnapshot
+        The cluster without those pods; everything else is where it is.
+    nodes : mapping of str to str or None
+        Node of each pod; None: the pod waits.
+    scheduler : str
+        spec.schedulerName of its first pod by name; empty: not given.
+    """
+
+    gang: Gang
+    snapshot: ClusterSnapshot
+    nodes: dict[str, str | None]
+    scheduler: str
+
+
+def observed_gangs(
+    state: ClusterState, progress: Callable[[int, int, str], object] | None = None
+) -> Iterator[ObservedGang]:
+    """Take the gangs of a cluster that run, one at a time, off their nodes.
+
+    Parameters
+    ----------
+    state : ClusterState
+        Changed while the iteration goes on, and as before once it has ended.
+    progress : callable, optional
+        Called before each gang as ``progress(done, in_all, key)``.
+
+    Yields
+    ------
+    ObservedGang
+        By namespace and name. A pod without an owner is a gang of its own if it has GPUs; without GPUs it is left out,
+        as clusters run thousands of them. Pods that are terminating stay where they are. What Volcano wrote on the
+        PodGroup about the HyperNode of the gang is taken away for the moment, too.
+
+    Notes
+    -----
+    The cluster is the present one, not that of the moment at which the gang was placed: what came later stands in the
+    way, and what has gone since does not.
+    """
+    gangs: dict[str, list[Pod]] = {}
+    for pod, key in state.workload.holding:
+        if pod.runs and (key or sum(pod.spec.container_gpus)):
+            gangs.setdefault(key or pod.metadata.key, []).append(pod)
+    for done, key in enumerate(sorted(gangs, key=str.encode)):
+        if progress is not None:
+            progress(done, len(gangs), key)
+        pods = gangs[key]
+        before = [_present(state.objects, pod) for pod in pods]
+        changes = [
+            replace(one, value=replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending"))
+            for one, pod in zip(before, pods, strict=True)
+        ]
+        for group in _groups(pods):
+            stored = state.objects.pod_groups.get(group)
+            if stored is not None and ALLOCATED_HYPERNODE_ANNOTATION in stored.metadata.annotations:
+                annotations = dict(stored.metadata.annotations)
+                del annotations[ALLOCATED_HYPERNODE_ANNOTATION]
+                before.append(_present(state.objects, stored))
+                bare = replace(stored, metadata=replace(stored.metadata, annotations=annotations))
+                changes.append(replace(before[-1], value=bare))
+        snapshot, workload = state.apply(changes)
+        try:
+            placed = {pod.metadata.name: pod.spec.node_name for pod in pods}
+            for gang in workload.gangs:
+                # A Job, a PodGroup and a Deployment may have the same name.
+                if gang.key == key and any(pod.name in placed for pod in gang.pods()):
+                    nodes = {pod.name: placed.get(pod.name) for pod in gang.pods()}
+                    yield ObservedGang(gang, snapshot, nodes, pods[0].spec.scheduler)
+        finally:
+            state.apply(before)
+
+
+def _present(objects: ClusterObjects, value: Pod | PodGroup) -> ObjectChange:
+    """The change that puts an object back as it is, with what admission says of it."""
+    name = f"{type(value).__name__} {value.metadata.key}"
+    return added(value, objects.refused.get(name, ""), objects.notes.get(name, ()))
+
+
+def _groups(pods: list[Pod]) -> list[str]:
+    """Keys of the PodGroups that some pods name."""
+    names = ((pod, pod.metadata.annotations.get(GROUP_NAME_ANNOTATION)) for pod in pods)
+    return sorted({f"{pod.metadata.namespace}/{name}" for pod, name in names if name})
