@@ -50,7 +50,7 @@ def load_credentials(path: str | Path) -> Credentials:
     Raises
     ------
     InputError
-        Not such a file. The message never quotes its content.
+        The file cannot be read or is in neither form. The message never quotes the file's content.
     """
     content = read_bytes(path)
     try:

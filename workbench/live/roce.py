@@ -24,7 +24,7 @@ def discover_links(place: str, access: Access) -> DiscoveryResult:
     Raises
     ------
     ClusterError, InputError
-        As `fetch_json`; InputError also for a file that cannot be read and for what is no list of links.
+        As `fetch_json`; InputError also for a file that cannot be read and for content that is no list of links.
     """
     is_url = place.lower().startswith(("http://", "https://"))
     if is_url:

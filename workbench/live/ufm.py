@@ -27,7 +27,7 @@ class UfmServer:
     Raises
     ------
     InputError
-        No endpoint or no credentials, in Volcano's words; no URL.
+        The endpoint or the credentials are missing (in Volcano's words), or the endpoint is no URL.
 
     Notes
     -----

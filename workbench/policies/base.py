@@ -135,7 +135,7 @@ class Policy(ABC):
         return [decisions[i] for i in range(len(gangs))]
 
     def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
-        """Say which gangs may start to wait for nodes; their controllers create the pods of no other gang.
+        """Say which gangs are admitted: only for these the controllers create pods, which then wait for nodes.
 
         Parameters
         ----------
@@ -180,10 +180,15 @@ class Request:
     Attributes
     ----------
     gang : Gang
+        The gang to place.
     ledger : Ledger
+        Free resources of the nodes; not to be changed.
     demand : Demand
+        Requests of the gang's roles, and the nodes that accept them, as arrays over the ledger's columns and nodes.
     gpus : GpuQuestions
+        Asks the GPU policy about nodes.
     recorder : Recorder, optional
+        Receives every candidate that is considered; None: no explanation is wanted.
     opened : Ledger, optional
         State of the nodes when the session began, not to be changed; None: `ledger` still has that state, or the policy
         does not use it.
@@ -217,13 +222,15 @@ class Assignment:
     Attributes
     ----------
     node : ndarray of shape (n_pods,), int32
-        `UNPLACED` (-1) for a pod without a node; best-effort pods always are.
+        Index of each pod's node; `UNPLACED` (-1): none. A node policy leaves best-effort pods (pods that request no
+        resource) at -1; `place_best_effort` then gives them nodes.
     reasons : mapping of int to tuple of Notice
         Reasons why the unplaced pods of each role have no node.
     record, has_record, records, score, warnings, rank, annotations, annotation_group, job_class
         As in `Placement`.
     running : JobPods, optional
-        Nodes of the whole job afterwards, for the switches of the ledger; None: switches do not matter.
+        All pods of the job with the placed ones on their nodes, from which the ledger computes the states of its leaf
+        switches; None: the job does not influence these states.
     """
 
     node: Ints
@@ -246,9 +253,11 @@ class Declined:
 
     Attributes
     ----------
+    reasons, nearest_misses, warnings
+        As in `Refusal`.
     later : callable, optional
-        Computes the reasons and nearest misses, which are empty here, when the refusal is first read. It must not keep
-        a ledger or a search alive.
+        Function that computes the reasons and nearest misses when the refusal is first read; `reasons` and
+        `nearest_misses` are then empty. The function must hold no reference to a ledger or a search.
     """
 
     reasons: tuple[Notice, ...]
@@ -268,7 +277,8 @@ class NodePolicy(ABC):
         Whether the policy needs the topology; if so, a gang is refused before `assign` is called when the topology is
         not ready (docs/decisions.md, decision 14).
     sub_groups : bool
-        Whether the policy places sub-groups by themselves; otherwise the gang is placed as one, with a warning.
+        Whether the policy gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no
+        sub-groups, with a warning.
     warnings : tuple of Notice
         Warnings that are part of every answer, for example about settings that are not modelled.
     monotone : bool
@@ -363,16 +373,19 @@ class NodePolicy(ABC):
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
         """Choose nodes for best-effort pods (pods that request no resource): the first nodes by name that accept them.
 
-        Fewer nodes than pods if not all find one.
-
         Parameters
         ----------
         request : Request
             The question on a ledger that holds all pods placed before; the ledger is not changed.
         role : int
             Index of the role in the gang.
-        pods : ndarray of int64
-            Some pods of that role, which have a topology or have none.
+        pods : ndarray of shape (m,), int64
+            Positions in the gang of pods of that role; either all of them have a topology constraint or none has.
+
+        Returns
+        -------
+        ndarray of shape (k,), int32
+            Nodes of the first k pods; k < m if the nodes have no room (pod slots) for all.
         """
         by_name = np.argsort(request.ledger.topology.node_rank)
         room = request.demand.capacity(role, request.demand.idle, len(pods))[by_name]
@@ -602,7 +615,7 @@ def place_best_effort(
     policy : NodePolicy
     request : Request
     answer : Assignment
-        Nodes of the pods that request something; receives those of the others.
+        Nodes of the pods that request something; changed: the nodes of the best-effort pods are entered.
     ledger : Ledger
         A copy with the pods of `answer` placed; changed.
 

@@ -1,8 +1,6 @@
 """Simple policies to compare others with: `gang` (first fit), `binpack`, `spread` and `random`.
 
 All place at least `min_available` pods of a gang or none; none reads the topology.
-
-All keep gang semantics; none reads the topology.
 """
 
 from __future__ import annotations
@@ -105,7 +103,7 @@ class _Slots(NodePolicy):
         return {}
 
     def score(self, state: Any) -> float:
-        """Sum of the scores of the nodes that the gang's pods got; ``state`` is what `start` returned."""
+        """Sum of the scores with which the gang's pods were placed; ``state`` is what `start` returned for the gang."""
         return 0.0
 
     def assign(self, request: Request) -> Assignment | Declined:
@@ -290,7 +288,10 @@ class _Scored(_Slots):
 
 
 class BinPack(_Scored):
-    """Baseline that puts each pod on the fullest node where it fits, counting every resource that the pod requests."""
+    """Baseline that puts each pod on the fullest node where it fits, counting every resource that the pod requests.
+
+    Ties: the smallest name.
+    """
 
     name = "binpack"
 
@@ -301,7 +302,7 @@ class BinPack(_Scored):
 class Spread(_Scored):
     """Baseline that puts each pod on the emptiest node, counting every resource that nodes have.
 
-    Fullness is rounded to whole percents (Kubernetes least requested).
+    Free fractions are rounded down to whole percents (Kubernetes: least requested). Ties: the smallest name.
     """
 
     name = "spread"

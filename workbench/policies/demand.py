@@ -59,7 +59,8 @@ class Demand:
     def taken(self) -> Longs:
         """Amounts that placing one pod of each role takes from a ledger, int64 (roles, columns).
 
-        Its request, and cpu and memory that Kubernetes assumes for containers without a request, if any pod has those.
+        The columns are the snapshot's resources. Two more follow, with the cpu and memory that Kubernetes assumes for
+        containers without a request, if the cluster or the gang has such containers.
         """
         if self.ledger.assumed is None and not self.gang.assumes:
             return self.rows
@@ -92,11 +93,14 @@ class Demand:
         return capped_by_gpus(ledger.idle, ledger.gpu_free, snapshot.gpu_columns)
 
     def feasible(self, role: int) -> Bytes:
-        """Which nodes accept a pod of the role by selectors, taints and GPUs, resources apart: uint8 (n,)."""
+        """1 for each node that accepts a pod of the role by selector, taints and GPUs, else 0: uint8 (n,).
+
+        Idle resources are not looked at.
+        """
         return self._mask(role)[0]
 
     def restriction(self, role: int) -> Bytes | None:
-        """Nodes that a pod of the role accepts, uint8 (n,); None if it accepts all, which speeds up a search."""
+        """The array of `feasible`, uint8 (n,), for a kernel; None if every node accepts a pod of the role."""
         return self._mask(role)[1]
 
     def _mask(self, role: int) -> tuple[Bytes, Bytes | None]:
@@ -166,10 +170,10 @@ class Cause(NamedTuple):
 
 
 def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cause]:
-    """Reasons why one more pod of a role fits on none of some nodes; each node is counted for one reason.
+    """Reasons why nodes do not take one more pod of a role; each node is counted for one reason.
 
-    A node is counted for the first thing that excludes it: cordoned, taints, labels, resources in the order of the
-    snapshot's columns, GPUs.
+    A node is counted for the first condition that excludes it: cordoned, taints, labels, resources that no node has,
+    resources in the order of the snapshot's columns, GPUs.
 
     Parameters
     ----------
@@ -177,9 +181,15 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64
-        Of all nodes of the snapshot.
+        Idle resources of all nodes of the snapshot.
     nodes : ndarray of shape (m,), int32
-        The nodes to explain.
+        Indices of the nodes to explain.
+
+    Returns
+    -------
+    list of Cause
+        In the order of the conditions, each with at least one node. Nodes that would take the pod are not counted, so
+        that the list is empty if all would.
     """
     snapshot = demand.ledger.snapshot
     condition = demand.gang.roles[role].filter
@@ -210,7 +220,7 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
 
 
 def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[Notice, ...]:
-    """Why one more pod of a role fits on none of some nodes, as notices: ``8 Insufficient cpu``.
+    """Reasons why nodes do not take one more pod of a role, as notices such as ``8 Insufficient cpu``.
 
     Parameters
     ----------
@@ -218,9 +228,9 @@ def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[N
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64
-        Of all nodes of the snapshot.
+        Idle resources of all nodes of the snapshot.
     nodes : ndarray of shape (m,), int32
-        The nodes to explain; each counts for one notice.
+        Indices of the nodes to explain; each is counted in one notice, as `node_causes` counts.
     """
     return tuple(
         Notice(cause.code, f"{cause.n_nodes} {cause.text}", numbers={"count": cause.n_nodes})
@@ -229,7 +239,7 @@ def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[N
 
 
 def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
-    """Why one more pod of a role does not fit on a single node: ``Insufficient cpu``; empty if it fits.
+    """Reason why one more pod of a role does not fit on a node, such as ``Insufficient cpu``; empty if it fits.
 
     Parameters
     ----------
@@ -237,7 +247,7 @@ def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64
-        Of all nodes of the snapshot.
+        Idle resources of all nodes of the snapshot.
     node : int
         Index of the node.
     """

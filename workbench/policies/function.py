@@ -67,7 +67,7 @@ class FunctionPolicy(NodePolicy):
     def assign(self, request: Request) -> Assignment | Declined:
         """Call the user's function and turn its answer into an `Assignment` or `Declined`.
 
-        InputError, naming the policy, if the answer is no placement.
+        Raises InputError, naming the policy, if the function's answer is neither a placement nor a refusal.
         """
         answer = call_foreign(self.function, request.gang, request.ledger.copy(), **self.values)
         if answer is None:

@@ -100,7 +100,10 @@ class Progress:
         return max(short, self.min_available - self.counted, 0)
 
     def until_ready(self, role: int) -> int:
-        """Number of pods of a role to place in one go: up to the pod with which the gang may start, at least one."""
+        """Number of pods of a role to place before looking again whether the gang may start; at most those left.
+
+        As many as the gang lacks, at least one; all that are left while another role is below its own minimum.
+        """
         left = self.left[role]
         if self._minimums_count and any(
             p < m for i, (p, m) in enumerate(zip(self.present, self.minimums, strict=True)) if i != role

@@ -275,7 +275,7 @@ def watch(told: Callable[[str], None]) -> Callable[[], None]:
     Returns
     -------
     callable
-        Ends it; calling it again does nothing.
+        Function that ends the calls of ``told``; calling it again does nothing.
     """
     _watching.append(told)
 

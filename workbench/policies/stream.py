@@ -26,14 +26,14 @@ Taken = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint6
 class Stream(Working):
     """Places gangs one by one on one ledger by one policy; made by `Policy.stream`.
 
-    `place` answers exactly as ``policy.place(gang, ledger)`` would, one call after another; a policy may have a faster
-    way of its own. There is no queue, priority or clock: the caller chooses the order.
+    `place` answers exactly as ``policy.place(gang, ledger)`` would, although a policy may compute the answer in a
+    faster way. There is no queue, priority or clock: the caller chooses the order.
 
     Parameters
     ----------
     policy : Policy
     snapshot : ClusterSnapshot
-        Not changed; the pods that run in it stay.
+        The cluster at the beginning, with its running pods; not changed.
     """
 
     def __init__(self, policy: Policy, snapshot: ClusterSnapshot) -> None:
@@ -86,7 +86,7 @@ class Stream(Working):
         Raises
         ------
         InputError
-            The stream did not make this placement, or has got it back already.
+            The placement is not one of this stream's, or was given back already.
         """
         taken = self._held.pop(placement, None)
         if taken is None:

@@ -34,9 +34,14 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class NodeGpus:
-    """The free GPUs of one node as a bit mask (bit i is GPU i), and the node's bandwidth matrix.
+    """The free GPUs of one node, and the node's bandwidth matrix.
 
-    None if it is unknown.
+    Attributes
+    ----------
+    free : int
+        Bit mask of the free GPUs: bit i is GPU i.
+    matrix : BandwidthMatrix, optional
+        None: the bandwidths are unknown.
     """
 
     free: int
@@ -85,10 +90,10 @@ class GpuPolicy(ABC):
 
     @abstractmethod
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
-        """Choose a mask of free GPUs for each pod of a gang on one node, in the order of ``requests``.
+        """Choose free GPUs for each pod of a gang on one node: disjoint bit masks, in the order of ``requests``.
 
-        Masks are disjoint. Called once per node. None if the pods cannot be served together although each alone could
-        (never with `counts_only`); the gang is then refused.
+        Returns None if the pods cannot be served together although each of them alone could be, which does not happen
+        with `counts_only`; the gang is then refused.
         """
 
     def choose_singles(self, matrix: BandwidthMatrix, free: Words, n_gpus: Ints) -> Words | None:
@@ -133,7 +138,7 @@ class GpuAssignment(NamedTuple):
     Attributes
     ----------
     words : ndarray of shape (n_pods, w), uint64, optional
-        None where no pod asks for one.
+        Bits of each pod's GPUs; None if no pod asks for a GPU.
     warnings : tuple of Notice
         Warnings for the user about the chosen GPUs.
     unserved : int
@@ -162,7 +167,10 @@ class GpuQuestions:
         return gpu_counts(self.ledger.gpu_free)
 
     def feasible(self, n_gpus: int) -> npt.NDArray[np.bool_] | None:
-        """Which nodes can serve one pod with ``n_gpus`` GPUs, bool (n,); None if it is enough that so many are free."""
+        """Whether each node can serve one pod with ``n_gpus`` GPUs, bool (n,).
+
+        None if every node with that many free GPUs can.
+        """
         if n_gpus == 0 or self.policy.counts_only:
             return None
         return self._per_node(n_gpus, self._fits, self.policy.fits, np.dtype(np.bool_))
@@ -170,7 +178,7 @@ class GpuQuestions:
     def scores(self, n_gpus: int) -> npt.NDArray[np.float64] | None:
         """The GPU policy's score of each node for one pod with ``n_gpus`` GPUs, float64 (n,).
 
-        0 where the pod does not fit. None for pods without GPUs.
+        0 where the pod does not fit; None if ``n_gpus`` is 0.
         """
         if n_gpus == 0:
             return None
@@ -219,8 +227,9 @@ class GpuQuestions:
 
         Notes
         -----
-        Nodes in equal states with equal pods are decided together. Pods of a node are passed in order of position. The
-        policy is not called for a node whose only pod takes all free GPUs.
+        Nodes with equal free GPUs, matrix and requests are decided together. The pods of a node are passed to the GPU
+        policy in the order of their positions in the gang. The policy is not called for a node whose only pod takes all
+        free GPUs.
         """
         dealt = self._deal_lowest(gang, node) or self._deal_wholes(gang, node)
         if dealt is not None:

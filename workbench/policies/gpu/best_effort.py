@@ -62,7 +62,7 @@ class GpuBestEffort(PerPodGpuPolicy):
     def choose_singles(
         self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.uint64] | None:
-        """Choose GPUs for one pod on each of many nodes by NVIDIA's best-effort rule; None above its largest machine.
+        """Choose GPUs for one pod on each of many nodes that share a bandwidth matrix, by NVIDIA's best-effort rule.
 
         Parameters
         ----------
@@ -71,6 +71,11 @@ class GpuBestEffort(PerPodGpuPolicy):
             Bits of the free GPUs of each node.
         n_gpus : ndarray of shape (m,), int32
             GPUs that the pod on each node asks for.
+
+        Returns
+        -------
+        ndarray of shape (m, w), uint64, or None
+            Bits of the chosen GPUs; None if the machine has more than 16 GPUs.
         """
         if len(matrix) > MAX_DEVICES:
             return None
@@ -97,7 +102,7 @@ class GpuBestEffort(PerPodGpuPolicy):
 
 
 def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: int, size: int) -> Masks:
-    """Choose GPUs by NVIDIA's best-effort rule in many states of one machine.
+    """Choose GPUs by NVIDIA's best-effort rule, for many sets of free GPUs of one machine.
 
     Parameters
     ----------
@@ -113,8 +118,8 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
     Returns
     -------
     ndarray of shape (m,), int64
-        Mask of the set; 0: refused (size below 1 or above what is free, more GPUs required than asked for, one of
-        them not free).
+        Mask of the chosen set; 0: refused, because `size` is below 1 or above the number of free GPUs, or more GPUs are
+        required than `size`, or a required GPU is not free.
 
     Notes
     -----

@@ -48,8 +48,9 @@ class GpuBottleneck(GpuPolicy):
     Notes
     -----
     Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node" and the pre-allocation of
-    a group's pods. Machines of more than 16 GPUs: the union is exact; two pods are dealt so that the slower one is as
-    fast as possible, more by index, with a warning.
+    a group's pods. On machines of more than 16 GPUs the set for all pods together is still the best one. It is divided
+    between two pods so that the slower pod is as fast as possible; among more pods it is divided by index, with a
+    warning.
     """
 
     name = "gpu-bottleneck"
@@ -64,7 +65,7 @@ class GpuBottleneck(GpuPolicy):
         return asdict(self._parameters)
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """Slowest pair of the best free GPUs for the pods, in percent of the machine's fastest pair.
+        """Bandwidth of the slowest pair in the pods' best set of free GPUs, in percent of the machine's fastest pair.
 
         100 for a single GPU, 0 if the node's bandwidths are unknown.
         """
@@ -94,7 +95,7 @@ class GpuBottleneck(GpuPolicy):
     def choose_singles(
         self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.uint64]:
-        """Choose the GPUs with the best bottleneck for one pod on each of many nodes.
+        """Choose the GPUs with the best bottleneck for one pod on each of many nodes that share a bandwidth matrix.
 
         Parameters
         ----------
@@ -103,6 +104,11 @@ class GpuBottleneck(GpuPolicy):
             Bits of the free GPUs of each node.
         n_gpus : ndarray of shape (m,), int32
             GPUs that the pod on each node asks for.
+
+        Returns
+        -------
+        ndarray of shape (m, w), uint64
+            Bits of the chosen GPUs; see `GpuBottleneck` for the rule.
         """
         return matrix.solver(self._symmetric, True).choose_many(free, n_gpus)
 

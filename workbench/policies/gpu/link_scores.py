@@ -45,21 +45,26 @@ def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
     Parameters
     ----------
     matrix : BandwidthMatrix
-        Its link types count where it has them and the allocator knows one of them. Else they are guessed from the link
-        classes of the faster direction of each pair (links that are there count even when they are slow one way): the
-        slowest class is PCIe across sockets, the next one NVLink, and faster ones as many NVLinks as they are times
-        faster, by their means. A machine with one class has one NVLink between any two.
+        Its link types give the points if `link_score` knows at least one of them; otherwise the points are guessed from
+        its bandwidths (see Notes).
 
     Returns
     -------
     ndarray of shape (n, n), int64
-        The same both ways (of two types that differ the better one); 0 on the diagonal and where no link is.
+        Symmetric: if the link types of the two directions differ, the one with more points counts. 0 on the diagonal
+        and for pairs without a link.
 
     Notes
     -----
-    Source: NVIDIA go-gpuallocator, besteffort_policy.go. There the PCIe relation of two GPUs counts besides their
-    NVLinks; `nvidia-smi topo -m` prints only NV#, so that it is missing from its printouts (at most 60 points): where
-    sums of NVLinks are equal, upstream may split otherwise. A table with types such as ``NV2+NODE`` has both.
+    The guess reads the faster direction of each pair, so that a link that is slow one way still counts. The slowest
+    link class is taken for PCIe across sockets and the next one for a single NVLink; a faster class counts as several
+    NVLinks, as many as its mean bandwidth is times that of the single one. With one link class every pair has a single
+    NVLink.
+
+    Source: NVIDIA go-gpuallocator, besteffort_policy.go. Upstream adds the points of the PCIe path (at most 60) to
+    those of the NVLinks; `nvidia-smi topo -m` prints no PCIe path for pairs with NVLinks, so that these points are
+    missing here, and upstream may choose differently among sets with equal sums of NVLinks. A table with types such as
+    ``NV2+NODE`` has both.
     """
     n = len(matrix)
     scores: npt.NDArray[np.int64] = np.zeros((n, n), dtype=np.int64)

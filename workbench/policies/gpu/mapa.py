@@ -54,9 +54,10 @@ class GpuMapa(PerPodGpuPolicy):
     Notes
     -----
     Source: MAPA (Ranganath et al., SC21) and its repository, src/MapaPolicies.hh (preserve), src/TopoUtils.hh. The
-    model was fitted on a DGX-1 V100; link types are read as in `link_scores`, two NVLinks or more count as two. A
-    node without a matrix, or with more rings than can be looked at, gets the lowest indices. Not ported: upstream
-    compares with an empty set that predicts 12.3 GB/s and so leaves a pair without NVLink waiting for ever.
+    model was fitted on a DGX-1 V100; link types are read as in `link_scores`, two NVLinks or more count as two. On a
+    node without a matrix, or with too many sets and rings to try them all, the pod gets the lowest indices. Not ported:
+    upstream compares each set with an empty one, for which it predicts 12.3 GB/s, and so never places a pod for which
+    only a pair without NVLink is free.
     """
 
     name = "gpu-mapa"

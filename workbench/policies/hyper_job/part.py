@@ -29,7 +29,7 @@ class Parts:
             self._running[pod.node].append(pod)
 
     def of(self, domain: int) -> ClusterSnapshot:
-        """A snapshot of one HyperNode: its nodes in the same order, the HyperNodes below it, and the pods there.
+        """A snapshot of the HyperNode `domain` alone: its nodes in their order, the HyperNodes below it, and its pods.
 
         A table of switches is left out, so that the tier-1 HyperNodes are the switches.
         """

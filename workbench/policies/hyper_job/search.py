@@ -51,7 +51,7 @@ class Choice:
     tier : int
         Tier of the Jobs' HyperNodes.
     around : int
-        HyperNode that the search was in; `TOP` for the whole cluster.
+        HyperNode that holds all the chosen ones, inside which they were searched; `TOP` for the whole cluster.
     domains : tuple of int
         HyperNode of each Job with pending pods, -1 for none.
     """
@@ -76,7 +76,7 @@ class TierTried:
     total, free : int
         HyperNodes of the tier, and those without an accelerator pod.
     best : Choice, optional
-        The best choice at the tier; None if no Job fits any HyperNode.
+        The best choice at the tier; None if no Job fits in any HyperNode of the tier.
     """
 
     tier: int

@@ -1,4 +1,4 @@
-"""JobTrials of Jobs inside HyperNodes: whether a policy places a Job there, and how."""
+"""Trial placements of Jobs inside HyperNodes: whether a policy places a Job there, and how."""
 
 from __future__ import annotations
 
@@ -55,11 +55,14 @@ class JobTrials:
         return self.has_room(kind, domain) and isinstance(self.result(kind, domain), Placement)
 
     def has_room(self, kind: int, domain: int) -> bool:
-        """Whether enough pods of a Job fit a HyperNode one by one; False is certain, True is not."""
+        """Whether enough pods of a Job fit in a HyperNode, each role counted by itself.
+
+        If False, the policy cannot place the Job there; if True, it may still fail.
+        """
         return bool(self._rooms[kind][domain])
 
     def result(self, kind: int, domain: int) -> Placement | Refusal:
-        """The policy's answer for a Job of this kind inside a HyperNode; nodes are numbered within it."""
+        """The policy's answer for a Job of this kind inside a HyperNode; node 0 is the HyperNode's first node."""
         known = self._results.get((kind, domain))
         if known is None:
             check()

@@ -71,12 +71,13 @@ def choose_in_scope(
     required_level : int
         Smallest level of a scope that may be chosen; a wider scope has a smaller level.
     score : callable, optional
-        For a part of a GPU: how good a GPU is; then one is chosen, the highest score, then the lowest number.
+        Given for a request of a part of one GPU: score of a GPU by its minor number. The GPU with the highest score is
+        chosen; ties: the lowest number.
 
     Returns
     -------
     tuple of int or None
-        Minors, ascending.
+        Minor numbers of the chosen GPUs, ascending; None if no allowed scope has enough GPUs with room.
 
     Notes
     -----

@@ -24,7 +24,7 @@ WHOLE = 100
 
 @dataclass(frozen=True)
 class VfGroup:
-    """Virtual functions of a NIC that carry the same labels, by bus id."""
+    """Virtual functions of a NIC that carry the same `labels`; `bus_ids` names the functions."""
 
     labels: Mapping[str, str]
     bus_ids: tuple[str, ...]
@@ -62,7 +62,7 @@ class NodeDevice:
 
 @dataclass(frozen=True)
 class GpuShare:
-    """A pod's share of one GPU: minor number, and percent of its cores and of its memory."""
+    """A pod's share of one GPU: the GPU's minor number, and percent of its cores (`core`) and of its memory."""
 
     minor: int
     core: int
@@ -71,7 +71,7 @@ class GpuShare:
 
 @dataclass(frozen=True)
 class Nic:
-    """A pod's share of one NIC: percent, and the bus ids of its virtual functions."""
+    """A pod's share of one NIC: minor number, percent (`quantity`), and bus ids of the pod's virtual functions."""
 
     minor: int
     quantity: int
@@ -88,7 +88,7 @@ class DeviceUse:
 
 @dataclass(frozen=True)
 class DeviceScore:
-    """Rule by which Koordinator compares devices: LeastAllocated or MostAllocated over weighted resources."""
+    """Rule by which Koordinator compares devices: the least or the most allocated one, over weighted resources."""
 
     strategy: Literal["LeastAllocated", "MostAllocated"]
     weights: Mapping[str, int]
@@ -101,7 +101,7 @@ class DeviceRequest:
     Attributes
     ----------
     gpus : int
-        0: none.
+        Number of GPUs; 0: none.
     core, memory_ratio : int
         Percent of each GPU.
     shared : bool

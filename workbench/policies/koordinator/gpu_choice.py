@@ -58,7 +58,7 @@ class GpuChoice:
         Returns
         -------
         float
-            inf below two GPUs; -1 where several are wanted and no matrix is known.
+            Counting the GPUs that the group holds: inf for fewer than two, -1 for more if the matrix is unknown.
         """
         if count + bound.bit_count() < 2:
             return float("inf")
@@ -113,7 +113,8 @@ class GpuChoice:
     def undealt(self, matrix: BandwidthMatrix | None, sizes: Sequence[int]) -> bool:
         """Whether `masks` is not exact for pods of these sizes on a machine.
 
-        It then divides the best set by device number, or puts the bottleneck of all pods together first.
+        If True, `masks` divides the best set by device number, or puts the bottleneck of all pods together first
+        although `pods_first` is set.
         """
         if matrix is None or len(matrix) <= MAX_SPLIT_DEVICES or len(sizes) < 2:
             return False

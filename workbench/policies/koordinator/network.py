@@ -57,18 +57,19 @@ class _Wish:
 class KoordinatorNetwork(NodePolicy):
     """Places all pods of a gang under the lowest network domain with room, inside one domain of the MustGather layer.
 
-    Nodes offer slots: how many of the gang's pods, in their order, they hold. The lowest layer with a domain that
-    offers enough wins; there more running pods of the same selector, then fewer slots (best fit), then the name. It is
-    filled greedily, children with most slots first; pods go to the nodes in the order of their names. PreferGather has
-    no further effect, because pods are gathered in any case. All pending pods count, not only `min_available`.
+    A node offers slots: the number of the gang's pods, in their order, that it holds. Of the layers with a domain that
+    offers enough slots the lowest one is taken, and in it the domain with the most running pods of the same selector;
+    ties: fewer slots (best fit), then the name. The domain is filled greedily, children with most slots first; pods go
+    to the nodes in the order of their names. PreferGather has no further effect, because pods are gathered in any case.
+    All pending pods count, not only `min_available`.
 
     Notes
     -----
     Layers are the tiers of the topology by their names (``Tier2Layer`` where they have none), below
     ClusterTopologyLayer and above NodeTopologyLayer. A gang without gather rules is held to its HyperNode constraint:
-    hard means MustGather in the highest tier allowed. Known limits, as upstream: the greedy filling is not always
-    possible with multiples, domains of a higher layer are not tried then, slots count pods as if any could take any
-    slot, and the index of a pod only orders the counting.
+    hard means MustGather in the highest tier allowed. Known limits, as upstream: where a layer demands multiples, the
+    greedy filling may fail, and domains of a higher layer are then not tried; slots are counted as if any pod could
+    take any slot; the index of a pod decides only the order in which slots are counted.
     """
 
     name = "koordinator-network"

@@ -41,9 +41,9 @@ class TreeNode:
     domain : int
         Index of a domain; -1 for nodes and the whole cluster.
     offer : int
-        Number of the gang's pods that it can hold.
+        Number of the gang's pods that this tree node can hold.
     existing : int
-        Pods of the same selector that run under it.
+        Number of running pods under this tree node that the gang's selector matches.
     score : int
         Sum of the scores of the nodes below.
     """
@@ -121,9 +121,9 @@ def gathered(root: TreeNode, layer: str) -> list[TreeNode]:
 
 
 def candidates(roots: Iterable[TreeNode], wanted: int) -> list[TreeNode]:
-    """Tree nodes with room for ``wanted`` pods on the lowest layer that has one.
+    """Tree nodes of the lowest layer that has some with room for ``wanted`` pods; empty if no root has room.
 
-    Searched only below others with room.
+    Only the children of tree nodes with room are searched.
     """
     found: list[TreeNode] = []
     level = list(roots)

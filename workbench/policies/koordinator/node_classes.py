@@ -39,7 +39,7 @@ def node_classes(
     choice: GpuChoice,
     members: Mapping[int, int],
 ) -> list[NodeClass]:
-    """Group nodes that are interchangeable for the pods of a group and hold at least one of them, by first name.
+    """Group the nodes that hold at least one pod of a group by what the pods notice: room, free GPUs and bandwidths.
 
     Parameters
     ----------
@@ -53,9 +53,14 @@ def node_classes(
     free : ndarray of shape (n, w), uint64
         Bits of the GPUs that are free for this gang.
     choice : GpuChoice
-        Gives the bottleneck of each number of GPUs.
+        Rule that gives the best bottleneck for each number of GPUs.
     members : mapping of int to int
-        By node the mask of the GPUs that the group holds already.
+        Mask of the GPUs that the group holds already, by node; nodes without such GPUs are missing.
+
+    Returns
+    -------
+    list of NodeClass
+        In the order of their first nodes' names; empty if no node holds a pod.
     """
     demand, snapshot = request.demand, request.snapshot
     rows = demand.rows[list(roles)]

@@ -25,15 +25,15 @@ class NodeClass:
     Attributes
     ----------
     nodes : tuple of int
-        In byte order of their names.
+        Indices of the nodes, in byte order of their names.
     ranks : tuple of int
-        Rank of each name.
+        Rank of each node's name among all names.
     free : int
-        Free GPUs of each.
+        Number of free GPUs of each node.
     room : tuple of tuple of int
         Every vector of pods of each shape that one node can hold together.
     values : tuple of float
-        Bottleneck of the best set of 0, 1, ... ``free`` GPUs, never rising.
+        Bottleneck in GB/s of the best set of 0, 1, ... ``free`` GPUs; never rises with the number of GPUs.
     """
 
     nodes: tuple[int, ...]
@@ -68,7 +68,7 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
     Parameters
     ----------
     classes : sequence of NodeClass
-        Disjoint.
+        Classes without a common node.
     counts : tuple of int
         Pods of each shape.
     gpus : tuple of int
@@ -77,13 +77,14 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
     Returns
     -------
     NodeSet or None
-        None where no set holds all pods: pods are not cut in pieces.
+        None if no set of nodes holds all pods, or none was found before the search had to stop.
 
     Notes
     -----
-    Fewest nodes; least GPUs left over on them; largest bottleneck of the worst node; lexicographically smallest ranks
-    of names. Exact by dynamic programming over the pods still to place, class by class. Where that takes too long, the
-    set that takes the fullest nodes first stands, or the best one with its bandwidth unproven.
+    Order of preference: fewest nodes; fewest GPUs left over on them; largest bottleneck of the worst node;
+    lexicographically smallest ranks of names. The best set is found by dynamic programming over the pods still to
+    place, class by class. The search stops after a number of steps; the answer, with ``proven`` False, is then the best
+    set apart from bandwidth, or the set that fills one node after another.
     """
     wanted = sum(n * g for n, g in zip(counts, gpus, strict=True))
     offers = _offers(classes, gpus, -float("inf"))

@@ -33,6 +33,12 @@ def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
         Pods of the group that are bound already.
     planned_node_feasible : bool
         The planned node is among those that passed the filters, and the planned GPUs are free and healthy.
+
+    Returns
+    -------
+    {"use-plan", "place-this-pod", "replan-group"}
+        Follow the plan if possible. Otherwise place this pod by itself if a pod of the group is bound already, or else
+        make a new plan for the whole group.
     """
     if planned_node_feasible:
         return "use-plan"
@@ -40,12 +46,12 @@ def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
 
 
 def node_scores(planned: str, nodes: Iterable[str]) -> dict[str, int]:
-    """Score of each node for a pod: 100 for the node ``planned`` for it, 0 for others; empty: none is planned."""
+    """Score of each node for a pod: 100 for the node ``planned`` for the pod (empty: no node is), 0 for the others."""
     return {node: 100 if node == planned else 0 for node in nodes}
 
 
 def free_for_others(free: int, plans: Iterable[int]) -> int:
-    """Mask of a node's free GPUs without those in ``plans``, masks that plans of other groups reserve there."""
+    """Mask of a node's free GPUs without those that other groups' plans reserve there (``plans``, a mask per plan)."""
     for mask in plans:
         free &= ~mask
     return free

@@ -20,18 +20,22 @@ Bytes = npt.NDArray[np.int8]
 
 
 def marks_of(plan: Plan, marked: bool = False) -> Bytes:
-    """State that a placed job's pods give to each of its switches (annotations isSharedTor and isHealthy): int8 (c,).
+    """Votes of a placed job's pods for the state of each switch of its plan (annotations isSharedTor and isHealthy).
 
-    The codes are those of `Plan.says`; the switch states are computed from these votes. A job under one switch is
-    no cross-switch job: its pods vote for idle, and the state of the switch stays. The exception is a job that took
-    a whole idle switch by the exclusive rule (document: the attribute of a fully occupied idle switch is changed to
-    exclusive).
+    A job under one switch is no cross-switch job: its pods vote for idle, so that the state of the switch stays. The
+    exception is a job that took a whole idle switch by the exclusive rule (document: the attribute of a fully occupied
+    idle switch is changed to exclusive).
 
     Parameters
     ----------
     plan : Plan
     marked : bool
         Whether the job already crossed switches, or had a switch to itself, before this plan.
+
+    Returns
+    -------
+    ndarray of shape (c,), int8
+        One vote per switch of the plan, in the codes of `Plan.says`; the pods under a switch vote alike.
     """
     if len(plan.switch) == 1 and not (marked or plan.whole):
         return np.zeros_like(plan.says)

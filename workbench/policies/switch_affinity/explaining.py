@@ -40,7 +40,7 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
 
 
 def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following: int) -> None:
-    """Note which idle switches a job fills completely (idle rule), and the switch at which the rule stops.
+    """Add a text for the explanation: the idle switches that a job fills completely, and where the rule stops.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following:
     shares : iterable of (int, int)
         Switch and number of pods, one pair for each filled switch.
     following : int
-        The switch that would not be full; -1: none.
+        The next switch, which the remaining pods would not fill; -1: there is none.
     """
     for switch, taken in shares:
         switches.say(
@@ -60,7 +60,7 @@ def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following:
 
 
 def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: int) -> None:
-    """Note the switches to which the shared-switch rule gives pods (one or two, with the fewest free nodes left over).
+    """Add a text for the explanation: the one or two switches to which the shared-switch rule gives pods.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: 
     shares : iterable of (int, int)
         Switch and number of pods.
     n_pods : int
-        Pods that were left to place: the rule takes the switch whose free nodes come closest.
+        Number of pods that the rule had to place; the text compares it with the free nodes of the switches.
     """
     for switch, taken in shares:
         switches.say(f"shared rule: {counted(taken, 'pod')} to {switches.describe(switch)}, closest to {n_pods}")

@@ -34,15 +34,16 @@ class SwitchJob:
     label : str
         Value of the label tor-affinity, the job's own or the default.
     kind : JobKind
+        Kind of the job by its label and size (`job_kind`).
     pending : ndarray of shape (p,), int64
         Positions of the job's pending pods that request resources.
     rank : ndarray of shape (p,), int32
         Rank of each pending pod, unused by running pods: the rank that a pod of its name had before, else the next free
         one.
     running : ndarray of shape (r,), int32
-        Nodes of its running pods, -1: not in the snapshot.
+        Node of each running pod; -1: a node that is not in the snapshot.
     former : ndarray of shape (p,), int32
-        Node that each pending pod had before a fault, -1: none, or not in the snapshot.
+        Node that each pending pod had before a fault; -1: none, or a node that is not in the snapshot.
     returns : ndarray of shape (p,), bool
         Whether the pod returns to that node, because the node is healthy.
     marked : bool
@@ -107,7 +108,15 @@ class SwitchJob:
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
-        """Losses of the job by a fault: its pending pods but those that return to their former nodes (mask `back`)."""
+        """Describe what the job lost by a fault: the pending pods that do not return to their former nodes.
+
+        Parameters
+        ----------
+        table : SwitchTable
+            The leaf switches and their nodes.
+        back : ndarray of shape (p,), bool
+            Whether each pending pod returns to its former node.
+        """
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)
         used = survivors + _under(table, self.former) > 0

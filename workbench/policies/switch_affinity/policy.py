@@ -111,7 +111,7 @@ class _Affinity(NodePolicy):
 
     @abstractmethod
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
-        """Nodes for every pending pod of the job, or why there are none.
+        """Find a node for every pending pod of the job; `NoPlan`, with the reason, if the job cannot be placed.
 
         Parameters
         ----------
@@ -262,9 +262,9 @@ class SwitchAffinity(_Affinity):
         self._max_shared = parameters.max_shared_switches
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
-        """Nodes by version 2.0: pods of a job that already ran return to their nodes or switches.
+        """Find nodes by version 2.0: pods of a job that ran before a fault return to their nodes or switches.
 
-        Any other job is placed as new.
+        A job without such pods is placed as a new one.
 
         Parameters
         ----------
@@ -355,7 +355,7 @@ class SingleLayer(_Affinity):
     name = "switch-affinity-single-layer"
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
-        """Nodes for the job's pending pods under one switch, the rule of networks with a single layer of switches.
+        """Find nodes for the job's pending pods under one switch, as in networks with a single layer of switches.
 
         Parameters
         ----------
@@ -377,7 +377,7 @@ class SwitchAffinity10(_Affinity):
     publishes_switches = False
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
-        """Nodes by version 1.0, which avoids switches under which another job has only some of its pods.
+        """Find nodes by version 1.0, which avoids switches under which another job has only some of its pods.
 
         Parameters
         ----------

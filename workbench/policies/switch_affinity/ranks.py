@@ -40,7 +40,7 @@ def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, I
     group : ndarray of shape (pods,), int32
         Group of pods with equal annotations: those under one shared switch, or under all other switches of one state.
     head : ndarray of shape (groups,), int64
-        Place in the plan of the first switch of each group.
+        Index in the plan of the first switch of each group.
     """
     table = switches.table
     return first_free(plan.switch, plan.n_pods, marks, switches.free_node, table.start, table.nodes, table.by_position)

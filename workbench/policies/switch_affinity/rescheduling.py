@@ -36,14 +36,15 @@ class Damage:
     Attributes
     ----------
     kind : JobKind
+        Kind of the job by its label and size.
     n_pods : int
-        Pods that need another node.
+        Number of pods that need another node.
     survivors : ndarray of shape (s,), int64
         Number of pods that stay under each switch.
     used : ndarray of shape (s,), bool
         Whether the job had a pod under the switch before the fault.
     crossing : bool
-        Whether the pods are marked as those of a cross-switch job, or as alone on their switch.
+        Whether the job had pods under several switches, or its pods vote for shared or exclusive, before the fault.
     """
 
     kind: JobKind

@@ -32,7 +32,7 @@ class Plan(NamedTuple):
     n_pods : ndarray of shape (c,), int64
         Number of pods under each switch.
     says : ndarray of shape (c,), int8
-        State of each switch while the job runs; plus `SAYS_UNHEALTHY` for an unhealthy shared switch.
+        State of each switch that the job's pods vote for; plus `SAYS_UNHEALTHY` for an unhealthy shared switch.
     whole : bool
         Whether the first switch was taken whole by the exclusive rule: its pods are marked even if it is the only one.
     """
@@ -74,11 +74,11 @@ class Switches:
     ----------
     table : SwitchTable
     free_node : ndarray of shape (n,), bool
-        Whether each node is free, that is, every pod of the job fits on it.
+        Whether each node is free: any pod of the job fits on it, and no other switch-affinity job has a pod there.
     sums : ndarray of shape (7, s), int64
-        For each switch, how many running pods or presets count it as idle, shared, exclusive and unhealthy (rows 0 to
-        3); how many foundation jobs, and jobs of any kind, it shares with other switches (4, 5); how many jobs under it
-        are not common (6).
+        For each switch: number of running pods and presets that vote for idle, shared, exclusive and unhealthy (rows 0
+        to 3); number of foundation-model jobs, and of jobs of any kind, with pods both under it and elsewhere (rows 4
+        and 5); number of jobs under it that are not common (row 6).
     free : ndarray of shape (s,), int64
         Free nodes of each switch.
     steps : list of str, optional
@@ -115,9 +115,9 @@ class Switches:
         return replace(self, free_node=free_node, free=free)
 
     def say(self, step: str) -> None:
-        """Append a text about a step of a rule to `steps`, if an explanation is wanted.
+        """Append a text about a step of a rule to `steps`; do nothing if `steps` is None.
 
-        Callers check `steps` first if making the text is expensive.
+        Callers check `steps` themselves if the text is expensive to make.
         """
         if self.steps is not None:
             self.steps.append(step)

@@ -50,7 +50,7 @@ def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitch
     n_pods : int
         Pods of the job; each takes a node for itself.
     others : OpenSwitches
-        What other jobs do under each switch.
+        How other running jobs use each switch.
     """
     open_to_job = ~others.crossed | (switches.free >= n_pods)
     if kind == "common":
@@ -158,7 +158,7 @@ def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints,
     survivors : ndarray of shape (s,), int32
         Nodes of the pods that stay.
     others : OpenSwitches
-        Switches that carry other jobs.
+        How other running jobs use each switch.
 
     Returns
     -------

@@ -56,9 +56,9 @@ class FillContext:
 
     @property
     def states(self) -> NodeStates | None:
-        """Groups of nodes with equal amounts, as the snapshot knows them; None if pods were placed since the snapshot.
+        """Groups of nodes with equal amounts, as computed for the snapshot.
 
-        None if something was taken since the snapshot.
+        None if pods were placed since the snapshot or scores assume cpu and memory beyond requests.
         """
         snapshot = self.request.snapshot
         untouched = self.idle is snapshot.idle and self.used is snapshot.used and self.assumed is None

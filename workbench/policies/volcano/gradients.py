@@ -79,14 +79,16 @@ class Gradients:
         record : int
             HyperNode in which the job or sub-job is allocated so far; `NO_RECORD`: none.
         highest : int, optional
-            Highest tier allowed; None: not hard, the given HyperNode alone is tried.
+            Highest tier allowed; None: no hard limit, and the given HyperNode alone is tried.
         large : ndarray of shape (d + 1,), bool, optional
-            Whether each HyperNode was large enough when the session began; not asked where there is a record.
+            Whether each HyperNode was large enough when the session began, the virtual top last; ignored if there is a
+            record. None: all were.
 
         Returns
         -------
-        list of (tier, domains)
-            Each tier in byte order of the names.
+        list of (int, ndarray of int32)
+            Tier and HyperNodes of each gradient, the closest tier first, HyperNodes in byte order of their names; tiers
+            without a HyperNode to try are left out.
         """
         tree = self.topology.domain_tree.compiled
         found = tree.gradients(given, record if self.rule.climbs else NO_RECORD, highest)

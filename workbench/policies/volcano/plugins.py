@@ -122,7 +122,7 @@ def node_scores(config: SchedulerConfig, parameters: Mapping[str, Any]) -> tuple
     Raises
     ------
     InputError
-        An argument that its plugin cannot mean; names the configuration, the plugin and the argument.
+        An argument with a value that its plugin does not accept; names the configuration, the plugin and the argument.
     """
     found = []
     for part in NODE_SCORES:

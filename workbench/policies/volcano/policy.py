@@ -65,7 +65,7 @@ class VolcanoPolicy(NodePolicy):
     release : Release
         Release whose defaults and arguments apply.
     config : SchedulerConfig
-        The one given, else `DEFAULT_CONFIG`.
+        The configuration that was given, else `DEFAULT_CONFIG`.
     gradients : bool
         Whether the plugin network-topology-aware chooses the HyperNodes to try (newest releases).
     scores_at_open : bool
@@ -206,7 +206,7 @@ class VolcanoPolicy(NodePolicy):
         return Session(whole, self, gangs, snapshot, recorders).run()
 
     def admit(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
-        """Run the action enqueue of a session alone.
+        """Decide which gangs are admitted, by running only the action enqueue of a session.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ class ScoredNodes(NamedTuple):
     Attributes
     ----------
     columns : tuple of str
-        The snapshot's resources, and `ASSUMED_COLUMNS` where they are there.
+        The snapshot's resources, followed by `ASSUMED_COLUMNS` if the scores use assumed cpu and memory.
     idle, used, allocatable : ndarray of shape (n, c), int64
         Amounts of the nodes.
     rows : ndarray of shape (roles, c), int64
@@ -57,8 +57,8 @@ class ScoredNodes(NamedTuple):
         idle, used : ndarray of shape (n, r), int64
             Amounts of the nodes by resource.
         assumed : ndarray of shape (n, 2), int64, or None
-            CPU and memory that Kubernetes assumes for containers of running pods that request none; None: the scores go
-            by requests alone, and there are no columns more.
+            CPU and memory on each node that Kubernetes assumes for containers of running pods that request none; None:
+            the scores use requests alone, without further columns.
         """
         snapshot, demand = request.snapshot, request.demand
         resources, rows = snapshot.resources, demand.rows

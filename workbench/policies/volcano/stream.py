@@ -44,7 +44,19 @@ _FEWEST, _MOST = 4, 256
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A prepared two-level search of a gang (no pod is placed yet), with what else is needed to make its answer."""
+    """A two-level search of a gang in which no pod is placed yet, with the other parts of the gang's answer.
+
+    Attributes
+    ----------
+    search : TwoLevel
+        The search before its first turn.
+    subs : SubJobs
+        The gang's sub-jobs.
+    warnings : tuple of Notice
+        Warnings about the gang's constraints.
+    recorded : bool
+        Whether the answer keeps the HyperNodes in which the gang and its sub-jobs are allocated.
+    """
 
     search: TwoLevel
     subs: SubJobs
@@ -77,12 +89,16 @@ class _Form:
 class SearchStream(Stream):
     """A `Stream` of `volcano-1.15` that reruns kept searches for gangs of equal form.
 
+    The form of a gang is the fields that a search reads.
+
     Parameters
     ----------
     whole : Composed
+        The policy, with its node part and its GPU part.
     prepare : callable
-        Returns the prepared search of a gang; None if `place` does more than run a search.
+        Function from a `Request` to the `Prepared` search of its gang; None if `place` does more than run a search.
     snapshot : ClusterSnapshot
+        The cluster at the beginning; not changed.
     """
 
     def __init__(

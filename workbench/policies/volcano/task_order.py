@@ -26,7 +26,8 @@ _RANK_OF_GANG: WeakKeyDictionary[Gang, Longs] = WeakKeyDictionary()
 def task_rank(gang: Gang) -> Longs:
     """Rank of each pod in the order in which Volcano tries a gang's pods, from 0: int64 (n_pods,), read-only.
 
-    Higher priority first where that counts, then as the gang's `order` says, else by the numbers in the names.
+    Higher priority first if the gang's tasks are ordered by priority, then by the gang's `order`, or without one by the
+    numbers at the end of the pods' names; ties: the earlier role.
     """
     known = _RANK_OF_GANG.get(gang)
     if known is None:

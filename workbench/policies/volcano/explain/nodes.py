@@ -1,6 +1,6 @@
 """Texts about nodes and HyperNodes for explanations of the Volcano policies; nothing here takes part in a decision.
 
-Nothing here decides; it is called only when an explanation is wanted.
+The functions are called only when an explanation is wanted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PARTS = (
 def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
     """Text that lists each resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``.
 
-    May be empty.
+    Empty if enough of every resource is idle.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def pods_text(count: int) -> str:
 
 
 def up_to_text(most: int, needs: int) -> str:
-    """Text with the number of pods that fit at most in a HyperNode that was not tried.
+    """Text with the largest number of pods that could fit in a HyperNode that was not tried.
 
-    ``needs`` is the number needed.
+    ``needs`` is the number of pods that the job needs.
     """
     return f"room for up to {min(most, needs)} of {pods_text(needs)}"
 
@@ -124,11 +124,11 @@ def record_nodes(
     Parameters
     ----------
     filling : Filling
-        Before the first pod.
+        The cluster's nodes before a pod of the job is placed.
     role : int
         Role of that pod.
     domain : int
-        The HyperNode whose nodes are told; -1: every node.
+        The HyperNode whose nodes are recorded; -1: every node.
     record : int
         HyperNode in which the job is allocated so far, by whose closeness nodes are scored; `NO_RECORD`: none.
     tasks_on_leaf : ndarray of shape (d,), int64, optional

@@ -31,10 +31,11 @@ class SearchExplainer:
     ----------
     recorder : Recorder
     asked : SearchQuery
+        The job and its limits.
     board : ClusterFill
         The nodes before the turn.
     first : bool
-        Whether the next turn is the job's first; only that one is told HyperNode by HyperNode.
+        Whether the next turn is the job's first, of which alone every HyperNode is recorded.
     scale : float
         Weight of a HyperNode's score.
     """
@@ -51,7 +52,7 @@ class SearchExplainer:
     def take_turn(self, search: TwoLevel) -> bool:
         """Let the search place pods in a HyperNode once (one turn), and tell the recorder what it considered.
 
-        False, with nothing placed, where no HyperNode has a solution.
+        Returns False, with nothing placed, if the job can start in no HyperNode.
         """
         first, self._first = self._first, False
         found = search.look()

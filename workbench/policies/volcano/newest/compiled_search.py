@@ -191,7 +191,7 @@ def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
 
 
 def before_ready(subs: SubJobs, rank: Ints | None, order: Sequence[str]) -> Ints | None:
-    """Sort key of sub-jobs that precedes whether they are ready, which the plugin gang compares.
+    """Sort key of sub-jobs by the plugins that come before gang, which puts sub-jobs that are not ready first.
 
     Parameters
     ----------
@@ -204,7 +204,8 @@ def before_ready(subs: SubJobs, rank: Ints | None, order: Sequence[str]) -> Ints
     Returns
     -------
     ndarray of shape (s,), int32, or None
-        None if no key precedes it.
+        Smaller first; the key of all other plugins if gang orders no sub-jobs. None if gang is the first plugin, or the
+        plugins before it tell no sub-jobs apart.
     """
     if "gang" not in order:
         return np.arange(len(subs), dtype=np.int32) if rank is None else rank
@@ -239,7 +240,7 @@ def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]
 
 
 def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints | None:
-    """Rank of each sub-job: by higher priority if asked for, then MatchIndex, then id.
+    """Rank of each sub-job, from 0: by higher priority if `by_priority`, then MatchIndex, then id.
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints | None:
     Returns
     -------
     ndarray of shape (s,), int32, or None
-        None if they stand in this order.
+        None if the sub-jobs already stand in the order of their ranks.
     """
     if len(subs) == 1:
         return None

@@ -69,10 +69,10 @@ def adjust_constraints(
     Returns
     -------
     job : TopologyConstraint or None
-        Soft became hard up to the virtual top.
+        A soft constraint has become a hard one up to the tier of the virtual top.
     sub_groups : tuple of (TopologyConstraint or None)
-        Soft became hard up to the job's own highest tier, whatever its mode, without one up to the virtual top: a soft
-        sub-group never leaves the domain that its job may use.
+        A soft constraint has become a hard one up to the job's highest tier (the virtual top's if the job has none), so
+        that a soft sub-group never leaves the HyperNode that its job may use.
     """
     job = soft_to_hard(translate_tier_name(job, tier_of_name), top_tier)
     below = top_tier if job is None or job.highest_tier is None else job.highest_tier

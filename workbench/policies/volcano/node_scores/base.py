@@ -46,8 +46,8 @@ class NodeScore(ABC):
         Parameters
         ----------
         settings : mapping of str to object
-            Every argument in `weights` and `texts`: as written, 0 for a negative weight, the default for what is not
-            written or not of its type. Without a `plugin`, the parameters of the policy.
+            Value of every argument in `weights` and `texts`: 0 for a negative weight, the default for an argument that
+            is missing or of the wrong type. If `plugin` is empty, the parameters of the policy.
 
         Returns
         -------
@@ -57,14 +57,14 @@ class NodeScore(ABC):
         Raises
         ------
         InputError
-            A value that cannot be meant; it names the argument as its place.
+            A value that the plugin does not accept; the error's `where` is the argument.
         """
 
     @abstractmethod
     def scores(self, request: Request, role: int) -> npt.NDArray[np.float64] | None:
         """Score of every node of the cluster for a pod of a role, weight included: float64 (n,).
 
-        None if every node scores the same, which is `alike`.
+        None if every node has the same score, which `alike` gives.
         """
 
     @property
@@ -76,5 +76,5 @@ class NodeScore(ABC):
         return 0.0
 
     def stays(self, request: Request) -> bool:
-        """Whether the scores of a gang stay the same while other pods come and go, so that they may be kept."""
+        """Whether the scores of a gang do not depend on other pods, so that they may be reused after these change."""
         return True

@@ -27,8 +27,9 @@ DEFAULT_FACTOR = 1.2
 def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
     """minResources of the job's PodGroup as an array over a snapshot's resources, int64 (r,).
 
-    None if it has none, so that nothing holds the job back. Names that no node has are left out, as in Volcano,
-    which compares what nodes offer; amounts beyond `MAX_SUM` are cut to it, which is more than any cluster has.
+    None if the PodGroup has no minResources, so that nothing holds the job back. Resources that no node has are left
+    out, as in Volcano, which compares only what nodes offer; amounts above `MAX_SUM`, which no cluster has, become
+    `MAX_SUM`.
     """
     amounts = gang.volcano.min_resources
     if amounts is None:
@@ -38,7 +39,7 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
 
 @dataclass(eq=False)
 class Admission:
-    """The jobs admitted to a session so far, with the resources that they count for.
+    """The jobs admitted to a session so far, and the minResources that are counted for them.
 
     Parameters
     ----------

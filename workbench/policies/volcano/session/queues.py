@@ -64,9 +64,9 @@ class QueueHeadroom:
         return QueueHeadroom(self.left.copy(), self.rows)
 
     def pods(self, role: int, wanted: int) -> int:
-        """Number of pods of a role, at most `wanted`, that fit the queue's headroom.
+        """Number of pods of a role, at most `wanted`, that fit in the queue's headroom.
 
-        Only the resources that they request count.
+        Only resources that the pods request are compared.
         """
         row = self.rows[role]
         asked = (row > 0) & np.isfinite(self.left)
@@ -154,9 +154,10 @@ class Queues:
         return self._by_name[name]
 
     def order(self, name: str) -> tuple[object, ...]:
-        """Sort key of a queue: the plugins in their order, then the older queue, then the name.
+        """Sort key of a queue, smallest first: by the plugins in their order, then age (older first), then name.
 
-        proportion: higher priority, smaller share; capacity: the same, then a queue that deserves something.
+        The plugin proportion puts higher priority first, then the smaller share; capacity does the same, and then puts
+        queues that deserve something before the others.
         """
         state = self._by_name[name]
         key: list[object] = []
@@ -177,9 +178,10 @@ class Queues:
         )
 
     def room(self, name: str, rows: Longs) -> QueueHeadroom | None:
-        """Headroom of a queue for a job with these requests per role; None if only the cluster limits the job.
+        """Headroom of a queue for a job; None if only the cluster limits the job.
 
-        proportion: up to what the queue deserves; capacity: up to its real capability.
+        The plugin proportion limits a queue to what it deserves, capacity to its real capability. ``rows``, int64
+        (roles, r), has the request of one pod of each of the job's roles.
         """
         state = self._by_name[name]
         limit = np.full(len(self.total), np.inf)

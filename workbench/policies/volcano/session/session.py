@@ -175,8 +175,8 @@ class Session:
         Returns
         -------
         list of Notice or None
-            In the order of the gangs: why a job must wait; None if it is admitted, now or before. Without the action in
-            the configuration every job is.
+            In the order of the gangs: why a job must wait; None if it is admitted now or was admitted before. If the
+            configuration lacks the action, every job is admitted.
         """
         before = self._admitted_before()
         self._enqueue([i for i in range(len(self._jobs)) if i not in before])

@@ -53,9 +53,9 @@ class Turns(ABC):
     declined : Declined, optional
         Set by a turn that leaves the gang incomplete: the job gets nothing in this session.
     over : bool
-        Nothing more can be placed.
+        Whether no further pod of the job can be placed.
     blocks_queue : bool
-        The job's queue gets no further turn in this session.
+        Whether the job's queue gets no further turn in this session.
     """
 
     def __init__(self, request: Request) -> None:
@@ -152,7 +152,7 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
     Parameters
     ----------
     request : Request
-        On a ledger without the job's pods.
+        The request on a ledger without the job's pods.
     node : ndarray of shape (n_pods,), int32
         Node of each pod, -1 for none.
     idle : ndarray of shape (n, r), int64, optional
@@ -253,7 +253,7 @@ class FlatTurns(Turns):
         Parameters
         ----------
         request : Request
-            On a ledger that holds the pods of earlier turns.
+            The request on a ledger that holds the pods of earlier turns.
         room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool

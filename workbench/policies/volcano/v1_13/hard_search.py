@@ -36,7 +36,15 @@ _MANY = 64
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """Result of one turn (round of placing pods) of a hard job: the chosen HyperNode and the pods placed there."""
+    """Result of one turn (round of placing pods) of a hard job.
+
+    Attributes
+    ----------
+    domain : int
+        The chosen HyperNode.
+    done : FillPass
+        The pods placed there.
+    """
 
     domain: int
     done: FillPass
@@ -96,7 +104,7 @@ class HardSearch:
         )
 
     def look_again(self, context: FillContext) -> None:
-        """Take over the present state of the cluster, because other jobs were placed since this job's pods."""
+        """Use the present amounts of the nodes (`context`) from now on, because other jobs were placed in between."""
         self.context = context
         self._question = None
         self._filling = Filling(context, scores=self._scores, even=True)
@@ -172,7 +180,7 @@ class HardSearch:
 
     @property
     def nearest(self) -> int | None:
-        """HyperNode with room for most of the pods in the last turn, the lowest tier first; None if none was tried."""
+        """HyperNode with room for most of the pods in the last turn; ties: the lowest tier; None without `misses`."""
         if not self.misses:
             return None
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))

@@ -59,7 +59,7 @@ class Volcano113(VolcanoPolicy):
         super().__init__(parameters)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """Make the `Request` about a gang, with the HyperNode that the last session stored, if the object lacks it.
+        """Make the `Request` about a gang; its HyperNode so far (record) is read from its PodGroup or the last session.
 
         Parameters
         ----------

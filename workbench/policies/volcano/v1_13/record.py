@@ -15,9 +15,9 @@ UNKNOWN_RECORD = -3
 
 
 def read_record(name: str, topology: Topology) -> int:
-    """Index of the HyperNode with a recorded name.
+    """Index of the HyperNode called `name`, the recorded name of the HyperNode in which a job is allocated.
 
-    `NO_RECORD` if empty, `UNKNOWN_RECORD` if no such HyperNode exists.
+    `NO_RECORD` if `name` is empty, `UNKNOWN_RECORD` if no such HyperNode exists.
     """
     if not name:
         return NO_RECORD
@@ -25,9 +25,9 @@ def read_record(name: str, topology: Topology) -> int:
 
 
 def to_score(record: int) -> int:
-    """HyperNode to whose distance nodes are scored, given the HyperNode in which the job is allocated (its record).
+    """HyperNode by whose closeness nodes are scored, given the HyperNode in which the job is allocated (`record`).
 
-    That HyperNode itself; for `UNKNOWN_RECORD` the virtual top, to which no node counts as close.
+    It is `record` itself; for `UNKNOWN_RECORD` the virtual top, to which no node counts as close.
     """
     return TOP if record == UNKNOWN_RECORD else record
 
@@ -38,8 +38,8 @@ def widen(record: int, domain: int, topology: Topology) -> int:
     Parameters
     ----------
     record : int
-        The old record: a domain, or `NO_RECORD` (then the answer is `domain`) if the job had none. With
-        `UNKNOWN_RECORD` no hard job gets a domain.
+        The old record: a HyperNode, or `NO_RECORD` if the job had none; the answer is then `domain`. It is never
+        `UNKNOWN_RECORD`, because a hard job with that record is not placed.
     domain : int
         HyperNode where the job was placed.
     topology : Topology
@@ -47,7 +47,7 @@ def widen(record: int, domain: int, topology: Topology) -> int:
     Returns
     -------
     int
-        `NO_RECORD` if the two have no domain in common.
+        `NO_RECORD` if no HyperNode holds both.
     """
     if record == NO_RECORD:
         return domain
