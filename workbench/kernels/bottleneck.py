@@ -140,18 +140,20 @@ class BottleneckSolver:
     Parameters
     ----------
     pair_weight_gb_s : ndarray of shape (n, n), float64
-        Weight of each pair, the same both ways (symmetrised); finite, >= 0; the diagonal is ignored. 1 <= n <= 1024.
+        Weight of each pair in GB/s, the same both ways (symmetrised); finite, >= 0; the diagonal is ignored.
+        1 <= n <= 1024.
     link_class : ndarray of shape (n, n), int32, optional
-        Class of each pair, higher is faster, the same both ways. With it the lowest class in the set is maximised
-        first and the lowest weight second.
+        Class of each pair, higher is faster, the same both ways: the lowest class in the set is then maximised first
+        and the lowest weight second. None: only the lowest weight is.
 
     Attributes
     ----------
     n : int
         Number of devices.
     default_budget : int
-        12 n^2 units of work (about a word of bitset read each) for the tie-break; with link classes half of it for the
-        weight inside the best class. A count, not a time: every machine stops at the same place.
+        Limit of the work for the tie-break, 12 n^2 units (one unit reads about one word of a bitset); with link classes
+        half of it is for the weight inside the best class. It counts work, not time, so that every computer stops at
+        the same place.
     choose : callable
         ``choose(free, k) -> mask``: the set that `solve` chooses without ``require``; 0 when k < 1 or fewer than k are
         free. Up to 64 devices this is the compiled object's own method (about 0.05 us a call); it raises ValueError or
@@ -238,7 +240,7 @@ class BottleneckSolver:
         Raises
         ------
         CapacityError
-            More than 64 devices: the masks have no room.
+            The machine has more than 64 devices, more than a uint64 mask holds.
         """
         if self.n > 64:
             raise CapacityError(f"choose_many: at most 64 devices fit a mask of one word, not {self.n}; use choose")
@@ -272,7 +274,8 @@ class BottleneckSolver:
         Raises
         ------
         InputError
-            k < 1, more than are free, fewer than required; masks outside the machine; ``require`` not free.
+            ``k`` is below 1, above the number of free devices or below the number of required ones; a mask has a device
+            that the machine lacks; a required device is not free.
         """
         free_words = self._words("free", free)
         require_words = self._words("require", require)
@@ -332,7 +335,7 @@ class BottleneckSolver:
         CapacityError
             Machine of more than 16 devices: the exact split is a table over masks.
         InputError
-            Sizes below 1, or whose sum is another.
+            A size below 1, or sizes whose sum is not the number of devices in ``mask``.
         """
         order = self._check_sizes(mask, sizes, exactly=True)
         *_, row = self._c_solver.split(mask, [sizes[i] for i in order], 0, True, 1)
@@ -341,9 +344,9 @@ class BottleneckSolver:
     def group(self, free: int, sizes: Sequence[int], require: int = 0, max_splits: int = 100) -> GroupSplit:
         """Choose devices for several pods on one machine and divide them among the pods.
 
-        First the set (union) of sum(sizes) devices with the best objective for all pods together; then, over all such
-        unions and all ways to divide them, the ascending list of the pods' own bottlenecks that is lexicographically
-        largest. Ties: the union by the order of `solve`, then the split by that of `split`.
+        The set of sum(sizes) devices for all pods together (the union) has the best objective. Of all such unions and
+        all ways to divide them, the choice has the lexicographically largest ascending list of the pods' own
+        bottlenecks. Ties: the union that `solve` prefers, then the division that `split` prefers.
 
         Parameters
         ----------
@@ -352,7 +355,7 @@ class BottleneckSolver:
         sizes : sequence of int
             Devices per pod.
         max_splits : int
-            How many optimal splits to list.
+            How many of the equally good divisions to list.
 
         Raises
         ------

@@ -18,8 +18,8 @@ __all__ = ["DomainNodes"]
 class DomainNodes:
     """The nodes of each domain (HyperNode), the lowest domain of each node, and the rank of each node's name.
 
-    The name ranks break ties between equally good nodes. Any number of `workbench.kernels.dry_runs.DryRuns` share
-    one. An array that may still be changed is copied.
+    The name ranks break ties between equally good nodes. Any number of `workbench.kernels.dry_runs.DryRuns` can share
+    one object. An array that is not read-only is copied.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class DomainNodes:
     members : ndarray of shape (start[d],), int32
         Nodes of domain j, each once, ascending: ``members[start[j]:start[j + 1]]``.
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
-        Where leaves overlap, every leaf that holds node i: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``. None: no node
-        is in two.
+        Every leaf domain that holds node i, if leaves overlap: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``. None: no
+        node is in two.
 
     Attributes
     ----------

@@ -57,16 +57,16 @@ class Counts:
         anything is placed.
     after_failure : {"by-minimums", "stop", "go-on"}
         What the pass does after a pod that fits nowhere; the role's other pods are given up in any case. "by-minimums":
-        the pass goes on while the pods that are left can still make the gang ready, or, where minimums count, while no
-        role of that name is below its own.
+        the pass goes on while the pods that are left can still make the gang ready, or, if minimums count, while no
+        role with the failed role's name is below its minimum.
     runs : tuple of ndarray of shape (k,), int32, and ndarray of shape (k,), int64, optional
         The order of the pods as runs: role of each run, as an index in ``shapes``, and number of that role's pods up to
         the end of the run; a run without pods left is skipped. None: role by role.
     every : bool
-        Whether to take all following turns in one pass. Volcano ends a turn with the pod that makes the gang ready, and
-        every later turn with one pod; as all of them look at the same nodes, they are one pass over the pods in their
-        order. Only a turn in which a pod fitted nowhere ends the pass early, because the next turn tries the roles
-        again that were given up.
+        Whether to take all following turns in one pass. Volcano ends the first turn with the pod that makes the gang
+        ready, and every later turn after one pod; since all turns use the same nodes, one pass over the pods in their
+        order gives the same answer. Only a turn in which a pod fits nowhere ends the pass early, because the next turn
+        tries again the roles that were given up.
     """
 
     shapes: NDArray[np.int32]
@@ -82,47 +82,78 @@ class Counts:
 
 
 class Trials(NamedTuple):
-    """Results of trial placements of a gang (`DryRuns.try_each`): one entry per domain (HyperNode) tried."""
+    """Results of trial placements of a gang (`DryRuns.try_each`): one entry per domain (HyperNode) tried.
+
+    Attributes
+    ----------
+    placed : ndarray of shape (k,), int64
+        Number of pods placed until the gang was ready or no further pod could be placed.
+    ready : ndarray of shape (k,), bool
+        Whether the gang was ready at the end.
+    missing : ndarray of shape (k,), int64
+        Number of pods that the gang still needs to start; 0 if it is ready.
+    sums : ndarray of shape (k,), float64
+        The start value handed in, plus the score of each placed pod in the order of placement.
+    first : ndarray of shape (k,), float64
+        Score of the first pod; 0 if no pod was placed.
+    """
 
     placed: NDArray[np.int64]
-    """Pods placed until the gang was ready or the pass ended."""
     ready: NDArray[np.bool_]
-    """Whether the gang was ready when the pass ended."""
     missing: NDArray[np.int64]
-    """Pods that the gang still needs to start; 0 if it is ready."""
     sums: NDArray[np.float64]
-    """The sum handed in, plus the score of each placed pod in the order of placement."""
     first: NDArray[np.float64]
-    """Score of the first pod; 0 where none was placed."""
 
 
 class Settled(NamedTuple):
-    """The pods that `DryRuns.settle` placed for good, in the order of placement, and the number of pods left."""
+    """The p pods that `DryRuns.settle` placed for good, in the order of placement, and the number of pods left.
+
+    Attributes
+    ----------
+    entries : ndarray of shape (p,), int32
+        Role of each pod, as an index in ``Counts.shapes``.
+    nodes : ndarray of shape (p,), int32
+        Node of each pod.
+    scores : ndarray of shape (p,), float64
+        Score of each pod's node when the pod was placed.
+    pods : ndarray of shape (p,), int64
+        Number of each pod among the pods of its role that were to be placed, from 0; pods given up are counted.
+    placed : ndarray of shape (m,), int64
+        Number of pods placed of each of the m roles.
+    left : ndarray of shape (m,), int64
+        Number of pods of each role still to place afterwards; 0 if they were given up.
+    failed : int
+        The first role, as an index in ``Counts.shapes``, of which a pod fitted nowhere in the last turn; -1: none.
+    record : int
+        HyperNode in which the job is allocated after the last pod.
+    """
 
     entries: NDArray[np.int32]
-    """Role of each pod as its place in ``Counts.shapes``."""
     nodes: NDArray[np.int32]
     scores: NDArray[np.float64]
     pods: NDArray[np.int64]
-    """Number of each pod among those of its role that were to be placed, from 0 on; pods that were given up count."""
     placed: NDArray[np.int64]
-    """Per role the pods placed."""
     left: NDArray[np.int64]
-    """Per role the pods still to place afterwards: 0 where they were given up."""
     failed: int
-    """The role, as a place in ``Counts.shapes``, of which first a pod fitted nowhere in the last turn; -1: none."""
     record: int
-    """The record after the last pod."""
 
 
 class DomainTotals(NamedTuple):
-    """Used and allocatable amounts summed over each domain (HyperNode), and the domains that hold each node."""
+    """Used and allocatable amounts summed over each domain (HyperNode), and the domains that hold each node.
+
+    Attributes
+    ----------
+    used, allocatable : ndarray of shape (d + 1, r), int64
+        Sums over the nodes of each domain, in base units; the virtual top last.
+    node_start : ndarray of shape (n + 1,), int64
+        Offsets into ``node_domains``, ascending from 0.
+    node_domains : ndarray of shape (node_start[n],), int32
+        Domains that hold node i: ``node_domains[node_start[i]:node_start[i + 1]]``.
+    """
 
     used: NDArray[np.int64]
-    """Shape (d + 1, r), the virtual top last."""
     allocatable: NDArray[np.int64]
     node_start: NDArray[np.int64]
-    """Shape (n + 1,): domains that hold node i are ``node_domains[node_start[i]:node_start[i + 1]]``."""
     node_domains: NDArray[np.int32]
 
 
@@ -137,31 +168,32 @@ class DryRuns:
         Amounts in base units, at most 2**53; idle may be negative (then nothing that asks for it fits). Idle and used
         are copied, allocatable must stay as it is.
     domains : DomainNodes
-        Nodes of each domain, by its number; domain -1 is every node. Where leaves overlap, a pod counts for each that
-        holds its node.
+        Nodes of each domain, by its number; domain -1 is every node. If leaf domains overlap, a pod counts as a task of
+        each leaf that holds its node.
     weights : ScoreWeights
     scores : TopologyScores, optional
         Needed for trials with a record.
     fading : Fading, optional
-        Score by which pods prefer full domains, used if there are no ``scores``; None: none.
+        Score by which pods prefer full domains, used only without ``scores``; None: domains have no such score.
     totals : DomainTotals, optional
         Needed with ``fading``; ``used`` is copied and follows the pods that stay.
     states : NodeStates, optional
-        The states of the nodes, computed from these very arrays, which are then not checked again.
+        Groups of nodes with equal amounts, computed from these very arrays, which are then not checked again; None: the
+        groups are computed here.
 
     Notes
     -----
-    **Choice**, total order: highest total score, then highest node part, then smallest name rank. It equals looking at
-    every node again for every pod. Only what is idle counts, never future idle. A sole fitting node is taken unscored,
-    as in Volcano: its score is 0.
+    **Choice**, total order: highest total score, then highest node part, then smallest name rank. The answer is that of
+    scoring every node again for every pod. Only ``idle`` counts, not what terminating pods will free. If only one node
+    fits, it is taken without scoring, as in Volcano: its score is 0.
 
     **Node part**, summed in this order, each part times its weight:
 
     - binpack: over the requested resources, ``sum(w * (used + request) / allocatable) / sum(w) * 100``; a resource that
       is not allocatable or would overflow contributes 0 to the upper sum; 0 when the weights sum to 0;
     - least requested: integer mean, weighted, of ``(allocatable - used - request) * 100 // allocatable``, 0 for a
-      resource that would overflow; a resource that the node does not have is left out, weight and all; most
-      requested: the same of ``(used + request) * 100 // allocatable``;
+      resource that would overflow; a resource that the node does not have is left out together with its weight;
+    - most requested: like least requested, with ``(used + request) * 100 // allocatable``;
     - balanced: ``int((1 - std) * 100)``, std of the fractions ``min(1, (used + request) / allocatable)`` of the
       balanced resources that are allocatable; two of them: half their distance; fewer: 0; a pod that asks for none of
       them scores nothing;
@@ -170,18 +202,18 @@ class DryRuns:
     **Total** = node part + the offset of the node's leaf where there are ``scores``, else the gain of ``fading``, else
     0.
 
-    **Offset**: none while the record is empty. Otherwise base(leaf) is 0 without leaf, ``own`` for the record itself,
-    else by LCA. If at this moment two or more of the nodes that fit the pod share the greatest base, each of them gets
-    + tasks in its leaf / total tasks (a node without leaf + 0); a unique greatest gets nothing. Offset = ``(base +
-    share) * 100 * weight``.
+    **Offset** of a leaf: ``(base + share) * 100 * weight``, or 0 while the record is empty. The base is ``own`` for the
+    record itself, otherwise ``value`` at the LCA of leaf and record (``top`` if they have none); a node without leaf
+    has base 0. If two or more of the nodes that fit the pod share the greatest base, the share of each is the tasks in
+    its leaf / all tasks (0 without leaf); otherwise the share is 0.
 
-    **A pass** places the pods in their order, run by run. Of each run as many as the gang may still need, at least one:
-    until the gang would be ready, or all that are left while another role is below its minimum. It ends with the pod
-    that makes the gang ready, or after a failure as `Counts.after_failure` says (docs/reference/volcano-topology.md,
-    section 5.1, steps 2, 5, 9).
+    **A pass** places the pods in their order, run by run (a run is consecutive pods of one role). Of each run it places
+    the pods that the gang still needs to be ready, at least one; all that are left while another role is below its
+    minimum. The pass ends with the pod that makes the gang ready, or after a failure as `Counts.after_failure` says
+    (docs/reference/volcano-topology.md, section 5.1, steps 2, 5, 9).
 
-    Cost of a trial: O(nodes) comparisons, one score per node whose score for the shape is not known any more, and per
-    pod one path of a tournament tree.
+    Cost of a trial: O(nodes) comparisons, one score for each node whose kept score for the shape is out of date, and
+    per pod one path of a tournament tree.
 
     Sources: Volcano plugins binpack, nodeorder (Kubernetes NodeResourcesFit, NodeResourcesBalancedAllocation) and
     network-topology-aware; allocate action, placing tasks on a node list.
@@ -311,8 +343,9 @@ class DryRuns:
         Parameters
         ----------
         counts : Counts
+            The pods to place, and the rule by which a fill ends.
         record : int
-            Domain in which the job is allocated, against which the first pod is scored; -1: the virtual top;
+            Domain in which the job is allocated, by whose closeness the first pod is scored; -1: the virtual top;
             `NO_RECORD`: none.
         update_record : bool
             Whether the record widens to its LCA with the leaf of each chosen node (an empty record becomes the leaf; a
@@ -320,7 +353,7 @@ class DryRuns:
         tasks_on_leaf : ndarray of shape (d,), int64, optional
             Pods of the gang that each leaf holds already; None: none.
         total_tasks : int
-            All tasks of the gang.
+            Number of all tasks (pods) of the gang.
         """
         shapes = checked("shapes", counts.shapes, np.int32, None, 0, self._c_runs.n_shapes - 1)
         m = len(shapes)
@@ -358,7 +391,7 @@ class DryRuns:
         Parameters
         ----------
         domains : ndarray of shape (k,), int32
-            -1: every node.
+            The domains to try; -1: every node.
         sums : ndarray of shape (k,), float64, optional
             Start value of each domain's sum of scores; None: 0.
         """
@@ -386,14 +419,14 @@ class DryRuns:
         return Settled(*self._c_runs.settle(check_number("domain", domain, VIRTUAL_TOP, self._d - 1)))
 
     def node_scores(self, domain: int, shape: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Scores that the nodes of a HyperNode have for the first pod of a shape: without and with the topology's part.
+        """Scores of a HyperNode's nodes for the first pod of a shape: the node part alone, and the total with topology.
 
-        Nothing is placed.
+        No pod is placed.
 
         Parameters
         ----------
         domain : int
-            -1: every node.
+            The HyperNode; -1: every node.
         shape : int
             Number of the pod shape, as `add_shape` returned it.
 

@@ -72,17 +72,18 @@ class Fading:
     by_tier : ndarray of shape (t,), float64
         Weight of each tier number; not negative.
     packing : ndarray of shape (r,), float64
-        Weight of each resource. 0: it adds nothing, but a domain in which it would overflow counts as 0 full; negative:
-        it is not looked at.
+        Weight of each resource in the fullness of a domain. 0: the resource adds nothing, but a domain in which it
+        would overflow counts as empty; negative: the resource is ignored.
     scale : float
         The gain, 0 to 1, is multiplied by 100 and by this scale.
 
     Notes
     -----
-    **Gain**, added to the node part: mean over the tier numbers, weighted by ``by_tier`` and summed in their order, of
-    the fullness that the domain of that tier around the node reaches with the pod; 1 where there is no such domain.
-    Fullness: weighted mean of ``(used + request) / allocatable`` over the resources that are requested and have a
-    weight; 0 where one overflows. Source: docs/reference/volcano-topology.md, section 7.3.
+    **Gain** of a node, added to the node's own score: the fullness that the domain of each tier around the node would
+    have with the pod, averaged over the tier numbers with the weights ``by_tier`` and summed in their order; the
+    fullness is 1 at a tier where no domain holds the node. **Fullness** of a domain: weighted mean of ``(used +
+    request) / allocatable`` over the resources that are requested and have a weight; 0 if one of them would overflow.
+    Source: docs/reference/volcano-topology.md, section 7.3.
     """
 
     rings: Rings

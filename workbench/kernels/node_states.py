@@ -61,14 +61,14 @@ class NodeStates:
         spans : ndarray of shape (m, 2), int32
             First node and one past the last.
         marks : ndarray of shape (m, w), uint64
-            Bits of each interval; intervals of one group have equal bits, too.
+            Further bits by which intervals are told apart: those of one group have equal bits.
 
         Returns
         -------
-        first : ndarray of int64
-            First interval of each kind.
+        first : ndarray of shape (groups,), int64
+            First interval of each group.
         kind : ndarray of shape (m,), int32
-            Number of each interval's kind.
+            Group of each interval, as an index in `first`.
         """
         spans, marks = as_array("spans", spans, np.int32, 2), as_array("marks", marks, np.uint64, 2)
         check_length("marks", marks, len(spans))

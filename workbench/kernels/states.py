@@ -25,7 +25,8 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
     Returns
     -------
     ndarray of shape (2^n, n + 1), float64
-        Row: mask of the free GPUs; column: k. inf for k = 1, NaN for k = 0 and where fewer than k are free.
+        Entry [mask, k], for the mask of the free GPUs, in GB/s. inf for k = 1; NaN for k = 0 and if fewer than k are
+        free.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def alike(
     Parameters
     ----------
     matrix : ndarray of shape (m,), int32
-        Which bandwidth matrix each node has.
+        Number of each node's bandwidth matrix.
     free : ndarray of shape (m, w), uint64
         Free GPUs of each node, as bit mask in words.
     wanted : ndarray of shape (pods,), int64

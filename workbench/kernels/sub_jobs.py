@@ -26,25 +26,39 @@ Runs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
 class SubJobPods(NamedTuple):
-    """The pods of a gang by sub-job; an "entry" of the arrays is one role of one sub-job with pods to place."""
+    """The pods of a gang by sub-job; an "entry" of the arrays is one role of one sub-job with pods to place.
+
+    Attributes
+    ----------
+    size : ndarray of shape (s,), int64
+        Number of pods of each of the s sub-jobs.
+    start : ndarray of shape (s + 1,), int64
+        Entries of sub-job i: ``start[i]`` to ``start[i + 1]``, in the order in which roles are tried.
+    shapes : ndarray of shape (entries,), int32
+        Role of each entry, as its number in the order in which roles are tried.
+    left : ndarray of shape (entries,), int64
+        Number of pods of each entry.
+    first : ndarray of shape (entries + 1,), int64
+        Offsets into ``positions``, ascending from 0.
+    positions : ndarray of int64
+        Pods of entry e, in the order given: ``positions[first[e]:first[e + 1]]``.
+    pending : ndarray of shape (s, r), int64
+        Summed requests of the pods of each sub-job, at most `MAX_SUM`.
+    counted : ndarray of shape (s,), int64
+        Number of pods of each sub-job whose role is not tried.
+    priority : ndarray of shape (s,), int64
+        Highest priority among the roles of each sub-job, at least 0.
+    """
 
     size: NDArray[np.int64]
-    """Pods of each sub-job."""
     start: NDArray[np.int64]
-    """Entries of sub-job i: ``start[i]`` to ``start[i + 1]``, as roles are tried."""
     shapes: NDArray[np.int32]
-    """Number of the entry's role among the roles that are tried."""
     left: NDArray[np.int64]
-    """Pods of the entry."""
     first: NDArray[np.int64]
-    """``positions[first[e]:first[e + 1]]`` are the pods of entry e, in the order given."""
     positions: NDArray[np.int64]
     pending: NDArray[np.int64]
-    """Total request of the pods of each sub-job, (s, r), at most `MAX_SUM`."""
     counted: NDArray[np.int64]
-    """Pods of each sub-job whose role is not tried."""
     priority: NDArray[np.int64]
-    """Highest priority among the roles of each sub-job, at least 0."""
 
 
 def deal_pods(
@@ -62,19 +76,23 @@ def deal_pods(
     Parameters
     ----------
     groups : sequence of sequence of int
-        Pods of each sub-group.
+        Pods of each sub-group, as positions in the gang.
     role_of_pod : ndarray of shape (n_pods,), int32
         Role of each pod.
     place : ndarray of shape (roles,), int32
-        Number of each role in the order in which roles are tried, each once.
+        Position of each role in the order in which roles are tried, from 0; a permutation.
     n_tried : int
-        Number of roles that are tried; pods of roles with this `place` or a greater one are only counted.
+        Number of roles that are tried, the first ones in that order; pods of the other roles are only counted.
     rows : ndarray of shape (roles, r), int64
-        Request of one pod.
+        Request of one pod of each role.
     priority : ndarray of shape (roles,), int64
         Priority of each role.
     default : bool
-        Keep the last sub-job even if it has no pods.
+        Keep the sub-job for the pods of no sub-group, the last one, even if it has no pods.
+
+    Returns
+    -------
+    SubJobPods
 
     Raises
     ------
@@ -126,6 +144,7 @@ def runs_of_queues(
     Returns
     -------
     start : ndarray of shape (queues + 1,), int64
+        Runs of queue i: ``start[i]`` to ``start[i + 1]``.
     roles : ndarray of shape (runs,), int32
         Role of each run.
     upto : ndarray of shape (runs,), int64

@@ -46,8 +46,8 @@ def place_new(
     no part.
 
     - `ONE`, for padding jobs and for others of fewer pods than a switch has nodes: of the classes exclusive, unhealthy
-    shared, healthy shared, idle the first that has a switch large enough for the whole job; in that class the switch
-    with the fewest free nodes. Foundation-model jobs enter no unhealthy switch.
+      shared, healthy shared, idle the first that has a switch large enough for the whole job; in that class the switch
+      with the fewest free nodes. Foundation-model jobs enter no unhealthy switch.
     - `WHOLE`: idle switches with many free nodes first, up to the first that has more than there are pods left.
     - `CLOSEST`, for the pods left: as `place_closest` on the healthy shared switches; else
     - `OPENED`: the idle switch with the fewest free nodes that are enough.
@@ -59,10 +59,10 @@ def place_new(
     sums : ndarray of shape (7, s), int64
         Sums over running pods and jobs, as `switches.add_jobs` makes them.
     free : ndarray of shape (s,), int64
-        Free nodes.
+        Number of free nodes under each switch.
     job : {PADDING, FOUNDATION, COMMON}
     n_pods, per_switch : int
-        Pods of the job; nodes of a switch.
+        Number of pods of the job; number of nodes of a switch.
     max_shared : int
         Most shared switches that the job may use, the fall-back apart.
 
@@ -73,7 +73,7 @@ def place_new(
     rule : ndarray of shape (k,), int8
         Rule by which each switch was taken.
     missing : int
-        Pods without a node; if there are any, the job cannot be placed, and the switches are those taken before the
+        Number of pods without a node; above 0, the job cannot be placed, and the switches are those taken before the
         shortage was found.
 
     Raises

@@ -48,7 +48,7 @@ def free_under_switches(
     Parameters
     ----------
     holders : ndarray of shape (n,), int32
-        Pods that have each node to themselves.
+        Number of pods on each node that have the node to themselves; 0: the node may be free.
     idle : ndarray of shape (n, r), int64
         Idle amounts in base units; negative is less than any request.
     request : ndarray of shape (r,), int64
@@ -67,7 +67,9 @@ def free_under_switches(
     Returns
     -------
     free : ndarray of shape (n,), bool
+        Whether no pod has the node to itself and one more pod fits there.
     counts : ndarray of shape (n_switches,), int64
+        Number of such nodes under each switch.
 
     Raises
     ------
@@ -141,7 +143,7 @@ def first_free(
     chosen : ndarray of shape (c,), int64
         Switches, in the order of the answer.
     wanted : ndarray of shape (c,), int64
-        Nodes of each.
+        Number of nodes to choose under each switch.
     says : ndarray of shape (c,), int8
         State that the pods placed under each switch vote for, as in `add_jobs`.
     free : ndarray of shape (n,), bool
@@ -156,7 +158,8 @@ def first_free(
     Returns
     -------
     node : ndarray of shape (sum of wanted,), int32
-    group : ndarray of the same shape, int32
+        The chosen nodes, switch by switch.
+    group : ndarray of shape (sum of wanted,), int32
         Group of pods with equal annotations, numbered in the order of the answer: the pods of one shared switch (their
         annotations name its address), and the pods of all other switches with the same state.
     head : ndarray of shape (groups,), int64
@@ -204,14 +207,14 @@ def add_jobs(
     counts : ndarray of shape (j, 4), bool
         Sums that each job takes part in: the votes of its pods; `FOUNDATION`, `CROSSING`, `UNCOMMON`.
     node : ndarray of shape (p,), int32
-        -1: a node that is not known.
+        Node of each pod; -1: a node that is not in the snapshot.
     says : ndarray of shape (p,), int8
         State of its switch that each pod votes for, 0 to 2; plus `SAYS_UNHEALTHY` if the pod calls the switch
         unhealthy, plus `HOLDS` if the pod has its node to itself.
     node_switch : ndarray of shape (n,), int32
-        -1: under none.
+        Switch of each node; -1: none.
     holders : ndarray of shape (n,), int32
-        Pods that hold each node; changed.
+        Number of pods that have each node to themselves; changed in place.
     sums : ndarray of shape (7, s), int64
         Sums per switch, changed in place: votes for idle, shared, exclusive, `UNHEALTHY`; `FOUNDATION` and `CROSSING`
         jobs with pods both under the switch and elsewhere; `UNCOMMON` jobs with a pod under it.

@@ -2,9 +2,6 @@
 
 Checked interface of ``_core.tiers``. Domain -1 is the virtual top above all HyperNodes. How a release scores a tier is
 decided in ``policies``, which hand in one value per domain.
-
-Owns the checks and the meaning of -1. How a release scores a tier is decided in ``policies``, which hand in one value
-per domain.
 """
 
 from __future__ import annotations
@@ -41,8 +38,9 @@ class Forest:
 
     Notes
     -----
-    Rule: Volcano, LCA of two HyperNodes = first of one's ancestors (itself first) that is an ancestor of the other;
-    trees meet in the virtual top (from v1.14 on; 1.13 knows no common ancestor there, which callers read from -1).
+    Rule (Volcano): the LCA of two HyperNodes is the first ancestor of the one (beginning with itself) that is an
+    ancestor of the other or the other itself. HyperNodes of two trees have the LCA -1: the virtual top from release
+    1.14 on, no common ancestor in 1.13.
 
     Cost: O(d) memory and one xor per pair where the packed path codes fit 63 bits and no path is longer than 15
     domains (`packed`), O(d log d) memory and two look-ups otherwise. Read-only after construction.
@@ -163,9 +161,7 @@ class Forest:
     def scores_against(
         self, b: int, value: NDArray[np.float64], *, top: float = 0.0, own: float | None = None
     ) -> NDArray[np.float64]:
-        """Score of every domain (HyperNode) against domain ``b``, the value of their lowest common ancestor.
-
-        Float64 (d,).
+        """Score of every domain (HyperNode) against domain ``b``: the value of their lowest common ancestor (LCA).
 
         Parameters
         ----------
@@ -177,6 +173,10 @@ class Forest:
             Score where the LCA is the virtual top, or ``b`` is -1.
         own : float, optional
             Score of ``b`` itself; None: ``value[b]``.
+
+        Returns
+        -------
+        ndarray of shape (d,), float64
         """
         table = self._table(value, top)
         scores: NDArray[np.float64] = table[self.lca_against(b) + 1]

@@ -60,12 +60,12 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 class DomainTree:
     """The HyperNodes of a cluster (called domains, by number) and the nodes in them.
 
-    Checked once, shared by all searches.
+    The arrays are checked once; all searches share this object.
 
     Parameters
     ----------
     forest : Forest
-        Of d domains; their numbers are the order of their names.
+        The tree of the d domains, which are numbered in the order of their names.
     walk, end : ndarray of shape (d,), int32
         Position of each domain in preorder of the forest, and one past the last position of its subtree.
     member_start : ndarray of shape (d + 1,), int64
@@ -79,12 +79,14 @@ class DomainTree:
     name_rank, leaf : ndarray of shape (n,), int32
         Rank of each node's name; leaf domain of each node, -1 for none.
     spans : ndarray of shape (d, 2), int32, optional
-        Where every domain is an interval of nodes: first node and one past the last.
+        First node of each domain and one past its last, if the nodes of every domain are consecutive; None: they need
+        not be.
     nested : bool
         Whether every domain holds the nodes of the domains below it; False: a domain's pod count is no bound for those
         below.
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
-        Where leaves overlap, see `workbench.kernels.dry_runs.DryRuns`.
+        Every leaf domain that holds node i, if leaves overlap: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``. None: no
+        node is in two.
     """
 
     def __init__(
@@ -218,25 +220,27 @@ class TwoLevel:
         Weight of each resource in the score of a HyperNode. 0: it adds nothing, but a HyperNode in which it would
         overflow scores 0; negative: it is not looked at.
     scale : float
-        Factor of that score, which is 0 to 1, besides 100. 0: HyperNodes have no score, and no share of tasks.
+        The score of a HyperNode, 0 to 1, is multiplied by 100 and by this factor. 0: HyperNodes have neither a score
+        nor a share of tasks.
     fading : Fading, optional
-        Score by which other sub-jobs prefer full domains, with the tree's `rings`; None: none.
+        Score by which the other sub-jobs prefer full domains, made with the tree's `rings`; None: they have no such
+        preference.
 
     Notes
     -----
     **A turn** tries every HyperNode of the job's gradients, tier by tier, and stops after the first tier with a
-    solution. In each the sub-jobs come one after another (those first that were needed for ``wanted`` before the first
-    turn; then by grade; ready ones last; then by rank) until the job is ready; each goes to the best HyperNode of its
-    own closest tier that has a solution, its pods to nodes as in `workbench.kernels.dry_runs.DryRuns`. A sub-job
-    without a place is dropped. The greatest sum of the sub-jobs' scores decides, each sum added up in the order of
-    placement.
+    HyperNode in which the job can start. In each HyperNode the sub-jobs are placed one after another until the job is
+    ready (first those that ``wanted`` needed before the first turn; then by grade; ready ones last; then by rank). A
+    sub-job is placed in the best HyperNode of the closest tier of its own that holds it, its pods on nodes as in
+    `workbench.kernels.dry_runs.DryRuns`; a sub-job without a place is dropped. The HyperNode with the greatest sum of
+    the sub-jobs' scores is taken, each sum added up in the order of placement.
 
-    **Score of a HyperNode**: weighted mean of ``(used + request) / allocatable`` over the resources that are requested
-    and have a weight; 0 where one overflows; where several of a tier share the greatest, each that the sub-job already
-    has pods in gains their share of its tasks.
+    **Score of a HyperNode** for a sub-job: weighted mean of ``(used + request) / allocatable`` over the resources that
+    are requested and have a weight; 0 if one of them would overflow. If several HyperNodes of a tier share the greatest
+    score, the share of the sub-job's tasks that a HyperNode already holds is added to its score.
 
-    **Ties**: the smallest domain number, that is, name; among nodes the smallest name rank. The search is exhaustive:
-    what it leaves out cannot have a solution or cannot win.
+    **Ties**: the smallest domain number, that is, name; among nodes the smallest name rank. HyperNodes that the search
+    skips cannot hold the job or cannot win.
 
     Source: docs/reference/volcano-topology.md, sections 5.5, 5.6, 7.2.
 
@@ -397,7 +401,7 @@ class TwoLevel:
     def order_key(self, sub: int, ready: bool) -> int:
         """Sort key of sub-job ``sub`` in the queue of sub-jobs, smallest first.
 
-        ``ready``: as if it had its minimum of pods.
+        ``ready`` says whether the sub-job is taken to have its minimum of pods, which need not be true now.
         """
         return self._c.job.queue_key(check_number("sub", sub, 0, self._n_subs - 1), ready)
 
@@ -515,16 +519,17 @@ class TwoLevel:
         Returns
         -------
         shape : int
-            Of the first pod that fits nowhere, else of its first role; -1: no sub-job has pods left.
-        shapes, nodes : ndarray of int32
-            Of the pods that found a node, in the order of placement.
+            Shape of the first pod that fits nowhere, or of the sub-job's first role if all pods fit; -1: no sub-job has
+            pods left.
+        shapes, nodes : ndarray of shape (p,), int32
+            Shape and node of each of the p pods that found a node, in the order of placement.
         """
         return self._c.fit_in(check_number("domain", domain, VIRTUAL_TOP, self._d - 1))
 
     def room(self, domains: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Upper bound on the job's remaining pods that fit now in each of some HyperNodes (-1: the virtual top).
+        """Upper bound on the number of the job's remaining pods that fit in each of the given HyperNodes.
 
-        At most the remaining pods of each shape are counted.
+        ``domains`` is int32 of shape (m,), -1 for the virtual top; the result int64 of shape (m,).
         """
         domains = as_array("domains", domains, np.int32, 1)
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
@@ -542,7 +547,10 @@ class TwoLevel:
         return self._c.records()
 
     def placed(self, first: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Sub-job, shape and node of each placed pod from the ``first``-th on, in the order of placement."""
+        """Sub-job, shape and node of each placed pod, in the order of placement, as three int32 arrays of equal length.
+
+        The first ``first`` pods are left out.
+        """
         return self._c.placed(check_number("first", first, 0, self.n_placed))
 
     def enter_nodes(

@@ -46,7 +46,17 @@ class Nodes:
 
 
 class Shape(NamedTuple):
-    """Pods with equal request (r,) int64, allowed nodes (n,) uint8 (None: all) and extra node scores (n,) float64."""
+    """A pod shape: pods with equal request, allowed nodes and extra node scores.
+
+    Attributes
+    ----------
+    request : ndarray of shape (r,), int64
+        Amounts that one pod requests, in base units.
+    feasible : ndarray of shape (n,), uint8, optional
+        0 where the pods may not run; None: they may run everywhere.
+    extra : ndarray of shape (n,), float64, optional
+        Score of each node to add to the other parts; None: 0.
+    """
 
     request: NDArray[np.int64]
     feasible: NDArray[np.uint8] | None = None
@@ -107,8 +117,8 @@ class SubJobColumns:
     start : ndarray of shape (s + 1,), int64
         Offsets into ``shapes`` and ``left``, ascending from 0.
     shapes : ndarray of int32
-        Roles of sub-job i in the order in which they are tried: ``shapes[start[i]:start[i + 1]]``. Not looked at for a
-        job that is not grouped.
+        Roles of sub-job i in the order in which they are tried: ``shapes[start[i]:start[i + 1]]``. Ignored for a job
+        that is not grouped.
     left : ndarray of int64
         Pods to place of each role in ``shapes``.
     min_available, counted, total : ndarray of shape (s,), int64
@@ -164,22 +174,31 @@ class SubJobColumns:
 
 
 class TriedDomains(NamedTuple):
-    """HyperNodes in which the last turn tried to place the job, with the result in each; arrays of equal length.
+    """The k HyperNodes in which the last turn tried to place the job, with the result in each.
 
     They are ordered by tier and preorder, up to the first tier in which the job can start. If there is one,
     HyperNodes that could not have the best score may be missing. A turn places the job's sub-jobs in one HyperNode
     until the job is ready.
+
+    Attributes
+    ----------
+    domains : ndarray of shape (k,), int32
+        The HyperNodes; -1: the virtual top.
+    holds : ndarray of shape (k,), int64
+        Upper bound on the job's remaining pods that fit in each HyperNode.
+    kept : ndarray of shape (k,), bool
+        Whether the job can start in each HyperNode.
+    scores : ndarray of shape (k,), float64
+        Sum of the sub-jobs' scores in each HyperNode; 0 if the job cannot start there.
+    stuck : ndarray of shape (k,), int32
+        First sub-job that found no place in each HyperNode; -1: none; -2: not tried, because too few pods fit.
     """
 
     domains: NDArray[np.int32]
     holds: NDArray[np.int64]
-    """Upper bound on the job's remaining pods that each HyperNode holds."""
     kept: NDArray[np.bool_]
-    """Whether the job can start in each HyperNode."""
     scores: NDArray[np.float64]
-    """Sum of the sub-jobs' scores in each HyperNode; 0 where it is not kept."""
     stuck: NDArray[np.int32]
-    """First sub-job that found no place in each HyperNode; -1: none; -2: not tried, because too few pods fit."""
 
 
 VERDICTS = ("too small", "too few", "no fit", "solves")
@@ -192,29 +211,50 @@ show that too few pods fit. Solves: the HyperNode has a solution."""
 class AttemptSteps(NamedTuple):
     """Trace of placing a job in one HyperNode: one row per step, a step being one sub-job that is tried once.
 
-    A sub-job may have several steps.
+    A sub-job may have several steps. The m HyperNodes that the steps compared have arrays of their own.
+
+    Attributes
+    ----------
+    kept : bool
+        Whether the job can start in the HyperNode.
+    sub : ndarray of shape (steps,), int64
+        Sub-job of each step.
+    domain : ndarray of shape (steps,), int64
+        HyperNode in which each step placed its sub-job; -1: the virtual top; -3: the sub-job found no place and is
+        dropped.
+    pods : ndarray of shape (steps,), int64
+        Number of the sub-job's pods placed in each step.
+    needs : ndarray of shape (steps,), int64
+        Number of pods that each step's sub-job needs to be ready, at least 1.
+    score : ndarray of shape (steps,), float64
+        Score of each step before it is multiplied by ``100 * scale``.
+    parts : ndarray of shape (steps, r), float64
+        Part of the score from each resource; the rest of the score is the share of the sub-job's tasks inside.
+    step : ndarray of shape (m,), int64
+        Step that compared each HyperNode of ``looked``.
+    looked : ndarray of shape (m,), int64
+        HyperNodes that each step compared, tier by tier up to the first tier in which the sub-job found a place.
+    holds : ndarray of shape (m,), int64
+        Upper bound on the sub-job's remaining pods that fit in each HyperNode.
+    verdict : ndarray of shape (m,), int64
+        Result in each HyperNode, as an index in `VERDICTS`.
+    packed : ndarray of shape (m,), float64
+        Packing score of each HyperNode; 0 if the sub-job does not fit there.
+    share : ndarray of shape (m,), float64
+        Share of the sub-job's tasks in each HyperNode if several have the best packing, else 0. The HyperNode's score
+        is ``packed + share``.
     """
 
     kept: bool
-    """Whether the job can start."""
     sub: NDArray[np.int64]
     domain: NDArray[np.int64]
-    """HyperNode of each step's sub-job; -1 for the virtual top, -3 if it found no place and is dropped."""
     pods: NDArray[np.int64]
-    """Number of the sub-job's pods placed in each step."""
     needs: NDArray[np.int64]
-    """Pods that each step's sub-job needs to be ready, at least 1."""
     score: NDArray[np.float64]
-    """Score of each step before it is multiplied by ``100 * scale``."""
     parts: NDArray[np.float64]
-    """Part of the score from each resource, (steps, r); the remainder is the share of the sub-job's tasks inside."""
     step: NDArray[np.int64]
-    """Step of each HyperNode in ``looked``, tier by tier up to the tier that decides."""
     looked: NDArray[np.int64]
     holds: NDArray[np.int64]
-    """Upper bound by the counts on the sub-job's remaining pods that each HyperNode holds."""
     verdict: NDArray[np.int64]
     packed: NDArray[np.float64]
-    """Packing score of each HyperNode; 0 without a solution."""
     share: NDArray[np.float64]
-    """Share of the sub-job's tasks in each HyperNode if several have the best packing; the score is the sum of both."""
