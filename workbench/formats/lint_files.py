@@ -47,7 +47,7 @@ class LintedFiles:
 
 @dataclass(frozen=True)
 class FileChange:
-    """The content of one file before and after the linter's fixes."""
+    """The text of one file (`file` is its name) before and after the linter's fixes."""
 
     file: str
     before: str
@@ -64,8 +64,16 @@ class FileChange:
 
 @dataclass(frozen=True)
 class FixedFiles:
-    """Result of `fix_files`: the changed files, one text per applied fix, and a new report on the remaining
-    findings.
+    """Result of `fix_files`.
+
+    Attributes
+    ----------
+    changes : tuple of FileChange
+        The changed files; empty if no fix applies.
+    done : tuple of str
+        One text per applied fix.
+    left : LintedFiles
+        A new report on the fixed files, with the remaining findings.
     """
 
     changes: tuple[FileChange, ...]

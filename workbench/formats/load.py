@@ -60,8 +60,8 @@ def load(
         whose HyperNodes are derived from Kubernetes objects, such as node labels. None: detected by content.
     any_scheduler : bool
         Place jobs of every scheduler. By default Jobs, Deployments and pods with another schedulerName than
-        ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``; a pod without a name
-        is placed.
+        ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``; a pod without a
+        schedulerName is placed.
     gpus_per_node : int, optional
         1 to 1,024: a node that reports no resources at all, such as one that only a fabric file names, is assumed to
         have as many GPUs (``nvidia.com/gpu``) and the cores and memory of a generated node; ``snapshot.gaps`` says
@@ -155,7 +155,7 @@ def load_and_keep(
     ----------
     path : str or Path
     wanted : callable
-        Says of a manifest whether it is returned.
+        Function that tells whether a manifest is to be returned.
     stdin : bytes or str, optional
         Content for the path ``-``.
 
@@ -163,7 +163,7 @@ def load_and_keep(
     -------
     Scenario
     list of dict
-        In the order of the input; none of a fabric in another format.
+        The wanted manifests in the order of the input; network topologies in other formats have none.
     """
     kept: list[dict[str, Any]] = []
 
@@ -314,7 +314,8 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
 def no_collection() -> Iterator[None]:
     """Context manager that switches garbage collection off while millions of objects are made, as it would free none.
 
-    With it "read tor-node" of benchmarks/bench_formats.py takes 1.4 times as long, "read slurm" 1.25 times.
+    With garbage collection on, "read tor-node" of benchmarks/bench_formats.py takes 1.4 times as long and "read slurm"
+    1.25 times.
     """
     enabled = gc.isenabled()
     gc.disable()

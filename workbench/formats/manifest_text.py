@@ -55,6 +55,7 @@ class HyperNodeText:
     Attributes
     ----------
     text : str
+        The whole text.
     """
 
     def __init__(self) -> None:
@@ -79,7 +80,7 @@ class HyperNodeText:
         Returns
         -------
         list of str
-            Names of the HyperNodes in it.
+            Names of the HyperNodes in the new text.
 
         Raises
         ------

@@ -54,7 +54,7 @@ _ODD = (b" :", b"\t:", b"\n:", b"\r:", b"\\u0022")
 
 @dataclass(frozen=True)
 class Document:
-    """One parsed Kubernetes object with the file and document it was read from."""
+    """One parsed Kubernetes object (`data`), with the file (`source`) and document (`where`) it was read from."""
 
     data: dict[str, Any]
     source: str
@@ -68,9 +68,19 @@ class Document:
 
 @dataclass
 class Manifests:
-    """Everything read from an input: objects in order, SHA-256 of each file, and the number of documents that are no
-    objects; `notices` says what `workbench.formats.mend` took otherwise than it is written, and what a snapshot of a
-    live cluster lacks.
+    """Everything read from an input.
+
+    Attributes
+    ----------
+    documents : list of Document
+        The objects in the order of the input.
+    inputs : dict of str to str
+        SHA-256 of each file's content, by file name.
+    ignored : dict of str to int
+        Number of documents that are no objects, by what they are.
+    notices : list of Notice
+        A notice about each slip of the author that `workbench.formats.mend` corrected, and about what the snapshot of a
+        live cluster lacks.
     """
 
     documents: list[Document] = field(default_factory=list)

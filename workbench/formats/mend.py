@@ -1,6 +1,7 @@
 """`mended`: an object as its author meant it, where the manifest has a slip that the API server would refuse.
 
-For what tries things out (`workbench run`, `place`, `compare`), never for `validate`, which says what a cluster would.
+The commands `run`, `place` and `compare` read manifests so. `validate` never does, because it says what a cluster would
+answer.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def mended(document: Document) -> tuple[Document, list[Notice]]:
     Parameters
     ----------
     document : Document
-        Unchanged.
+        The object as read; not changed.
 
     Returns
     -------
@@ -261,13 +262,13 @@ def _names(hypernodes: Mapping[str, Collection[str]]) -> dict[str, str]:
     Parameters
     ----------
     hypernodes : mapping of str to collection of str
-        Names of the members that are HyperNodes, by the name of the HyperNode.
+        For each HyperNode, by its name, the names of its members that are HyperNodes.
 
     Returns
     -------
     dict of str to str
-        The name in a parent, by the name in the object: only where one object and one name of a member belong
-        together, no parent uses the object's own name, and the parent's is a name that an object can have.
+        For the name of an object the name that its parents use. An object is left out if a parent uses its own name, if
+        several objects or several such names come into question, or if the name is not valid for an object.
     """
     called = {child for children in hypernodes.values() for child in children}
     missing = called - hypernodes.keys()

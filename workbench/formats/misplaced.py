@@ -28,9 +28,9 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
-    """What a parsed document without a Kubernetes object is, and the command-line option that takes it.
+    """Say what a parsed document is that is no Kubernetes object, and which command-line option takes such a file.
 
-    The option is empty if none does; None if the document is unknown.
+    The option is empty if there is none. Returns None if the document is of no known kind.
     """
     if type(data) is dict:
         return next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)
@@ -40,9 +40,9 @@ def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
 
 
 def describe_content(content: bytes) -> tuple[str, str] | None:
-    """What a file that is neither YAML nor JSON is, and the command-line option that takes it (empty for none).
+    """Say what a file is that is neither YAML nor JSON, and which command-line option takes it (empty: none does).
 
-    None if the content is unknown.
+    Returns None if the content is of no known kind.
     """
     if content.startswith(b"\x93NUMPY"):
         return _MATRIX

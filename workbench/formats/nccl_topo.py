@@ -84,8 +84,9 @@ class Machine:
     nics, switches : tuple of PciDevice
         NICs and PCI switches, sorted by bus id.
     numa : tuple of int
+        Numbers of the NUMA nodes that the devices belong to.
     matrix : BandwidthMatrix
-        Nominal GB/s between GPUs; see `read_nccl_topo`. Its parts are the NICs and the NUMA nodes of the GPUs.
+        Nominal bandwidths in GB/s between GPUs, see `read_nccl_topo`, with the NICs and the NUMA node of each GPU.
     has_nvlink : bool
         Whether the file describes NVLinks (or AMD's XGMI).
     """
@@ -105,10 +106,6 @@ def is_nccl_topo(text: str) -> bool:
 
 def read_nccl_topo(text: str, source: str) -> Machine:
     """Read the machine that a topology XML of NCCL or RCCL describes; `source` is the file's name.
-
-    Parameters
-    ----------
-    text, source : str
 
     Returns
     -------

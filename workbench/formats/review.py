@@ -25,9 +25,18 @@ _CLUSTER_SCOPED = ("HyperNode", "Queue")
 
 @dataclass(frozen=True)
 class Reviewed:
-    """One object of the input with its place and admission's result; `namespace` is empty for cluster-scoped kinds.
+    """One object of the input, and whether admission accepts it.
 
-    `submitted` is the object's manifest.
+    Attributes
+    ----------
+    kind, namespace, name : str
+        Identity of the object; `namespace` is empty for cluster-scoped kinds.
+    source, where : str
+        File and document in which the object stands.
+    verdict : Verdict
+        Admission's answer, with the defaults that it would add.
+    submitted : mapping of str to Any
+        The object's manifest as written.
     """
 
     kind: str
@@ -56,6 +65,7 @@ class Review:
     Attributes
     ----------
     release : Release
+        Release of Volcano whose admission is modelled.
     objects : tuple of Reviewed
         In the order of the input.
     not_reviewed : mapping of str to int

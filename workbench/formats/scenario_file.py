@@ -36,6 +36,7 @@ class ScenarioFile:
     Attributes
     ----------
     snapshot : ClusterSnapshot, optional
+        The cluster; None: the scenario has none yet.
     jobs : str
         Manifests of the jobs to place.
     policies : tuple of (str, mapping)
@@ -56,7 +57,7 @@ def scenario_text(scenario: ScenarioFile) -> str:
     Raises
     ------
     InputError
-        The jobs are no Unicode, or the configuration was made by hand: a file holds texts.
+        The text of the jobs is not valid Unicode, or the configuration was made in Python and so has no text to save.
     """
     parts = [f'"{MARK}":{VERSION}']
     try:
@@ -122,7 +123,7 @@ def _config_in(data: Mapping[str, Any], source: str) -> SchedulerConfig | None:
 
 
 def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scenario, str]:
-    """What `workbench.load` reads, and the manifests of its jobs as text without the other objects of the cluster.
+    """Read a file or folder as `workbench.load` does, and return also the manifests of its jobs as one YAML text.
 
     A job that partly runs is written as the whole job; its running pods are in the snapshot and count towards its
     minimum. The input is read once.

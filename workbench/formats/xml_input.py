@@ -17,6 +17,7 @@ def parse_xml(text: str, source: str, root: str, what: str) -> Any:
     Parameters
     ----------
     text, source : str
+        The text, and the name of the file in errors.
     root, what : str
         Tag that the root element must have; name of the format in errors.
 

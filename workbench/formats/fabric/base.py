@@ -127,7 +127,8 @@ class FabricFormat:
     title : str
         Description in one line.
     detect : callable, optional
-        Whether a text (no Kubernetes manifest) is in this format, by its content; None: only derived from objects.
+        Function that tells by its content whether a text, which is no Kubernetes manifest, is in this format; None: the
+        format is no text, but derived from objects.
     read : callable, optional
         (text, source) -> FabricRecords; InputError names the line or field.
     derive : callable, optional
@@ -151,9 +152,11 @@ def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: M
     Parameters
     ----------
     name : str
+        Name of the node.
     labels : mapping of str to str, optional
+        Labels of the node; None: the file gives none.
     allocatable : mapping of str to int, optional
-        Resources in base units.
+        Resources of the node in base units; None: the file gives none.
     """
     return Node(Metadata(name, labels=dict(labels or {})), dict(allocatable or {}))
 
@@ -166,16 +169,16 @@ def switch_tree(
     Parameters
     ----------
     children, nodes : mapping of str to sequence of str
-        Switches, and nodes, directly below a switch; a switch is in one of them at least. A child that is in neither
-        stays a member without a HyperNode, as in manifests.
+        Switches, and nodes, directly below each switch; every switch is a key of at least one of the two mappings. A
+        child that is a key of neither stays a member without a HyperNode, as in manifests.
     tier_names : mapping of str to str, optional
         Name of the tier of each switch.
 
     Returns
     -------
     tuple of HyperNode
-        In byte order. Links that prevent a tree are kept, and are reported by `workbench.topology.build`; a switch
-        inside a cycle has the height of the switches below it that are outside the cycle.
+        In byte order of their names. Links that prevent a tree are kept, and are reported by
+        `workbench.topology.build`; for the height of a switch inside a cycle only the switches outside the cycle count.
     """
     names = sorted({*children, *nodes}, key=str.encode)
     known = set(names)

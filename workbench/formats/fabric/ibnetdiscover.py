@@ -56,10 +56,6 @@ class _Fabric:
 def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
     """Read the HyperNodes and nodes of a fabric from the output of ``ibnetdiscover``; `source` is the file's name.
 
-    Parameters
-    ----------
-    text, source : str
-
     Returns
     -------
     FabricRecords

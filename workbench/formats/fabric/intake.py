@@ -30,9 +30,9 @@ class Joined:
     matrices : dict of str to BandwidthMatrix
         Bandwidth matrices by node name.
     tors : TorNodeTable, optional
-        The switch table: of a file, or else of the ConfigMap.
+        The switch table from a file, or else from the ConfigMap; None: there is none.
     snapshot : ClusterSnapshot, optional
-        The snapshot of a snapshot file, which is the whole cluster.
+        The snapshot, if one of the files is a snapshot file, which describes the whole cluster.
     formats : dict of str to str
         Format of each fabric file that was recognised by its content, by the name of the file.
     """

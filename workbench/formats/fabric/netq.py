@@ -38,7 +38,7 @@ def read_netq_graph(text: str, source: str) -> FabricRecords:
     Raises
     ------
     InputError
-        No devices, a link to a device that is not there, two devices of one name; the field is named.
+        No devices, a link to a device that the file lacks, or two devices of one name; the field is named.
     """
     graph = _parse(text, source)
     if isinstance(graph, list):

@@ -23,13 +23,15 @@ def exact_patterns(known: Collection[str], groups: Sequence[Collection[str]]) ->
     Parameters
     ----------
     known : collection of str
+        All names that the expressions must tell apart.
     groups : sequence of collection of str
         Groups of distinct known names, none of them empty.
 
     Returns
     -------
     list of str or None
-        Ties: the smaller text. None if the pattern also matches other names, which RE2 checks for every name.
+        One expression per group; ties: the smaller text. None if the shortest expression proves to match other names
+        too when RE2 is run over all known names.
     """
     straight, backward = sorted(known), sorted(name[::-1] for name in known)
     patterns = [_shortest(sorted(group), straight, backward) for group in groups]

@@ -25,8 +25,17 @@ __all__ = ["SlurmBlock", "Switch", "block_records", "block_rows", "switch_record
 
 @dataclass(frozen=True)
 class Switch:
-    """One switch of a Slurm topology file as written: host lists of its switches and nodes, and its place
-    in the file.
+    """One switch of a Slurm topology file, as written there.
+
+    Attributes
+    ----------
+    name : str
+    switches, nodes : str
+        Host lists of the switches and of the nodes directly below the switch; empty: none.
+    where : str
+        Place in the file, for errors.
+    has_speed : bool
+        Whether the file gives a link speed, which is not read.
     """
 
     name: str
@@ -38,9 +47,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class SlurmBlock:
-    """One block of a Slurm topology file as written: its name, the host list of its nodes, and its place in
-    the file.
-    """
+    """One block of a Slurm topology file as written there; `nodes` is a host list, `where` the place for errors."""
 
     name: str
     nodes: str
@@ -58,8 +65,8 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
     switches : sequence of Switch
     source : str
         Name of the file in errors.
-    notes : sequence of str
-        Notes to add to the result.
+    notes : sequence of Notice
+        Notices to add to the result.
 
     Raises
     ------
@@ -103,7 +110,7 @@ def block_records(blocks: Sequence[SlurmBlock], sizes: Sequence[str], source: st
         BlockSizes: the planning size of a block, then of each higher level, a power of two times the one before.
         With at most one size there is no higher level.
     source : str
-    Name of the file in errors.
+        Name of the file in errors.
 
     Raises
     ------
@@ -188,7 +195,8 @@ def _free_name(name: str, taken: set[str]) -> str:
 def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...]]:
     """The switches to write for a snapshot's topology, root first, and sentences about what cannot be written.
 
-    Slurm's switches have either switches or nodes below them: nodes beside HyperNodes get a switch of their own.
+    A Slurm switch has either switches or nodes below it; nodes beside child HyperNodes therefore get a switch of their
+    own.
     """
     shape = shape_of(snapshot.topology)
     losses = losses_beside(snapshot, shape)

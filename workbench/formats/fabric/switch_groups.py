@@ -59,22 +59,22 @@ def group_switches(
     Parameters
     ----------
     attached, links
-        As for `switch_ranks`; switches by the names that HyperNodes get.
+        As for `switch_ranks`; the HyperNodes are named after these switches.
     ranks : mapping of str to int
         Rank of each switch to be grouped; others are left out.
 
     Returns
     -------
     tuple of HyperNode
-        Tier by tier, in byte order. Always a forest: leaves that share a node, also by way of others, are one
-        HyperNode, and so are switches of a higher rank that share a HyperNode below them. The HyperNode has the name of
-        its switch or, if it has several, the smallest of their names with ``-group``; the annotation `SWITCHES` lists
-        them. Cables between switches of one rank join nothing.
+        Tier by tier, in byte order of the names; they always form a forest. Leaves that share a node, directly or
+        through other leaves, become one HyperNode, and so do switches of a higher rank that share a HyperNode below
+        them. A HyperNode of one switch has its name; one of several switches has the smallest of their names with
+        ``-group``, and the annotation `SWITCHES` lists the switches. Cables between switches of one rank are ignored.
 
     Notes
     -----
     Source of the rule for leaves: Volcano's UFM discovery (docs/reference/volcano-topology.md, section 9.2), which
-    joins leaves that share a node transitively. Its one spine over everything is replaced by the real ranks.
+    joins leaves that share a node transitively. Volcano puts one spine over all groups; here the real ranks count.
     """
     found: list[HyperNode] = []
     below: dict[str, set[str]] = {switch: set(attached[switch]) for switch, rank in ranks.items() if rank == 1}

@@ -76,7 +76,7 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
         Nodes of the cluster, to which servers are bound by InternalIP; without any, the servers become the nodes, named
         by their addresses, with their NPUs.
     source : str
-    Name of the file in notes.
+        Name of the file in notes.
     """
     notes: list[Notice] = []
     made: tuple[Node, ...] = ()

@@ -89,8 +89,9 @@ def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozen
     shape : TopologyShape
         The topology of the snapshot as lists.
     keeps : frozenset of str
-        Parts that the format holds, of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``,
-        ``taints``, ``switches``. No fabric format but the snapshot holds GPUs, matrices, queues and running pods.
+        Parts that the format holds: any of ``tiers``, ``tier-names``, ``free`` (nodes in no HyperNode), ``empty``
+        (HyperNodes without nodes), ``resources``, ``labels``, ``taints``, ``switches``. GPUs, matrices, queues and
+        running pods are held by the snapshot format alone.
     """
     topology = snapshot.topology
     found: dict[str, str | None] = {

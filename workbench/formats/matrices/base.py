@@ -45,6 +45,7 @@ class MatrixReading:
     Attributes
     ----------
     matrix : BandwidthMatrix
+        The bandwidths in GB/s.
     format : str
         Name of the file's format.
     kind : str
@@ -77,10 +78,11 @@ class MatrixFormat:
     Attributes
     ----------
     name, title : str
+        Name of the format, and its description in one line.
     detect : callable
-        Whether a text is in this format, by its content.
+        Function that tells by its content whether a text is in this format.
     read : callable
-        (text, source, link speeds, block or None) -> MatrixReading.
+        Function (text, source, link speeds, block or None) -> MatrixReading.
     """
 
     name: str

@@ -54,8 +54,8 @@ def hwloc_parts(root: Any, gpus: Sequence[str]) -> MachineParts | None:
 
     Returns
     -------
-    MachineParts, optional
-        None where the topology does not hold every GPU.
+    MachineParts or None
+        None if a GPU of the matrix is missing in the topology.
     """
     places = list(_places(root))
     by_index = {place.element.get("gp_index"): place for place in places if place.element.get("type") == "OSDev"}

@@ -45,6 +45,18 @@ def gpus_of(
         Bandwidths between the objects in MB/s.
     source : str
         Name of the file in errors.
+
+    Returns
+    -------
+    matrix : ndarray of shape (g, g), float64
+        Bandwidths in GB/s between the g objects that are GPUs.
+    names : tuple of str
+        Names of these objects, in the order of the rows.
+
+    Raises
+    ------
+    InputError
+        No object is a GPU.
     """
     gpus = [i for i, name in enumerate(objects) if name.startswith("OSDev") or ":" not in name]
     if not gpus:

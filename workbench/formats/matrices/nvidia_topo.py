@@ -26,13 +26,13 @@ _P2P_STATE = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
 
 
 def topo_header(text: str, device: re.Pattern[str]) -> tuple[int, list[str], str] | None:
-    """Find the header of a link type table among the lines of a printout.
+    """Find the header of a link type table among the lines of a printout; `device` matches the names of GPUs.
 
     Returns
     -------
-    (int, list of str, str), optional
+    tuple of (int, list of str, str), or None
         Index of the header's line, the names of its columns up to the affinities, and the first entry off the
-        diagonal; None where no line that names devices is followed by a row that begins with one.
+        diagonal; None if no line of device names is followed by a row that begins with a device name.
     """
     lines = Lines(text, "").text
     for i, line in enumerate(lines[:-1]):
@@ -55,9 +55,11 @@ def topo_reading(
     Parameters
     ----------
     text, source : str
+        The printout, and the name of the file in errors.
     speeds : LinkSpeeds
+        Table that gives the bandwidth of each link type.
     device : re.Pattern
-        As for `topo_header`.
+        Pattern of the names of GPUs (or NPUs).
     format : MatrixFormat
         Format of the result.
     """

@@ -52,7 +52,9 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
     Parameters
     ----------
     text, source : str
+        The printout, and the name of the file in errors.
     speeds : LinkSpeeds
+        Table that gives the bandwidth of each link type.
     block : str, optional
         As for `workbench.formats.matrix.load_matrix`.
     """
