@@ -208,7 +208,10 @@ def print_tables(*parts: Any) -> None:
 
 @contextmanager
 def live_table() -> Iterator[Callable[..., None] | None]:
-    """Show a table on stderr that changes in place; what is yielded takes its parts anew. None without a terminal."""
+    """Context manager that shows a table on stderr which changes in place.
+
+    Yields a function that replaces what is shown by its arguments (rich objects), or None without a terminal.
+    """
     if not sys.stderr.isatty() or colourless():
         yield None
         return
@@ -227,7 +230,8 @@ def live_table() -> Iterator[Callable[..., None] | None]:
 def progress_bar(verb: str) -> Iterator[Callable[[int, int, str], None] | None]:
     """Context manager that shows a progress bar on stderr.
 
-    Gives a function to report progress, or None without a terminal. `verb` says what is being done.
+    Yields a function (done, total, name) that reports progress, or None without a terminal. `verb` says what is being
+    done.
     """
     if not sys.stderr.isatty() or colourless():  # a bar moves the cursor by escape codes
         yield None

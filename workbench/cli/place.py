@@ -141,10 +141,10 @@ def _orders(decisions: Sequence[Decision]) -> dict[str, RankOrder]:
 def _switches(
     snapshot: ClusterSnapshot, decisions: Sequence[Decision], tor_share: Path | None
 ) -> tuple[SwitchChange, ...]:
-    """Changes of the leaf switches' states between the snapshot and the end of the session; empty if not of interest.
+    """Changes of the leaf switches' states between the snapshot and the end of the session.
 
-    They are of interest if a job uses switch affinity or states are known. If `tor_share` is given, the states at the
-    end are written to that file as the ConfigMap tor-share-cm.
+    Empty unless a job uses switch affinity or states are known. If `tor_share` is given, the states at the end are
+    written to that file as the ConfigMap tor-share-cm.
 
     Raises
     ------

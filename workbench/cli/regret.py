@@ -34,9 +34,11 @@ def show_regret(
     k : int or None
         Number of GPUs to choose; None: all numbers.
     symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
     policies : str or None
         Names separated by commas; None: the usual policies.
     output : ShowOutput
+        Form of the result.
     """
     from workbench.evaluate.regret import DEFAULT_POLICIES, regret
 

@@ -114,7 +114,7 @@ class Closeness:
         return levels
 
     def pair_counts(self, weights: Longs) -> tuple[int, Longs]:
-        """Number of unordered pairs of pods on one node, and for each of `tiers` the number of pairs that meet there.
+        """Number of unordered pairs of pods on one node, and of pairs whose nodes share each of `tiers` as the closest.
 
         `weights` (int64 of shape (m,)) gives the number of pods on each node. The pairs are counted by group of nodes,
         never one by one: O(nodes x tiers) in a tree.

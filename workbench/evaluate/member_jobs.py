@@ -19,8 +19,9 @@ class PlacedJob:
     Attributes
     ----------
     name : str
+        Name of the Job.
     placement : Placement
-        Its pods alone; without any node if the Job was left out.
+        The Job's pods alone; none of them has a node if the Job was left out.
     """
 
     name: str
@@ -33,12 +34,12 @@ class PlacedJob:
 
     @property
     def pods(self) -> str | int:
-        """Number of pods with a node, of all pods if some have none."""
+        """Number of the Job's pods if all have a node, otherwise a text such as ``3 of 4``."""
         n_pods, n_placed = self.placement.gang.n_pods, self.placement.n_placed
         return n_pods if n_placed == n_pods else f"{n_placed} of {n_pods}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: name, outcome, HyperNode, its tier, and the number of pods with a node."""
+        """The Job as a JSON-ready dict: name, outcome, HyperNode and its tier, and the number of pods with a node."""
         return {
             "name": self.name,
             "outcome": "placed" if self.placed else "pending",
@@ -49,7 +50,7 @@ class PlacedJob:
 
 
 def placed_jobs(placement: Placement) -> Iterator[PlacedJob]:
-    """The Jobs of a placed HyperJob with pending pods, in order; none of another gang."""
+    """The Jobs with pending pods of a placed HyperJob, in its order; nothing for a gang that is no HyperJob."""
     gang, topology = placement.gang, placement.topology
     jobs = [job.gang for job in gang.jobs if job.gang is not None]
     for part, job in zip(gang.sub_groups, jobs, strict=False):

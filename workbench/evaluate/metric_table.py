@@ -256,7 +256,7 @@ def metric(
 ) -> Callable[[F], F]:
     """Decorator that adds the metric computed by a function to every output.
 
-    Using the same key again replaces the metric.
+    Using the key of a metric that was added before replaces that metric.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def metric(
     Raises
     ------
     InputError
-        The key is taken, or an attribute has a value that it does not take.
+        The key or column is that of a built-in value or of a group, or an attribute is unknown or has a wrong value.
 
     Examples
     --------

@@ -22,9 +22,9 @@ def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        GPUs are listed by number, separated by spaces. The columns of the two environment variables hold one value per
-        container that has GPUs, separated by a semicolon and a space. Rows of pods without a node and of pending jobs
-        have a reason.
+        Columns: job, outcome, hypernode, tier, pod, node, gpus (GPU numbers, separated by spaces), rank, the
+        environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by ``; ``), and
+        reason (for pods without a node and for pending jobs). Values that a row does not have are missing.
     """
     import pandas
 

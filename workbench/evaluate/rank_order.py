@@ -20,7 +20,7 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RankOrder:
-    """Ranks for the pods of a placed job, and what they do to the ring from rank i to rank i + 1.
+    """New ranks for the pods of a placed job, with the steps of the ring from rank i to rank i + 1 before and after.
 
     Attributes
     ----------
@@ -31,10 +31,10 @@ class RankOrder:
     nodes : tuple of str
         Node of each of these pods.
     ranks_before : tuple of int
-        Rank of each of these pods as the policy left it: its rank, else its place among the placed pods of the job.
+        Old rank of each of these pods, counted among the placed pods of the job.
     before, after : mapping of str to int
-        Steps of the ring by where they lead: ``node``, the tier of the lowest HyperNode around both ends, or the tier
-        above all HyperNodes. The last step leads back to rank 0.
+        Number of steps of the ring with the old and the new ranks, by the closest tier that both ends share: ``node``
+        (the same node), a tier of HyperNodes, or the virtual top's. The last step leads back to rank 0.
     """
 
     job: str
@@ -68,10 +68,10 @@ def rank_order(placement: Placement) -> RankOrder:
     Returns
     -------
     RankOrder
-        The pod of rank 0 keeps it, because the others know its address. Nodes follow in the order of the topology,
-        which is depth first where HyperNodes nest, beginning with the node of rank 0; pods of one node keep their
-        order. In a tree no order of ranks leaves a HyperNode less often: once, and back once, if the job is also
-        outside of it.
+        The pod of rank 0 keeps its rank, because the other pods know its address. The nodes follow in the order of the
+        topology (depth first if HyperNodes nest), beginning with the node of rank 0; pods of one node keep their order.
+        If the HyperNodes form a tree, no other order of ranks crosses the border of a HyperNode less often: the ring
+        leaves each once and enters it once, if the job has pods inside and outside.
     """
     topology, n = placement.topology, placement.gang.n_pods
     placed = np.flatnonzero(placement.node >= 0)

@@ -264,7 +264,7 @@ def regret(
         Free GPUs of each state. By default every state of a machine of up to 10 GPUs; of a larger one `samples`
         random states (the number of free GPUs uniform, then which ones), from ``numpy.random.default_rng(seed)``.
     samples, seed : int
-    Number of random states, and the seed that they are drawn from.
+        Number of random states, and the seed that they are drawn from.
     progress : callable, optional
         Called with (policies done, number of policies, name of the next policy).
 

@@ -21,7 +21,7 @@ class SwitchChange:
     switch : str
         Name of the switch.
     address : str
-        Its tor_ip; empty where unknown.
+        The switch's address (tor_ip); empty if unknown.
     before, after : str
         ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``.
     """

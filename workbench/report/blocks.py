@@ -48,6 +48,7 @@ class Cell(NamedTuple):
     Attributes
     ----------
     nodes : tuple of int
+        Indices of the nodes that the square stands for.
     label : str
         The node's name; for a folded square the HyperNode's name, or the first and last node name, with the number of
         nodes.
@@ -69,9 +70,9 @@ class Block:
     Attributes
     ----------
     domain : int
-        -1: the box of everything, drawn without a frame.
+        Index of the HyperNode; -1: the box around everything, drawn without a frame.
     n_nodes : int
-        Nodes drawn inside.
+        Number of nodes drawn inside.
     labels : tuple of str
         Labels of the block's squares.
     nodes : tuple of tuple of int
@@ -113,11 +114,13 @@ class Layout:
     Attributes
     ----------
     top : Block
+        The box around everything.
     cell : float
         Side of a square in pixels.
     nodes_per_cell : int
         Largest number of nodes in one square; 1: nothing is folded.
     n_cells : int
+        Number of squares.
     """
 
     top: Block
@@ -187,6 +190,7 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
     ----------
     topology : Topology
     max_cells : int
+        Number of nodes above which domains and nodes are folded.
 
     Returns
     -------

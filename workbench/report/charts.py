@@ -39,6 +39,7 @@ class Bar(NamedTuple):
     Attributes
     ----------
     label : str
+        Name of the policy, to the left of the bar.
     amounts : sequence of float
         Amount of each part of the bar.
     pending : float
@@ -151,18 +152,20 @@ def switch_chart(comparison: Comparison) -> str:
 def draw_bars(
     title: str, names: Sequence[str], bars: Sequence[Bar], unit: str, colours: Sequence[str] | None = None
 ) -> str:
-    """Stacked bars of one scale, with the numbers in tool tips.
+    """Draw a chart of stacked bars with a common scale as one ``<svg>`` element; the numbers are in tool tips.
 
     Parameters
     ----------
     title : str
+        Heading.
     names : sequence of str
         Names of the parts, in order.
     bars : sequence of Bar
+        The bars, from top to bottom.
     unit : str
         Unit of the amounts.
     colours : sequence of str, optional
-        Colour of each part; by default those that jobs have, in their order.
+        Colour of each part; by default the colours of jobs, in their order.
     """
     colours = colours or [look.colour for look in job_colours(len(names))]
     key = "tb" + hashlib.sha256(repr((title, names, bars)).encode()).hexdigest()[:10]

@@ -26,7 +26,7 @@ _PHASES = ("pending", "running", "succeeded", "failed")
 
 
 def short_name(key: Ref) -> str:
-    """Kind and name of an object, with a uid in the name cut short."""
+    """Kind and name of an object as text; a uid that is part of the name is cut to its first eight characters."""
     return _UID.sub(r"\1…", str(key))
 
 
@@ -37,13 +37,13 @@ def summary(now: float, jobs: Sequence[JobRow]) -> str:
 
 
 def job_table(jobs: Sequence[JobRow], rows: int = _ROWS) -> list[Table | str]:
-    """The Jobs of a cluster with their pods by phase, and below, why some wait.
+    """A table of a cluster's Jobs with the numbers of their pods by phase, and below it why some Jobs wait.
 
     Parameters
     ----------
     jobs : sequence of JobRow
     rows : int
-        Jobs that are listed; those that wait or run come first.
+        Largest number of Jobs to list; those that wait or run come first.
     """
     order = ("Pending", "Inqueue", "Restarting", "Unknown", "Failed", "Running")
     shown = sorted(jobs, key=lambda row: order.index(row.phase) if row.phase in order else len(order))[:rows]
@@ -66,7 +66,7 @@ def pod_table(pods: Sequence[PodRow], rows: int = _ROWS) -> list[Table | str]:
     ----------
     pods : sequence of PodRow
     rows : int
-        Pods that are listed.
+        Largest number of pods to list.
     """
     table = new_table("pod", "phase", "node", "GPUs")
     for row in pods[:rows]:

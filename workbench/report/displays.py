@@ -110,7 +110,7 @@ def view_comparison(comparison: Comparison, kind: Literal["page", "pictures"] = 
     ----------
     comparison : Comparison
     kind : {"page", "pictures"}
-        Pictures, tables and reasons, or one drawing with the pictures side by side.
+        ``page``: pictures, tables and reasons; ``pictures``: only the pictures side by side, as one SVG.
     """
     if kind not in ("page", "pictures"):
         raise InputError("unknown kind of view", source="kind", got=repr(kind), expected="page or pictures")
@@ -124,7 +124,7 @@ def view_difference(found: TopologyDiff, before: Topology | None = None, after: 
     ----------
     found : TopologyDiff
     before, after : Topology, optional
-        Drawn side by side above the tables where both are given.
+        The two topologies; if both are given, they are drawn side by side above the tables.
     """
     pictures = () if before is None or after is None else (("before", before), ("after", after))
     return Picture(difference_html(found, pictures))

@@ -45,7 +45,7 @@ def fill_levels(
     topology : Topology
     who : Occupancy
     blocks : iterable of (str, Block)
-        Name and box of the domains that have a header.
+        Name and box of each domain whose box has a header.
     tips : bool
         Whether each bar has a tool tip.
     """

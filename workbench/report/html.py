@@ -336,8 +336,8 @@ def _worst_node(
 ) -> tuple[str, PlacementMetrics, int] | None:
     """The slowest GPU set in a policy's result: the job, its metrics, and the index of the node in them.
 
-    None if there is none. A set that is only a part of its node's `n_gpus` goes before one of a whole node. Ties: first
-    job, then first node.
+    None if no bottleneck is known. Sets that are only a part of a node's GPUs (`n_gpus` has the number of each node)
+    are preferred to whole nodes. Ties: first job, then first node.
     """
     found: tuple[tuple[bool, float], str, PlacementMetrics, int] | None = None
     for job, metrics in (row.metrics.jobs if row.metrics else {}).items():

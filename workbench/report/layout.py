@@ -34,9 +34,10 @@ def one_line(table: Table) -> Table:
 def fitted(table: Table, console: Console) -> Table:
     """A copy of a table that fits the width of a console.
 
-    Columns with spaces are wrapped there, the widest first, before a word is broken. Where the words do not fit beside
-    each other, columns are left out and named below the table: the last one without a sentence first, never the first
-    column of all or one that may not be wrapped. Only where none of the others is left does rich break words.
+    Columns are narrowed by wrapping their cells at spaces, the widest column first. If the table is still too wide when
+    every word stands on a line of its own, columns are left out and named below the table: the last column whose cells
+    are single words first. The first column and columns that may not be wrapped are never left out, and two columns
+    always stay; if these are still too wide, rich breaks words.
 
     Parameters
     ----------

@@ -33,8 +33,9 @@ class Key:
     Attributes
     ----------
     swatch : str
-        Markup of 13 by 13 pixels at the origin.
+        SVG markup of the sample of the colour, 13 by 13 pixels, at the origin.
     text : str
+        What the colour means.
     """
 
     swatch: str
@@ -42,15 +43,16 @@ class Key:
 
 
 def job_fill(job: int, colours: Sequence[JobColour], key: str) -> str:
-    """Return the paint of a job: a colour or a reference to a hatching pattern.
+    """The SVG paint of a job: its colour, or a reference to its hatching pattern.
 
     Parameters
     ----------
     job : int
         Number of the job.
     colours : sequence of JobColour
+        Colour of each job.
     key : str
-        Beginning of the ids of patterns.
+        Prefix of the SVG ids of the hatching patterns, as given to `patterns`.
     """
     return f"url(#{key}p{job})" if colours[job].hatched else colours[job].colour
 

@@ -36,7 +36,7 @@ class Column(NamedTuple):
     key : str
         Empty where the metric has a single value.
     is_text : bool
-        A value is a text, or a part of a whole; the column is then aligned left.
+        Whether the values are texts or parts of a whole (``3 of 4``), so that the column is aligned left.
     """
 
     metric: Metric
@@ -78,7 +78,7 @@ class MetricCell(NamedTuple):
     whole : int, optional
         The amount of which the value is a part.
     best : bool
-        No other policy has a better value, and one has a worse one.
+        Whether no other policy has a better value and at least one has a worse value.
     """
 
     value: MetricValue
@@ -99,7 +99,7 @@ def run_columns(comparison: Comparison, view: View, group: str = "") -> list[Col
     comparison : Comparison
     view : View
     group : str
-        Metrics of this group; empty: those of no group.
+        Name of the group whose metrics are shown; empty: the metrics that belong to no group.
     """
     shown = [metric for metric in comparison.metrics if metric.group == group and view in metric.in_runs]
     runs = [row.metrics for row in comparison.rows if row.metrics is not None]

@@ -26,6 +26,7 @@ class Held(NamedTuple):
     job : int
         Position in `Occupancy.jobs`.
     pods, n_gpus : int
+        Number of the job's pods on the node, and of the GPUs that they hold.
     gpus : tuple of int
         GPU numbers; empty if unknown, or if the cluster is too large to show them.
     """
@@ -49,7 +50,7 @@ class Occupancy:
     n_gpus, n_busy : mapping of int to int
         Number of GPUs of each node, and of those in use by pods that ran before; empty if no snapshot is known.
     gpus, busy : mapping of int to tuple of int
-        Numbers of these GPUs; empty if the cluster is too large to show them.
+        Numbers of the node's GPUs, and of those in use; empty if the cluster is too large to show them.
     """
 
     jobs: tuple[str, ...] = ()

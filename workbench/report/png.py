@@ -20,8 +20,9 @@ def svg_image(pixels: npt.NDArray[np.uint8], css_class: str, x: float, y: float,
     pixels : ndarray of shape (rows, columns, 4), uint8
         Red, green, blue, opacity.
     css_class : str
+        CSS class of the element.
     x, y, width, height : float
-        Position and size of the image.
+        Position and size of the image in SVG user units.
     """
     data = base64.b64encode(_png(pixels)).decode()
     return (

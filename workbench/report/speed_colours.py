@@ -51,7 +51,7 @@ class SpeedScale:
         return heat(float(self.shades(gb_s)))
 
     def marks(self) -> list[float]:
-        """Bandwidths at even steps of the scale, the slowest and the fastest among them; none without a link."""
+        """Bandwidths in GB/s at even steps of the scale, from the slowest to the fastest; empty if there is no link."""
         if self.low_gb_s <= 0:
             return []
         if self.low_gb_s == self.high_gb_s:

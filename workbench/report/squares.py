@@ -98,14 +98,16 @@ def looks_of(
 def squares(
     labels: Sequence[str], size: float, looks: Sequence[Look], tips: bool = True
 ) -> tuple[tuple[str, str], ...]:
-    """Return label and markup of each square of one block, in order, each at the origin.
+    """The squares of one box as pairs of label and SVG markup, in order; the markup of each is at the origin.
 
     Parameters
     ----------
     labels : sequence of str
+        Label of each square.
     size : float
         Side of a square, in pixels.
     looks : sequence of Look
+        Appearance of each square.
     tips : bool
         Whether each square has a tool tip.
     """

@@ -44,15 +44,15 @@ class Drawing:
     Attributes
     ----------
     frame : tuple of str
-        SVG markup before, between and after the groups, so that there is one text more than groups.
+        SVG markup before, between and after the groups: one text more than there are groups.
     groups : tuple of tuple of (str, str)
-        Elements of each group, in order: what it is of, and its markup. Names are those of HyperNodes, or of the nodes
-        of a square; two elements of a group may share one.
+        SVG elements by group, each as a name (of a HyperNode, or label of a square) and its markup. Two elements of a
+        group may have the same name.
     places : tuple of str
-        Place of each element of the last group, ``x y`` in pixels. Its markup says nothing of the place, so that an
-        edit that moves everything is told by the places alone.
+        Position of each element of the last group, ``x y`` in pixels. The elements' markup contains no position, so
+        that a change that only moves them changes only `places`.
     width, height : float
-        In pixels at full size.
+        Size of the drawing in pixels at full size.
     """
 
     frame: tuple[str, ...]
@@ -62,12 +62,14 @@ class Drawing:
     height: float = 0.0
 
     def parts(self, shown: Drawing | None = None) -> dict[str, object]:
-        """JSON-ready parts; elements that `shown` has too are given as runs: first position there, and number.
+        """The drawing as a JSON-ready dict with ``frame``, ``groups`` and ``places``, relative to an earlier drawing.
 
         Parameters
         ----------
         shown : Drawing, optional
-            Its places are not told again where they are the same: None then.
+            The drawing that the page shows. In ``groups`` an element is given as (name, markup), but consecutive
+            elements of `shown` as one pair: position of the first in the group of `shown`, and number of elements.
+            ``places`` is None if `shown` has equal places. None: everything is given in full.
         """
         before = shown.groups if shown is not None else ((),) * len(self.groups)
         same = shown is not None and shown.places == self.places
@@ -120,7 +122,7 @@ class DrawingPlan:
     before : DrawingPlan, optional
         Plan of earlier pictures with equal `tips`, from which unchanged squares are copied.
     tips : bool
-        Whether each element has a tool tip; False where the page shows its own.
+        Whether each element has a tool tip; False if the page shows tool tips of its own.
 
     Attributes
     ----------
@@ -129,9 +131,9 @@ class DrawingPlan:
     tiers : tuple of int
         Tiers of the HyperNodes that have a box, smallest first.
     boxes, labels : tuple of (str, str)
-        Groups of a `Drawing`.
+        The groups of a `Drawing` that all pictures share: the boxes, and their labels.
     places : tuple of str
-        Places of the squares.
+        Positions of the squares, as in `Drawing`.
     """
 
     def __init__(self, topology: Topology, before: DrawingPlan | None = None, tips: bool = True) -> None:

@@ -49,7 +49,7 @@ def comparison_view(comparison: Comparison, plan: DrawingPlan | None = None) -> 
     ----------
     comparison : Comparison
     plan : DrawingPlan, optional
-        That of the pictures, if it was made.
+        The layout of the pictures; None: it is computed.
     """
     columns = job_columns(comparison, View.COMPARER)
     return {
@@ -82,7 +82,7 @@ def picture_plan(comparison: Comparison, before: DrawingPlan | None = None) -> D
     ----------
     comparison : Comparison
     before : DrawingPlan, optional
-        That of an earlier comparison.
+        The layout of an earlier comparison, from which unchanged parts are copied.
     """
     return DrawingPlan(comparison.snapshot.topology, before, tips=False)
 
@@ -178,7 +178,7 @@ def picture_after(comparison: Comparison, policy: int, steps: int, plan: Drawing
     ----------
     comparison : Comparison
     policy : int
-        Row of the policy.
+        Index of the policy's row in the comparison.
     steps : int
         Number of decisions, in the order in which they were taken.
     plan : DrawingPlan, optional

@@ -68,11 +68,14 @@ class TopologyEditor(Panel):
     Attributes
     ----------
     draft : Draft
+        The drawing.
     history : History
+        The operations that can be undone and redone.
     changed : list of callable
         Called without arguments after every change of the drawing.
     wants_gpus : callable
-        Returns whether jobs request GPUs; if so, the page asks what to do about nodes without GPUs. By default no.
+        Function that tells whether jobs request GPUs; if so, the page asks what to do about nodes without GPUs. By
+        default it returns False.
     """
 
     _esm = STATIC / "editor.js"

@@ -36,7 +36,7 @@ NOTHING = Copied()
 
 
 def changes_of(draft: Draft, op: dict[str, Any], copied: Copied = NOTHING) -> tuple[str, list[Change]]:
-    """The changes of a drawing that an operation of the page means, and the operation's name in the history.
+    """Translate an operation of the page into changes of the drawing; returns its name in the history, and the changes.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def changes_of(draft: Draft, op: dict[str, Any], copied: Copied = NOTHING) -> tu
     op : dict
         ``op`` names the operation (see `_OPERATIONS`), the rest are its arguments.
     copied : Copied
-        For ``paste``.
+        The items that the operation ``paste`` inserts.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def fabric_asked(body: dict[str, Any]) -> Fabric:
     UnknownNameError
         No such preset or parameter.
     InputError
-        A value that is none of the parameter.
+        A value of the wrong type or out of the parameter's range.
     """
     given = _get(body, "parameters", dict, {})
     return preset_fabric(_get(body, "kind", str, ""), {name: value for name, value in given.items() if value != ""})

@@ -16,14 +16,16 @@ __all__ = ["item_card"]
 
 
 def item_card(draft: Draft, item_id: int, before: ClusterSnapshot | None) -> dict[str, Any]:
-    """Title and lines of the card of an item, JSON-ready.
+    """Title and lines of the card of an item of the drawing (a switch or a node), as a JSON-ready dict.
 
     Parameters
     ----------
     draft : Draft
+        The drawing.
     item_id : int
+        Number of the item.
     before : ClusterSnapshot, optional
-        The cluster that was drawn: its running pods, and the GPUs that they hold.
+        The cluster from which the drawing was made, for its running pods and their GPUs; None: there is none.
     """
     item = draft[item_id]
     nodes = [item] if item.kind == "node" else [one for one in draft.beneath(item_id) if one.kind == "node"]

@@ -43,8 +43,10 @@ class Loading(Generic[T]):
 
     @property
     def state(self) -> dict[str, Any]:
-        """For a page that has just been opened: progress in words ("": nothing is being read), and whether a result
-        waits to be taken.
+        """State for a page that has just been opened, as a JSON-ready dict.
+
+        ``loading`` is the progress in words (empty: no file is being read), ``loaded`` whether a result waits to be
+        taken.
         """
         return {"loading": self._text if self._worker.busy else "", "loaded": bool(self._found)}
 
@@ -90,12 +92,12 @@ class Loading(Generic[T]):
         return delivery.setdefault("by", "news") == "answer"
 
     def take(self) -> T | None:
-        """What was read, once; None if there is nothing to take.
+        """Return what was read and forget it; None if nothing has been read since the last call.
 
         Raises
         ------
         Exception
-            The reading failed with it.
+            The exception with which the reading failed.
         """
         if not self._found:
             return None

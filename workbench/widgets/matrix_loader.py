@@ -76,12 +76,13 @@ class MatrixLoader(Panel):
     Attributes
     ----------
     matrix : BandwidthMatrix, optional
+        The loaded matrix; None: none was loaded yet.
     question : Question, optional
         The question: k, the state of each GPU, the direction rule.
     best : BestGpus, optional
         The exact answer.
     choices : tuple of PolicyChoice
-        Choice of each registered GPU policy.
+        The GPUs that each registered GPU policy chooses; empty before there is an answer.
     """
 
     _esm = STATIC / "matrix.js"

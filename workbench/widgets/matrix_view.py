@@ -62,12 +62,15 @@ class Question:
     Attributes
     ----------
     k : int
+        Number of GPUs to choose.
     states : tuple of str
         State of each GPU: ``free``, ``taken``, ``required`` or ``avoided``.
     symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
     link_classes : bool
+        Whether link classes are compared before bandwidths.
     asymmetry : bool
-        Whether unequal directions are marked; changes no answer.
+        Whether the picture marks pairs with unequal directions; the answer does not depend on it.
     shown : str
         Set to draw: ``best``, ``tie N`` (from 0) or the name of a GPU policy.
     """
@@ -110,20 +113,22 @@ class Question:
 
 
 def toggled(question: Question, gpus: Any, how: Any) -> Question:
-    """The question after a click on one GPU, or on several at once.
+    """The question after a click that changes the state of one or several GPUs.
 
     Parameters
     ----------
     question : Question
     gpus : list of int
+        The GPUs that were clicked.
     how : {"free", "require", "avoid"}
-        What the click means: free or taken; required or only free; avoided or free. If all of them are in that state
-        already, or a plain click hits one that is not free, they become free. Requiring more GPUs than k raises k.
+        Kind of click. "free" (a plain click): the GPUs become taken if all of them are free, otherwise free. "require",
+        "avoid": they become required or avoided; if all of them are already, they become free. If more than k GPUs are
+        required then, k becomes their number.
 
     Raises
     ------
     InputError
-        No such GPU, or no such click.
+        A GPU that the machine does not have, or an unknown kind of click.
     """
     n = len(question.states)
     if not isinstance(gpus, list) or not gpus:

@@ -61,7 +61,7 @@ def check_texts(value: Any) -> None:
     Raises
     ------
     InputError
-        Such a text, or such a key, anywhere in the value.
+        A text or a key anywhere in the value cannot be encoded.
     """
     if isinstance(value, str):
         try:
@@ -91,8 +91,9 @@ def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
     body : dict
         The request's arguments.
     key : str
+        Name of the argument.
     default : str
-        Value where absent.
+        Value if the argument is missing.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any
     Parameters
     ----------
     request_id : int
-        0 where the request had none.
+        Id of the request; 0 if the request had none.
     message : str
         Text for the user, shortened by `one_line`.
     traceback : str

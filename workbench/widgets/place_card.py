@@ -70,11 +70,13 @@ class PictureWalk:
         ----------
         kind : {"hypernode", "square"}
         name : str
+            Name of the HyperNode, or label of the square.
 
         Returns
         -------
         dict
-            Without a key for a way that does not exist.
+            Kind and name of the place in each direction: ``up``, ``down``, ``left``, ``right``; a direction without a
+            place is missing.
         """
         siblings, at = self._siblings[kind, name]
         found = {"up": self._parent[kind, name], "down": self._first.get((kind, name))}
@@ -86,7 +88,7 @@ class PictureWalk:
 
 
 def card_of(kind: Kind, name: str, walk: PictureWalk, snapshot: ClusterSnapshot, who: Occupancy) -> dict[str, Any]:
-    """Title and lines of the card of a place, JSON-ready.
+    """Title and lines of the card of a place (a HyperNode, a node or a square of several), as a JSON-ready dict.
 
     Parameters
     ----------
@@ -94,10 +96,10 @@ def card_of(kind: Kind, name: str, walk: PictureWalk, snapshot: ClusterSnapshot,
     name : str
         Name of the HyperNode, or label of the square.
     walk : PictureWalk
-        Has the place.
+        The places of the picture.
     snapshot : ClusterSnapshot
     who : Occupancy
-        The jobs on its nodes.
+        The jobs on the nodes.
     """
     topology = snapshot.topology
     if kind == "hypernode":
@@ -174,11 +176,12 @@ def label_texts(labels: Mapping[str, str]) -> list[str]:
 
 
 def listed(heading: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return a line per text under one heading, the first few; the rest is counted.
+    """Lines of a card, as pairs of heading and text: the first few texts, then the number of the others.
 
     Parameters
     ----------
     heading : str
+        Heading of the first line.
     texts : sequence of str
     """
     lines = [(heading if i == 0 else "", text) for i, text in enumerate(texts[:_LISTED])]

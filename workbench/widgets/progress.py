@@ -23,7 +23,7 @@ class WorkProgress:
     tell : callable
         Called with the progress.
     known : dict
-        Initial progress.
+        Initial values of the progress, by name.
     """
 
     def __init__(self, tell: Callable[[dict[str, Any]], None], known: dict[str, Any]) -> None:

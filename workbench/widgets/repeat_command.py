@@ -26,8 +26,8 @@ def repeat_command(files: Sequence[str], chosen: Sequence[tuple[str, Mapping[str
     Raises
     ------
     InputError
-        The command line cannot say it: it takes each policy once, gives a parameter to every policy that has it, and
-        does not know the policies of a notebook.
+        No command repeats the comparison, because it has a policy twice, a parameter with different values for two
+        policies, or a policy that is defined in a notebook.
     """
     names = [name for name, _ in chosen]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)

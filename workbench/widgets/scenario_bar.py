@@ -21,11 +21,12 @@ class ScenarioBar(Panel, Generic[T]):
     Parameters
     ----------
     save : callable
-        Gives the text of the file.
+        Function that returns the text of the file to save.
     read : callable
-        Reads the text of a file with the given name; called in the background.
+        Function from the text and the name of an opened file to its content; called in the background.
     show : callable
-        Shows what was read; if it or `read` raises, the error is shown and nothing has changed.
+        Function that shows the content; if `show` or `read` raises an error, the bar shows the error and nothing
+        changes.
     """
 
     _esm = STATIC / "scenario.js"
@@ -43,7 +44,7 @@ class ScenarioBar(Panel, Generic[T]):
         Parameters
         ----------
         line : str
-            Empty: nothing is known yet.
+            The outcome; empty: there is none yet.
         """
         self._result = line
         self.tell("result", {"line": line})
@@ -54,7 +55,7 @@ class ScenarioBar(Panel, Generic[T]):
         Returns
         -------
         bool
-            Whether it is shown already; otherwise the page shows the progress and asks for the result.
+            Whether the file is shown already; otherwise the page shows the progress, and asks for the result later.
         """
         if not self._loading.begin(name, read):
             return False

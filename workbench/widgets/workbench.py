@@ -50,7 +50,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     ----------
     editor : TopologyEditor
     matrices : MatrixLoader
-        Its "assign" gives the matrix to the nodes selected in the editor.
+        Its button "assign" gives the loaded matrix to the nodes selected in the editor.
     comparer : PlacementComparer
 
     Notes
@@ -102,8 +102,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         Raises
         ------
         InputError
-            The file cannot be written, or there are jobs or a scheduler configuration that were handed in as values: a
-            file holds texts.
+            The file cannot be written, or jobs or a scheduler configuration were passed as Python values, which have no
+            text to save.
         """
         self._bar.show_loaded(wait=True)
         write_whole(path, self._text())

@@ -109,6 +109,7 @@ class Uncordon(Edit):
     Attributes
     ----------
     nodes : tuple of str
+        Names of the nodes to uncordon.
     """
 
     nodes: tuple[str, ...]
@@ -177,6 +178,7 @@ class Together(Edit):
     Attributes
     ----------
     edits : tuple of Edit
+        The changes, in the order in which they are made.
     """
 
     edits: tuple[Edit, ...]

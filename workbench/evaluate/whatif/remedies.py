@@ -72,9 +72,9 @@ class Advice:
 
     @property
     def headline(self) -> str:
-        """Missing, nearest place and up to two remedies in one line.
+        """The advice in one line: what is missing, the nearest HyperNode, and up to two remedies.
 
-        A place that holds all pods needed is left out: what is missing says why it was refused nevertheless.
+        The nearest HyperNode is left out if it has room for all pods needed; `missing` then says why it was refused.
         """
         parts = [self.missing]
         if self.nearest is not None and self.nearest.holds < self.nearest.needs:
