@@ -30,8 +30,8 @@ cdef enum:
 cdef class AttemptTrace:
     """Records how a job's sub-jobs are placed in one HyperNode, step by step (a step is one sub-job tried once).
 
-    For each step the HyperNodes that were considered for the sub-job are recorded, too, in the order in which it
-    happens.
+    For each step also the HyperNodes that were considered for the sub-job are recorded, in the order in which they were
+    considered.
     """
 
     def __cinit__(self, SubJobSearch search not None):

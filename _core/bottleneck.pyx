@@ -85,8 +85,8 @@ cdef class Solver:
 
     Notes
     -----
-    Memory: n <= 8 about 6 KB of tables, n = 16 about 1.4 MB once a query needed them; above, 4 n^2 bytes of ranks (8 with
-    classes) and n^2 / 8 bytes for each kept threshold.
+    Memory: n <= 8 about 6 KB of tables, n = 16 about 1.4 MB once a query needed them; above, 4 n^2 bytes of ranks (8
+    with classes) and n^2 / 8 bytes for each kept threshold.
     """
 
     cdef readonly int n
@@ -386,15 +386,16 @@ cdef class Solver:
         max_ties : int
             How many ties to list, >= 1.
         budget : int
-            Units for the weight inside a class together with (a) to (c), and again for listing and counting the
-            ties. Negative: `default_budget`.
+            Limit of the work for the weight inside a class and the choice among ties together, and again for listing
+            and counting ties; one unit reads about one word of a bitset. Negative: `default_budget`.
 
         Returns
         -------
         tuple
-            mask (words,) uint64; ties (t, words) uint64, lexicographic, the chosen one in the last place when it would
-            come later; number of ties counted; is that all of them; upper bound; is the objective (with classes: the
-            class) exact; is the choice among ties proven.
+            Mask of the set, uint64 (words,); ties, uint64 (t, words), in lexicographic order, the chosen set in the
+            last place if it would come later; number of ties counted; whether these are all ties; upper bound on the
+            objective; whether the objective (with classes: the class) is exact; whether the choice among ties is
+            proven. Ties: docs/decisions.md, decision 1.
         """
         cdef int count, i, answer, w = self.words
         cdef int64_t n_ties
@@ -480,7 +481,10 @@ cdef class Solver:
         return masks
 
     def value(self, const uint64_t[::1] mask):
-        """Lowest pair weight of a set and the first pair (i, j) that has it; (inf, -1, -1) below two devices."""
+        """Lowest pair weight in a set of devices and the first pair with this weight, as (weight, i, j).
+
+        (inf, -1, -1) for fewer than two devices.
+        """
         cdef int v, u, best_v = -1, best_u = -1, n = self.n
         cdef uint32_t best = 0xFFFFFFFF
         self._check_words(mask)
@@ -503,23 +507,24 @@ cdef class Solver:
         Parameters
         ----------
         free : int
-            Free devices; with ``fixed`` exactly the devices to deal.
+            Mask of the free devices; with ``fixed`` exactly the devices to divide.
         sizes : sequence of int
             Devices per pod, falling, each >= 1.
         require : int
-            Devices that the union must hold.
+            Mask of devices that one of the pods must get.
         fixed : bool
-            Deal exactly ``free``; else the best over every tie of the union of sum(sizes) devices.
+            Whether to divide exactly ``free``. Otherwise every best set of sum(sizes) devices (union) is divided, and
+            the best division of all is taken.
         max_splits : int
             How many optimal splits to list.
 
         Returns
         -------
         tuple
-            union masks, masks per pod (s, pods) of the listed optimal splits, their complete number or how many were
-            listed, is that all, and the chosen row. A pod of one device counts as infinity. Of equal pods the
-            lexicographically smaller set comes first. Chosen: the first union by (a), (b), (c), in it the
-            lexicographically smallest sets, pod after pod.
+            Mask of the union (s,) and masks of the pods (s, pods) of each listed optimal division; number of optimal
+            divisions, or of the listed ones if not all were counted; whether all were counted; the chosen row. The
+            weight of a pod of one device counts as infinity. Of equal pods the lexicographically smaller set comes
+            first. Chosen: the union that `solve` prefers, and in it the lexicographically smallest sets, pod after pod.
         """
         cdef int n_pods = len(sizes), total = 0, i, j, k
         cdef int size_of[16]

@@ -161,7 +161,11 @@ cdef class HyperNodeTree:
         return (first, end) if self.interval(domain, &first, &end) else None
 
     def gradients(self, int32_t given, int32_t record, limit):
-        """Domains of each gradient of a walk, closest first, as int32; ``limit`` None: the given HyperNode alone."""
+        """HyperNodes that are tried for a job, one int32 array per tier (gradient), the closest tier first.
+
+        ``given`` is the HyperNode inside which the job must stay, ``record`` the one in which it is allocated so far,
+        ``limit`` the highest tier allowed; None: the given HyperNode alone is tried.
+        """
         cdef int64_t i
         cdef int32_t[::1] domains
         cdef Walk walk = self.walk(given, record, limit is not None, 0 if limit is None else limit)

@@ -518,9 +518,9 @@ cdef class JobState:
         return [self.settled[i].kind for i in range(self.n_subs)]
 
     def place(self, int32_t number, const int64_t[::1] pods not None):
-        """Count ``pods`` pods per role of a sub-job as placed, without a node.
+        """Count pods of a sub-job as placed, without a node; ``pods`` is their number by role of the sub-job.
 
-        Queue the sub-job again if pods are left.
+        If the sub-job has pods left, it is queued again.
         """
         cdef Sub* sub = &self.subs[number]
         cdef Progress now = sub.progress

@@ -121,9 +121,9 @@ def is_sound(value, int itemsize, tuple shape not None, low, high):
     value : object
     itemsize : {4, 8}
     shape : tuple of int
-        -1: any length.
+        Length of each dimension; -1: any length.
     low, high : int
-        Both included.
+        Smallest and largest number allowed.
     """
     return sound(value, itemsize, shape, low, high)
 

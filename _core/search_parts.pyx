@@ -45,6 +45,7 @@ cdef class SearchParts:
 
     @property
     def n_shapes(self):
+        """Number of pod shapes (pods with equal request and allowed nodes) registered so far."""
         return self.states.n_shapes
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):

@@ -469,10 +469,12 @@ cdef class TwoLevel(SearchParts):
 
     @property
     def record(self):
+        """HyperNode in which the job is allocated so far; -1: the virtual top; -2: none."""
         return self.job.record
 
     @property
     def n_placed(self):
+        """Number of pods placed in all turns so far."""
         return self.job.log_settled
 
     def fit_in(self, int32_t domain):
@@ -511,10 +513,7 @@ cdef class TwoLevel(SearchParts):
         return failed, shapes_array, nodes_array
 
     def room(self, const int32_t[::1] domains not None):
-        """Number of the job's remaining pods that fit in each of some HyperNodes, of each shape at most those left.
-
-        An upper bound.
-        """
+        """Upper bound on the number of the job's remaining pods that fit in each of some HyperNodes; int64 (m,)."""
         cdef int64_t m = domains.shape[0], i, s, here, left
         out_array = np.zeros(m, dtype=np.int64)
         cdef int64_t[::1] out = out_array
