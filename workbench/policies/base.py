@@ -162,7 +162,7 @@ class Policy(ABC):
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
         """Place one gang by itself on a snapshot and return the decision with every candidate that was considered.
 
-        For a gang among others, hand `schedule` a recorder for it.
+        To explain the decision on a gang in a session with other gangs, pass a recorder for it to `schedule`.
         """
         recorder = Recorder()
         (decision,) = self.schedule([gang], snapshot, {0: recorder})
@@ -325,7 +325,8 @@ class NodePolicy(ABC):
     ) -> list[Decision]:
         """Decide on all gangs of one session.
 
-        A scheduler with a session of its own overrides this; the default takes one gang after another.
+        The default places one gang after another in `session_order`; a policy whose scheduler has queues or turns
+        overrides this.
 
         Parameters
         ----------
@@ -345,7 +346,7 @@ class NodePolicy(ABC):
         return Policy.schedule(whole, gangs, snapshot, recorders)
 
     def admit(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
-        """Say which gangs may start to wait for nodes; by default all.
+        """Say which gangs are admitted; the default admits every gang.
 
         Parameters
         ----------
@@ -357,9 +358,9 @@ class NodePolicy(ABC):
         return [None] * len(gangs)
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
-        """Make a `Stream`, which places gangs that come and go; its answers are those of the policy's `place`.
+        """Make a `Stream`, which places gangs one by one as the policy's `place` would and can take placements back.
 
-        `whole` is the policy of which this is the node part.
+        `whole` is the policy that this is the node part of.
         """
         return Policy.stream(whole, snapshot)
 

@@ -234,7 +234,7 @@ def _register(entry: Entry) -> None:
 
 
 def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Callable[[F], F]:
-    """Register a function as a node policy; doing it again under the same name replaces it.
+    """Decorator that registers a function as a node policy, replacing an earlier function of that name.
 
     The function is called with the gang, the ledger and its own keyword parameters (those with defaults; users set them
     like any policy's). It answers with one entry per pod (a node's name or index, None for a pod left out), or refuses
@@ -326,9 +326,9 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         ``NODE``, ``NODE+GPU`` or the name of a whole policy. Without a GPU part: `gpu-bottleneck` where the snapshot
         has a matrix, lowest indices elsewhere.
     gpu : mapping, optional
-        Parameters of the GPU part; ``gpu.NAME`` among `parameters` does the same.
+        Parameters of the GPU part; they can also be given as ``gpu.NAME`` among `parameters`.
     **parameters
-        Of the node part or the whole policy. Numbers and flags may be texts.
+        Parameters of the node part or the whole policy. Numbers and flags may be given as texts.
 
     Returns
     -------

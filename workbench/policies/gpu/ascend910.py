@@ -53,7 +53,7 @@ class GpuAscend910(PerPodGpuPolicy):
         """Score of a node for a pod that asks for ``requests[0]`` NPUs; 0 if the pod does not fit.
 
         100 if a ring has the number of free NPUs that such a pod prefers most, 25 less for each place further down in
-        the order of preference (`node_priority`). The same as upstream's ``weight * (4 - place)`` with weight 25.
+        the order of preference (`node_priority`). Upstream's formula, ``weight * (4 - place)``, with weight 25.
         """
         left, right = ((gpus.free & ring).bit_count() for ring in RINGS)
         priority = node_priority(requests[0], left, right)

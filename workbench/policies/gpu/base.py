@@ -78,7 +78,7 @@ class GpuPolicy(ABC):
         """Parameters of this GPU policy, by name, with their values."""
 
     def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
-        """Whether pods that request these numbers of GPUs can all be served on a node with these free GPUs."""
+        """Whether the pods of a node, which request these numbers of GPUs, can all get GPUs from its free ones."""
         return sum(requests) <= gpus.free.bit_count()
 
     @abstractmethod

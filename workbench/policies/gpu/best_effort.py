@@ -209,7 +209,7 @@ def first_sets(remainders: Masks, size: int) -> Masks:
     Parameters
     ----------
     remainders : ndarray of shape (m,), int64
-        Masks of the devices to split, each of as many devices, at least one.
+        Masks of the devices to split; all have the same number of devices, at least one.
     size : int
         Devices per set.
 

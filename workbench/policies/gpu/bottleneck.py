@@ -36,14 +36,15 @@ class BottleneckParameters:
 class GpuBottleneck(GpuPolicy):
     """GPU policy that maximizes the bottleneck (the bandwidth of the slowest pair), comparing link classes first.
 
-    For several pods of a gang on one node the best set for all of them is chosen first, then divided so that the
-    ascending list of the pods' own bottlenecks is the largest. A node without a matrix gets the lowest indices.
+    For several pods of a gang on one node the best set for all pods together is chosen first. It is then divided so
+    that the ascending list of the pods' own bottlenecks is lexicographically largest. On a node without a matrix pods
+    get the free GPUs with the lowest indices.
 
     Parameters
     ----------
     parameters : BottleneckParameters
     required : bool
-        The user asked for this policy by name; then it also warns where no node at all has a matrix.
+        Whether the user asked for this policy by name; the policy then also warns if no node at all has a matrix.
 
     Notes
     -----

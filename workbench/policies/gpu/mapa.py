@@ -47,9 +47,9 @@ class GpuMapa(PerPodGpuPolicy):
     """GPU policy that predicts the bandwidth of sets of GPUs; jobs that need no bandwidth leave the NVLinks to others.
 
     A job that needs bandwidth gets the set, and the order of its GPUs in a ring, with the highest
-    `predicted_bandwidth_gb_s`. Any other job, and a pod of one GPU, gets the set outside of which the NVLinks between
-    free GPUs have the largest sum; ties: the largest sum of bandwidth along its own pattern. Last tie: lowest indices
-    (upstream: the order of its graph miner).
+    `predicted_bandwidth_gb_s`. Any other job, and a pod of one GPU, gets the set that leaves the largest sum of NVLink
+    bandwidth among the remaining free GPUs; ties: the largest sum of bandwidth along the pattern in which the job
+    communicates. Last tie: lowest indices (upstream: the order of its graph miner).
 
     Notes
     -----

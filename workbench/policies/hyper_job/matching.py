@@ -23,8 +23,9 @@ def match_jobs(kinds: Sequence[int], n_places: int, fits: Callable[[int, int], b
     Returns
     -------
     list of int
-        Place of each Job, -1 for none. No assignment has more Jobs. Among those with as many, earlier Jobs are
-        preferred; then the first Job gets the first place possible, then the second, and so on.
+        Place of each Job, -1 for none. As many Jobs as possible have a place. Of the assignments with that many Jobs,
+        those that leave out later Jobs are preferred; then the first Job gets the first place possible, then the second
+        Job, and so on.
     """
     matching = _Matching(kinds, n_places, fits)
     hopeless: set[int] = set()

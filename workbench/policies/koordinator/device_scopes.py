@@ -67,7 +67,7 @@ def choose_in_scope(
     fits : callable
         Whether a GPU has room for the request.
     used : int
-        Mask of GPUs of which a pod has any part.
+        Mask of the GPUs that pods use wholly or in part.
     required_level : int
         Smallest level of a scope that may be chosen; a wider scope has a smaller level.
     score : callable, optional

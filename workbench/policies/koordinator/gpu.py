@@ -160,8 +160,8 @@ class KoordinatorGpu(Composed):
 
     Pods that agree on the two labels (in one namespace) are a group. A live plan of the group is followed; a plan that
     is no longer possible is replaced by a new plan for the group or, once a pod is bound, by placing each pod by
-    itself. GPUs in plans of other groups are not free. Best effort, as in the document: where no set of nodes holds all
-    pods, each is placed by itself, and only `min_available` can refuse.
+    itself. GPUs in plans of other groups are not free. If no set of nodes holds all pods, each pod is placed by itself,
+    as in the document, and the gang is refused only if fewer than `min_available` pods find a node.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class KoordinatorGpu(Composed):
     Notes
     -----
     Plans are read from ``snapshot.gpu_plans``; the plan that a session makes is ``extra["gpu_plan"]`` of its decision.
-    GPUs that the group holds already on a node count in the bottleneck of those that are added to them.
+    GPUs that the group already holds on a node count in the bottleneck of the GPUs that are added.
     """
 
     def __init__(self, parameters: KoordinatorGpuParameters) -> None:

@@ -33,8 +33,9 @@ class GpuChoice:
     link_classes : bool
         Compare link classes before raw bandwidth.
     pods_first : bool
-        False: the bottleneck of the union of all pods first, as in the document, then the ascending list of the pods'
-        own bottlenecks. True: the other way round, for pods that talk more inside than among each other.
+        False: maximise the bottleneck of the union (the GPUs of all pods together) first, as in the document, then the
+        ascending list of the pods' own bottlenecks. True: the pods' own bottlenecks first, for pods that communicate
+        more inside than with each other.
     """
 
     symmetric: Symmetric = "min"

@@ -63,7 +63,7 @@ def choose_partition(
     count : int
         GPUs wanted.
     used : int
-        Mask of GPUs of which a pod has any part.
+        Mask of the GPUs that pods use wholly or in part.
     present : int
         Mask of healthy GPUs.
     ring_bandwidth_gb_s : float, optional
@@ -74,12 +74,12 @@ def choose_partition(
     Returns
     -------
     int or None
-        A mask; None where the table has no free one.
+        Mask of the chosen partition; None if the table has no free partition of this size that meets the demands.
 
     Notes
     -----
-    As upstream, the *lowest* allocation score comes first, although a comment there says the highest. Ties: the first
-    of the table (upstream's sort is not stable).
+    As in upstream's code, the *lowest* allocation score comes first, although a comment there says the highest. Ties:
+    the first partition of the table (upstream's sort is not stable).
     """
     for _, group in _by_score(table.get(count, ())):
         feasible = [p for p in group if _free(p, used, present) and _wide(p, ring_bandwidth_gb_s)]

@@ -87,7 +87,7 @@ class TreeNode:
         offer : int
             Pods that the node can take.
         existing : int
-            Pods of the same selector that run on it.
+            Number of pods running on the node that the gang's selector matches.
         score : int
             The node's score.
         """
@@ -116,7 +116,7 @@ def _rounded(slots: int, layer: str, multiples: Mapping[str, int]) -> int:
 
 
 def gathered(root: TreeNode, layer: str) -> list[TreeNode]:
-    """Tree nodes of a layer, one of which must hold the whole gang; the root if no layer is named."""
+    """Tree nodes of the MustGather layer, one of which must hold the whole gang; the root if `layer` is empty."""
     return [at for at in root.walk() if at.layer == layer] if layer else [root]
 
 

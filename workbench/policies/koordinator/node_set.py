@@ -31,7 +31,7 @@ class NodeClass:
     free : int
         Number of free GPUs of each node.
     room : tuple of tuple of int
-        Every vector of pods of each shape that one node can hold together.
+        Combinations of pods that one node can hold, each as the number of pods of each shape.
     values : tuple of float
         Bottleneck in GB/s of the best set of 0, 1, ... ``free`` GPUs; never rises with the number of GPUs.
     """
@@ -50,7 +50,7 @@ class NodeSet:
     Attributes
     ----------
     nodes : tuple of (int, tuple of int)
-        Each node with how many pods of each shape it gets, in byte order of the names.
+        Each node with the number of pods of each shape that it gets, in byte order of the nodes' names.
     left : int
         Free GPUs left over on these nodes.
     proven : bool

@@ -30,14 +30,14 @@ class PartitionParameters:
 class GpuPartition(GpuPolicy):
     """GPU policy by Koordinator's built-in partition table: one, two, four or eight neighbours, packed well.
 
-    Every machine is taken for one of the models that have the built-in table (H100, H800, H20). Where no partition
-    serves a pod, ``Prefer`` takes the lowest free indices and ``Honor`` refuses. Of several pods on a node the larger
-    are served first.
+    Every machine is treated as one of the models that have the built-in table (H100, H800, H20). If no partition serves
+    a pod, the policy ``Prefer`` gives it the lowest free indices and ``Honor`` refuses. Of several pods on a node the
+    larger ones are served first.
 
     Notes
     -----
-    Source: Koordinator, deviceshare GPU allocator. Its topology scopes need what a Device tells about PCIe and NUMA,
-    which a GPU policy does not see; `device_share.choose_devices` has them.
+    Source: Koordinator, deviceshare GPU allocator. Its topology scopes are left out, because they need the PCIe roots
+    and NUMA nodes of a Device, which a GPU policy does not see; `device_share.choose_devices` has them.
     """
 
     name = "gpu-koordinator-partition"

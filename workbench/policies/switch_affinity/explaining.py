@@ -15,7 +15,7 @@ __all__ = ["tell", "tell_closest", "tell_whole"]
 
 
 def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | None) -> None:
-    """Tell the recorder every switch, in configuration order, and the rules that were tried, in their order.
+    """Record for the explanation every switch, in configuration order, and the rules in the order they were tried.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
     switches : Switches
         The switches as the rules found them.
     node : ndarray of shape (p,), int32, optional
-        Nodes of the job's pods; None: the job stays pending.
+        Node of each pod of the job; None: the job stays pending.
     """
     table = switches.table
     taken = np.zeros(table.n_switches, dtype=np.int64)

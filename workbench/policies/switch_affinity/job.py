@@ -38,14 +38,14 @@ class SwitchJob:
     pending : ndarray of shape (p,), int64
         Positions of the job's pending pods that request resources.
     rank : ndarray of shape (p,), int32
-        Rank of each pending pod, unused by running pods: the rank that a pod of its name had before, else the next free
-        one.
+        Rank of each pending pod: the rank that a pod of its name had before, or else the next rank that no other pod
+        has.
     running : ndarray of shape (r,), int32
         Node of each running pod; -1: a node that is not in the snapshot.
     former : ndarray of shape (p,), int32
         Node that each pending pod had before a fault; -1: none, or a node that is not in the snapshot.
     returns : ndarray of shape (p,), bool
-        Whether the pod returns to that node, because the node is healthy.
+        Whether each pending pod returns to its former node, because the node is healthy.
     marked : bool
         Whether some pod of the job votes for a state of its switch other than idle.
     started : bool

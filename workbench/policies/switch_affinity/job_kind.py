@@ -28,7 +28,7 @@ def job_kind(label: str, n_pods: int) -> JobKind:
     Returns
     -------
     {"foundation", "padding", "common", "none", "invalid"}
-        ``foundation``: large-model-schema with enough pods. ``padding``: the same label with fewer. ``common``:
+        ``foundation``: large-model-schema with enough pods. ``padding``: that label with fewer pods. ``common``:
         normal-schema. ``none``: no label or ``null``, so that switch affinity is off. ``invalid``: any other value,
         which the plugin refuses.
 

@@ -162,8 +162,8 @@ class Filling:
         total_tasks : int
             All tasks of the job.
         every : bool
-            Place the pods of all following turns at once. False: those of one turn, which ends with the pod that makes
-            the gang ready.
+            Whether to place the pods of all following turns at once. False: only the pods of one turn, which ends with
+            the pod that makes the gang ready.
         """
         counts = Counts(
             shapes=self._shapes,

@@ -34,9 +34,9 @@ class GradientRule:
         One HyperNode above all others holds every node, and is tried if its tier is allowed.
     climbs : bool
         Which HyperNodes are near the record (the HyperNode in which the job is allocated so far). True: those inside
-        the last HyperNode of allowed tier on the way up from the record; the way ends at the first tier that is too
-        high. False: those whose lowest common ancestor with the record has an allowed tier. The two differ only where
-        a HyperNode is inside one of a lower tier or of its own.
+        the highest HyperNode reached by going up from the record as long as the tier is allowed. False: those whose
+        lowest common ancestor with the record has an allowed tier. The two differ only if some HyperNode is inside
+        another one of an equal or lower tier.
     """
 
     virtual_top: bool
@@ -114,7 +114,7 @@ class Gradients:
 def reverse_and_cap(gradients: Sequence[Sequence[T]], most: int) -> list[list[T]]:
     """HyperNodes in the order in which eviction tries them: widest tier first, at most `most` HyperNodes in all.
 
-    If a tier is cut, the last HyperNodes of its list stay. `most` <= 0 leaves them as they are.
+    If a tier has to be cut, the last HyperNodes of its list are kept. `most` <= 0 means no limit.
     """
     if most <= 0:
         return [list(gradient) for gradient in gradients]

@@ -87,8 +87,8 @@ _ARGUMENTS: Mapping[str, frozenset[str]] = {
 def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any]:
     """Values of the policies' node score parameters that a scheduler configuration sets, by parameter name.
 
-    A plugin that is missing or whose node order is off weighs nothing. A negative weight counts as 0; the warnings say
-    so.
+    The weights of a plugin that is missing, or whose node order is off, are 0. A negative weight counts as 0, which
+    `config_warnings` reports.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def _check_weights(config: SchedulerConfig, release: Release) -> None:
 
 
 def hypernode_weight(config: SchedulerConfig, release: Release) -> int:
-    """Weight of the scores of HyperNodes, which the configuration switches separately from those of nodes."""
+    """Weight of the scores of HyperNodes; the configuration switches them separately from the scores of nodes."""
     topology = config.plugin(TOPOLOGY)
     if topology is None or not enabled(topology, "HyperNodeOrder"):
         return 0

@@ -69,8 +69,8 @@ class VolcanoPolicy(NodePolicy):
     gradients : bool
         Whether the plugin network-topology-aware chooses the HyperNodes to try (newest releases).
     scores_at_open : bool
-        Whether nodeorder scores the nodes as the session found them. That is so without the plugin predicates, which
-        alone tells nodeorder of pods placed in the session.
+        Whether nodeorder scores the nodes as they were when the session began. This is True without the plugin
+        predicates, because only predicates passes the pods placed in the session on to nodeorder.
     waits_for_closer : bool
         Whether a job waits for terminating pods rather than start in a wider HyperNode now.
     """
@@ -159,7 +159,7 @@ class VolcanoPolicy(NodePolicy):
         return self.assign_idle(request)
 
     def assign_idle(self, request: Request) -> Assignment | Declined:
-        """Choose nodes by the idle resources alone, without those of terminating pods."""
+        """Choose nodes by the idle resources alone; what terminating pods will free does not count."""
         turns = self.turns(request)
         if not turns.over:
             turns.take(request, None, every=True)

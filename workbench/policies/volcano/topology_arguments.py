@@ -46,7 +46,7 @@ class TopologyArguments:
 
     @classmethod
     def of(cls, option: PluginOption, release: Release) -> TopologyArguments:
-        """Read the arguments of the plugin as written in a configuration, in the way of one release of Volcano."""
+        """Read the plugin's arguments from a configuration as the given release of Volcano reads them."""
         weight = option.integer("weight", 1)
         if release is Release.V1_13:
             return cls(weight)

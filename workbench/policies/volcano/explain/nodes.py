@@ -119,7 +119,7 @@ def record_nodes(
     tasks_on_leaf: Longs | None = None,
     total_tasks: int = 0,
 ) -> None:
-    """Tell the recorder, for every node of a HyperNode, the score parts for the first pod or why the pod does not fit.
+    """Record for each node of a HyperNode the parts of its score for a role's first pod, or why the pod does not fit.
 
     Parameters
     ----------
@@ -138,9 +138,10 @@ def record_nodes(
 
     Notes
     -----
-    Parts: binpack, least, most, balanced and gpu if they have a weight, taints if they differ between nodes;
-    ``tier`` for the LCA with the record and ``tasks`` for the tasks on the same leaf, or ``hypernodes`` for a pod
-    without a topology that is drawn to full HyperNodes. Their sum is the score up to rounding.
+    The parts are: ``binpack``, ``least``, ``most``, ``balanced`` and ``gpu`` if they have a weight; ``taints`` if nodes
+    differ in it; for a pod with a topology constraint ``tier`` (by the LCA with the record) and ``tasks`` (by the job's
+    tasks on the leaf), for any other pod ``hypernodes`` if it prefers full HyperNodes. Their sum is the score, apart
+    from rounding.
     """
     context = filling.context
     request = context.request

@@ -92,7 +92,7 @@ class ClusterFill:
         yield filling.settle(-1, progress)
 
     def record_nodes(self, domain: int, sub: SubJob, record: int) -> None:
-        """Tell the recorder how the nodes of a HyperNode score for the first pod of a sub-job.
+        """Record for the explanation how the nodes of a HyperNode score for the first pod of a sub-job.
 
         Parameters
         ----------

@@ -54,8 +54,8 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
     gang : Gang
     topology : Topology
     gradients : bool
-        Whether the plugin network-topology-aware says which HyperNodes are tried. Without it only the virtual top is,
-        and no tier restricts anything (docs/reference/volcano-topology.md, section 5.6).
+        Whether the plugin network-topology-aware chooses the HyperNodes to try. If not, only the virtual top is tried,
+        and tier limits have no effect (docs/reference/volcano-topology.md, section 5.6).
     """
     # Sub-groups of one policy share their wish, which is looked at once.
     numbers: dict[TopologyConstraint | None, int] = {}

@@ -83,7 +83,7 @@ class Admission:
         return ""
 
     def count(self, gang: Gang, minimum: Floats) -> None:
-        """Add ``minimum``, the minResources of an admitted job, to the resources that admitted jobs count for.
+        """Add ``minimum``, the minResources of an admitted job, to the amounts that are reserved for admitted jobs.
 
         Called for jobs admitted now and for those admitted in an earlier session.
         """

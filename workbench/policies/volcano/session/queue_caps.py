@@ -42,12 +42,12 @@ class QueueCaps:
     def apply(self, search: TwoLevel, node: Ints, room: QueueHeadroom) -> None:
         """Limit a search to the pods for which the job's queue has headroom.
 
-        A sub-job that would stay below its minimum takes nothing.
+        A sub-job that would stay below its minimum gets none of the headroom.
 
         Parameters
         ----------
         search : TwoLevel
-            Search whose remaining pods are limited; says which sub-job is next.
+            Search whose remaining pods are limited; its order of sub-jobs is used.
         node : ndarray of shape (n_pods,), int32
             Node of each pod placed in earlier turns; -1: none.
         room : QueueHeadroom

@@ -200,7 +200,7 @@ def declined_flat(request: Request, done: FillPass, start: Progress, warnings: t
 
 
 def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> None:
-    """Tell the recorder how many pods found a node when a job was first tried on all nodes.
+    """Record for the explanation how many pods found a node when a job was first tried on all nodes.
 
     Parameters
     ----------

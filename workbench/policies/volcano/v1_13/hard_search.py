@@ -180,7 +180,7 @@ class HardSearch:
 
     @property
     def nearest(self) -> int | None:
-        """HyperNode with room for most of the pods in the last turn; ties: the lowest tier; None without `misses`."""
+        """HyperNode of `misses` with room for most of the pods; ties: the lowest tier. None if there are no misses."""
         if not self.misses:
             return None
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))

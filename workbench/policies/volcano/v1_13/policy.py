@@ -39,7 +39,8 @@ DEFAULT_HIGHEST_TIER = 1
 class Volcano113(VolcanoPolicy):
     """Volcano 1.13: places jobs with a hard, a soft or no topology constraint.
 
-    Hard: inside one HyperNode, found by `HardSearch`. Soft: on any node, scored by closeness. None: as `allocate`.
+    With a hard constraint all pods go inside one HyperNode, found by `HardSearch`; with a soft one they go to any
+    nodes, which are scored by closeness; without a constraint they are placed as by `allocate`.
 
     A gang is placed in turns: the first places its minimum, each later one a pod more. One call of `place` takes all
     turns of a gang; in a session the turns of different jobs alternate.
