@@ -77,8 +77,8 @@ class BestSubset:
     pair : tuple of int or None
         First pair (i, j), i < j, that has this weight; None for one device.
     ties : tuple of int
-        Sets with the same objective, lexicographic, at most as many as were asked for. The chosen set is always among
-        them: if it comes later in that order, it takes the last place of a cut list. Only the chosen one when
+        Sets with the same objective in lexicographic order, at most as many as were asked for. The chosen set is always
+        among them: if the list is cut before it, it takes the last place. The list holds the chosen set alone if
         ``tie_break_complete`` is False because the weight inside the best link class is unproven.
     optimal_sets : int
         Number of sets with the best value; a lower bound when ``optimal_sets_complete`` is False.
@@ -314,14 +314,14 @@ class BottleneckSolver:
     def split(self, mask: int, sizes: Sequence[int]) -> list[int]:
         """Divide a set of devices among pods that share the machine.
 
-        The ascending list of the pods' own bottlenecks is the lexicographically largest (inf, a pod of one device,
-        last). Ties: pods taken by size, largest first, and equal ones in the order given, get the lexicographically
-        smallest sets, pod after pod.
+        The division maximises the ascending list of the pods' own bottlenecks, compared lexicographically; a pod of one
+        device has the bottleneck inf. Ties: pod after pod gets the lexicographically smallest set, the pods taken by
+        size, largest first, and equal ones in the order given.
 
         Parameters
         ----------
         mask : int
-            Devices to deal, all of them.
+            Mask of the devices to divide; all are given to pods.
         sizes : sequence of int
             Devices per pod; their sum is the number of devices in ``mask``.
 

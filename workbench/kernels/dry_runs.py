@@ -433,7 +433,7 @@ class DryRuns:
         Returns
         -------
         tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64)
-            By node of the cluster; -inf where it is outside the domain or the pod does not fit.
+            Scores by node of the cluster; -inf for a node outside the HyperNode or without room for the pod.
         """
         self._must_be_asked()
         check_number("shape", shape, 0, self._c_runs.n_shapes - 1)

@@ -37,7 +37,8 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
 
     Notes
     -----
-    The value of `BottleneckSolver.solve` for every state (docs/decisions.md, decision 1, raw objective). Cost: 2^n n^2.
+    The bottleneck that `BottleneckSolver.solve` finds without link classes (docs/decisions.md, decision 1), for every
+    set of free GPUs at once. Cost: O(2^n n^2).
     """
     weights = _checked(pair_weight_gb_s)
     if len(weights) > MAX_TABLE_DEVICES:

@@ -132,7 +132,7 @@ def enumerate_masks(
     k : int
         Devices per subset.
     start : int
-        Rank of the first one, >= 0, below 2^62.
+        Rank of the first subset to list, >= 0, below 2^62.
     limit : int
         Largest number of rows, 0 to 1,000,000; call again with a later ``start`` for more.
     n_words : int, optional

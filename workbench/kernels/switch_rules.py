@@ -121,7 +121,7 @@ def place_closest(
     Returns
     -------
     switch, taken : ndarray of shape (0,), (1,) or (2,), int64
-        The switches, and the pods under each; none where they do not hold the pods.
+        The switches, and the number of pods under each; empty if the allowed switches do not hold the pods.
 
     Raises
     ------

@@ -207,7 +207,8 @@ class TwoLevel:
     ----------
     tree : DomainTree
     nodes : Nodes
-        Copied where the search changes it; allocatable and idle_at_open must stay as they are.
+        Amounts of the nodes. The search copies the arrays that it changes; allocatable and idle_at_open must not
+        change.
     shapes : sequence of Shape
         Pod shapes: request, allowed nodes and extra scores of the pods of one role.
     job : JobColumns
