@@ -44,7 +44,7 @@ def mended(document: Document) -> tuple[Document, list[Notice]]:
     -------
     Document
     list of Notice
-        Each names file, document and field, what was found, what is taken instead, and how to write it.
+        One notice per slip: file, document and field, what was found, what is taken instead, and how to write it.
     """
     data = document.data
     kind = data.get("kind")

@@ -30,8 +30,9 @@ _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels
 def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
     """The HyperNode tree of a snapshot or topology as a networkx DiGraph, with edges from a HyperNode to its members.
 
-    Vertices are names (``HyperNode/NAME`` where a node is called so, too) with ``kind``, ``tier``, ``tierName``, and of
-    nodes ``label:KEY`` and ``allocatable:RESOURCE`` in base units.
+    Vertices are called by the names of HyperNodes and nodes (``HyperNode/NAME`` if a node has the HyperNode's name).
+    Their attributes are ``kind``, ``tier`` and ``tierName``; nodes have ``label:KEY`` and ``allocatable:RESOURCE``, in
+    base units.
     """
     import networkx
 

@@ -58,8 +58,8 @@ def read_hived(text: str, source: str) -> FabricRecords:
     Raises
     ------
     InputError
-        An unknown cell type, a cell type inside itself, a node without an address or with that of another one, a cell
-        below a node; the field is named.
+        An unknown cell type, a cell type inside itself, a node without an address or with the address of another node,
+        a cell below a node; the field is named.
 
     Notes
     -----

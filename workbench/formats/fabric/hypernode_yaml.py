@@ -34,9 +34,9 @@ _OF_NODES = frozenset({"free", "resources", "labels", "taints"})
 def cluster_names(names: Sequence[str]) -> list[str]:
     """The given names, each changed if necessary to a valid name of a Kubernetes object, in the same order.
 
-    A name that is valid stays. Another one is changed into lower-case letters, digits and dashes; where two names come
-    out the same, or nothing is left, a changed one gets five characters of a digest, so that it does not depend on the
-    order of the names.
+    A valid name is kept. Any other name is reduced to lower-case letters, digits and dashes; if nothing is left of it,
+    or the result is also that of another name, five characters of a digest of the name are added, so that the result
+    does not depend on the order of the names.
     """
     # Room for a dash and the digest.
     changed = [name if is_name(name) else as_subdomain(name, LONGEST - 6) for name in names]

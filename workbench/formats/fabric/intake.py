@@ -67,8 +67,9 @@ class FabricIntake:
     Parameters
     ----------
     wanted : FabricFormat, optional
-        Format named by ``--from``: every file without Kubernetes objects is read in it; a format that is derived from
-        objects is derived. None: the content of each file decides.
+        Format named by ``--from``, in which every file without Kubernetes objects is read; if HyperNodes of this format
+        are derived from Kubernetes objects, such as node labels, they are derived. None: the content of each file
+        decides.
     found, sources, formats : list
         Contents of the files, and the names of the files and of their formats.
     """
@@ -130,8 +131,8 @@ class FabricIntake:
         Raises
         ------
         InputError
-            The same HyperNode in two inputs; a cluster beside a snapshot; nothing to derive for the format named by
-            ``--from``.
+            A HyperNode stands in two inputs, a snapshot file is combined with other objects of a cluster, or there is
+            nothing from which the format named by ``--from`` could be derived.
         """
         whole = [records.snapshot for records in self.found if records.snapshot is not None]
         if whole:

@@ -59,11 +59,11 @@ def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
     Returns
     -------
     FabricRecords or None
-        The labels are those of the first entry of `FAMILIES` whose leaf label some node has, or else whose NVLink label
-        some node has. A node's labels are used up to the first one that it lacks. A HyperNode is named after the
-        label's value, or ``leaf-s1`` (last part of the key, value) if another key has that value too; its tier name is
-        the key. NVLink domains become a tier if they nest with the switches and differ from every tier
-        (`insert_level`); without switch labels they are the only tier.
+        The label keys are those of the first entry of `FAMILIES` whose leaf label some node has, or else whose NVLink
+        label some node has. A node's labels are used up to the first one that it lacks. A HyperNode is named after the
+        label's value, or ``leaf-s1`` (last part of the key, then value) if another key has that value too; its tier
+        name is the key. NVLink domains become a tier if they nest with the switches and differ from every tier
+        (`insert_level`); without switch labels they are the only tier. None if no node has such labels.
 
     Notes
     -----

@@ -105,7 +105,8 @@ def share_of(snapshot: ClusterSnapshot, owners: Mapping[str, str] = _NOBODY) -> 
     ----------
     snapshot : ClusterSnapshot
     owners : mapping of str to str
-        Name to publish for the gang of a running pod, by the gang's key; the gang's own name where it has none.
+        Name to publish for the gang of a running pod, by the gang's key; a gang without an entry is published by its
+        own name.
 
     Returns
     -------

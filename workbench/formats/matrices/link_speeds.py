@@ -31,10 +31,10 @@ class LinkSpeeds:
     Attributes
     ----------
     pair_gb_s : mapping of str to float
-        Link types whose speed is that of a whole pair of GPUs.
+        Speed in GB/s by link type, for types whose speed is that of a whole pair of GPUs.
     link_gb_s : mapping of str to float
-        Link types whose speed is that of one link; the number in a type (``NV12``, ``XGMI2@906``) is the number of
-        links.
+        Speed in GB/s by link type, for types whose speed is that of a single link; the number in a type (``NV12``,
+        ``XGMI2@906``) is the number of links.
     """
 
     pair_gb_s: Mapping[str, float]
