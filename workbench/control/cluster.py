@@ -388,7 +388,10 @@ class EmbeddedCluster(Working, Displayed):
             pass
 
     def advance(self, until: float | None = None) -> bool:
-        """Settle, then set the clock to the next event; False if none is due by `until`, the time from then on."""
+        """Settle the cluster, then set the clock to the time of the next event.
+
+        Returns False if no event is due by `until`, to which the clock is then set. None: there is no limit.
+        """
         self.settle()
         timer = self._manager.next_timer
         if timer is None or (until is not None and timer > until):

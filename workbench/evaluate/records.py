@@ -75,11 +75,10 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
     ``placed`` means that min_available is met, ``turn`` is the job's place in the order of the decisions.
 
-    A job and a pod that came from a cluster have their ``uid`` and ``resource_version``, so that whoever acts on the
-    answer can make the action conditional; others have neither key. ``gpu_milli`` is there for a pod that shares its
-    GPU: how many thousandths of it are the pod's. ``jobs`` is there for a placed HyperJob: the HyperNode of each Job.
-    ``environment`` has the variables of `VISIBLE_DEVICES` of each container of a pod; empty for a container without
-    GPUs.
+    A job and a pod that came from a cluster have their ``uid`` and ``resource_version``, so that a program that acts on
+    the answer can make its action conditional; others have neither key. A pod that shares its GPU has ``gpu_milli``,
+    its share in thousandths of the GPU. A placed HyperJob has ``jobs``, the HyperNode of each Job. ``environment`` has
+    the variables of `VISIBLE_DEVICES` of each container of a pod; empty for a container without GPUs.
     """
     result, gang = decision.result, decision.gang
     record: dict[str, Any] = {

@@ -60,7 +60,7 @@ class PolicyRegret(Value):
     chosen : ndarray of shape (m, s, w), uint64
         Mask of the chosen GPUs for each state and size; 0 if the policy refuses or too few GPUs are free.
     bottleneck_gb_s : ndarray of shape (m, s), float64
-        Bottleneck of each answer; NaN where there is none.
+        Bottleneck of each choice; NaN if the policy refuses or too few GPUs are free.
     warnings : tuple of Notice
     """
 

@@ -56,7 +56,7 @@ class OtherSchedulers:
         return self._take("HyperJob", (name for job in jobs for name in _schedulers(job)))
 
     def has_deployment(self, deployment: Deployment) -> bool:
-        """Whether another scheduler places the pods of a Deployment; if so, it is counted."""
+        """Whether another scheduler places the pods of a Deployment; such a Deployment is counted."""
         return self._take("Deployment", [deployment.template.spec.scheduler])
 
     def has_pod(self, pod: Pod) -> bool:

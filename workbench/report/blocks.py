@@ -82,7 +82,7 @@ class Block:
     left, top, cell : float
         Upper left corner of the first square, and the side of each, in pixels.
     header : float
-        Height kept free for the label and the bar below it; 0 where no label fits.
+        Height in pixels kept free for the box's label and the bar below the label; 0 if no label fits.
     """
 
     domain: int

@@ -57,7 +57,8 @@ def draw_heatmap(
     title, note : str
         Heading, and a line below the picture.
     others : mapping of str to collection of int, optional
-        Choices of policies by name: each gets a column of marks beside the rows, as many as there are colours.
+        GPUs that policies choose, by the policy's name: each policy gets a column of marks beside the rows, until the
+        colours are used up.
     asymmetry : bool
         Mark the slower direction of each unequal pair.
     words : bool

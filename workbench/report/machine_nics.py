@@ -39,7 +39,7 @@ class NicBox:
 
 
 def nic_boxes(parts: MachineParts | None, layout: MachineLayout) -> list[NicBox]:
-    """Boxes for the NICs of a machine; none where they have no room, as around islands.
+    """Boxes for the NICs of a machine; empty if the picture has no room for them, as around islands of GPUs.
 
     Parameters
     ----------

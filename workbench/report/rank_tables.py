@@ -18,7 +18,7 @@ _ROWS = 40
 
 
 def rank_tables(orders: Iterable[RankOrder]) -> list[Any]:
-    """Ring crossings of each job before and after its pods are numbered anew, and the pods whose rank changes."""
+    """Terminal tables of new ranks: each job's ring crossings before and after, and the pods whose rank changes."""
     found = list(orders)
     parts: list[Any] = []
     if found:

@@ -48,7 +48,7 @@ class Look:
     parts : tuple of (float, str)
         Rectangles of the square: distance from its left edge in pixels, and markup without a position.
     slots : tuple of str
-        Paint of each GPU, where they are drawn one by one.
+        SVG paint of each GPU, if the GPUs of the square are drawn one by one; otherwise empty.
     ground : str, optional
         Background colour of the square's name; None: the page's background.
     folded : bool

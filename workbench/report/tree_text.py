@@ -34,8 +34,8 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
     ----------
     topology : Topology
     depth : int, optional
-        How many tiers of HyperNodes to show from the top; every one of them then has a line. By default as many as
-        fit `MAX_LINES`, the first `_SHOWN_SIBLINGS` where one HyperNode holds more than `MAX_SIBLINGS`.
+        Number of tiers to show from the top; every HyperNode of these tiers then has a line. By default as many tiers
+        as fit into `MAX_LINES` lines, and of more than `MAX_SIBLINGS` HyperNodes inside one only the first few.
     unfold : collection of str
         HyperNodes to show whole: everything below them, and each node on a line of its own.
 

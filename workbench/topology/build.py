@@ -178,7 +178,7 @@ def number_tree(
     node_names : sequence of str
     hypernodes : iterable of HyperNode
     parent : mapping of str to str
-        Parents, without cycles; only HyperNodes that have one.
+        Parent of each HyperNode that has one, by name; without cycles.
     nodes : mapping of str to sequence of int
         Positions in `node_names` of the nodes under each HyperNode.
     problems : sequence of Problem

@@ -195,7 +195,7 @@ class PlacementComparer(Panel):
         Returns
         -------
         (int, str)
-            Line and message of the first error, after which the previous jobs stay; (0, "") without an error.
+            Line and message of the first error, in which case the previous jobs are kept; (0, "") without an error.
         """
         self._text = text
         try:

@@ -130,7 +130,7 @@ class MatrixLoader(Panel):
         Raises
         ------
         InputError
-            As `workbench.formats.matrix.load_matrix`; the matrix from before stays.
+            As `workbench.formats.matrix.load_matrix`; the previous matrix is kept.
         """
         body = {"text": text, "name": name}
         reading = read_printout(body)

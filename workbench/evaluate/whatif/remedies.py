@@ -62,8 +62,8 @@ class Advice:
     nearest : NearestMiss, optional
         The HyperNode that can hold most of the pods (ties: the smallest tier); None if the policy names none.
     remedies : tuple of Edit
-        Changes with each of which alone the policy places the job, the one to try first at the beginning; empty if no
-        change that was tried helps.
+        Changes each of which is enough for the policy to place the job, the best one to try first; empty if no change
+        that was tried helps.
     """
 
     missing: str
