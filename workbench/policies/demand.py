@@ -150,7 +150,7 @@ class Demand:
         role : int
             Index of the role in the gang.
         idle : ndarray of shape (n, r), int64
-            Of all nodes of the snapshot.
+            Idle resources of all nodes of the snapshot.
         cap : int
             Larger counts are given as `cap`.
 

@@ -45,7 +45,7 @@ def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.i
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64
-        Of all nodes of the snapshot.
+        Idle resources of all nodes of the snapshot.
     nodes : ndarray of shape (m,), int32, optional
         The nodes to explain; None: all.
     """
@@ -79,7 +79,7 @@ def gang_text(
     role : int
         Index of the role whose fit error is quoted.
     idle : ndarray of shape (n, r), int64
-        Of all nodes of the snapshot.
+        Idle resources of all nodes of the snapshot.
     nodes : ndarray of shape (m,), int32, optional
         The nodes to explain; None: all.
     hypernode : str
@@ -149,9 +149,9 @@ def topology_not_ready(topology: Topology) -> Notice:
 def not_offered(request: Request) -> tuple[Notice, ...]:
     """Notices about requests that no node can meet even if idle, although the gang cannot start without them.
 
-    Empty if none. ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the
-    largest has 8)``. This reason comes before all others, because neither queues nor HyperNodes matter as long as
-    it holds. Selectors and taints are ignored.
+    Their texts are such as ``no node offers nvidia.com/gpu (pods request 8)`` and ``no node offers 16 nvidia.com/gpu
+    (the largest has 8)``. These reasons come before all others, because neither queues nor HyperNodes matter as long as
+    they hold. Selectors and taints are ignored. Empty if there is no such request.
     """
     snapshot, demand = request.snapshot, request.demand
     largest = snapshot.largest_allocatable

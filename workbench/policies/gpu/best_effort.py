@@ -123,13 +123,13 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
 
     Notes
     -----
-    Of all splits of the available GPUs into sets of `size` (a last set may be smaller) that have the required ones in
-    one full set, the first with the largest sum of points, in the order in which upstream enumerates; of its full sets
-    with the required GPUs the first with the most points. Upstream walks through all splits (n!/(k!^m m!)); here equal
-    remainders are solved once, which gives the same split.
+    Considered are all splits of the available GPUs into sets of `size` (the last set may be smaller) that have the
+    required GPUs in one full set. The split with the largest sum of points is chosen, and of its full sets with the
+    required GPUs the one with the most points; ties: the first in the order in which upstream enumerates. Upstream
+    walks through all splits (n!/(k!^m m!)); here equal remainders are solved once, which gives the same split.
 
-    Not ported: with seven or more sets upstream overwrites the split that it stored; and it may answer with the
-    incomplete set when that has the most points.
+    Not ported: with seven or more sets upstream overwrites the split that it stored, and it may answer with the
+    incomplete set if this has the most points.
     """
     answers = np.zeros(len(available), dtype=np.int64)
     if size < 1 or required.bit_count() > size:
@@ -202,9 +202,9 @@ def _remainders(asked: Masks, size: int, n_masks: int) -> list[tuple[Masks, Mask
 def first_sets(remainders: Masks, size: int) -> Masks:
     """Every set that can come first when devices are split into sets of `size`, in upstream's order.
 
-    The first set holds the lowest device. Where the number of devices is no multiple of `size`, upstream pads it, and
-    one set takes all the padding: then a set that is so much smaller is possible too. Order: lexicographic by position,
-    padding behind every device.
+    The first set holds the lowest device. If the number of devices is no multiple of `size`, upstream pads the devices,
+    and one set takes all the padding; the first set can then be the one that is smaller by that number. Order:
+    lexicographic by position, padding behind every device.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def first_sets(remainders: Masks, size: int) -> Masks:
     Returns
     -------
     ndarray of shape (m, s), int64
-        Masks.
+        Masks of the s possible first sets of each remainder.
     """
     devices = device_lists(remainders.astype(np.uint64)[:, None])
     return (1 << devices) @ _first_positions(devices.shape[1], size)

@@ -85,7 +85,7 @@ def static_set(machine: str, available: int, required: int, size: int) -> int:
     Returns
     -------
     int
-        0 if no set of the table will do.
+        Mask of the set; 0 if the table has no such set.
     """
     for row in TABLES[machine].get(size, ()):
         if not row & ~available and not required & ~row:

@@ -91,7 +91,7 @@ class Search:
     Parameters
     ----------
     gang : Gang
-        With at least one Job with pending pods.
+        A HyperJob in which at least one Job has pending pods.
     jobs : sequence of Gang
         The Jobs with pending pods.
     ledger : Ledger
@@ -102,14 +102,14 @@ class Search:
     Attributes
     ----------
     needed : int
-        Jobs that must find a HyperNode, at least one.
+        Number of Jobs that must find a HyperNode, at least 1.
     allowed : int, optional
         Highest tier of the HyperNode around all Jobs; None: no limit.
     tried : list of TierTried
         Tiers tried so far.
     topology : Topology
     occupied : ndarray of shape (d + 1,), int64
-        Nodes of each HyperNode that are not free.
+        Number of nodes in each HyperNode that are not free, the virtual top last.
     """
 
     def __init__(

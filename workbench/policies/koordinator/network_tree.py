@@ -169,7 +169,7 @@ def ordered(some: Sequence[TreeNode], fewer_first: bool) -> list[TreeNode]:
 def distribute(at: TreeNode, wanted: int, multiples: Mapping[str, int]) -> list[tuple[TreeNode, int]]:
     """Distribute ``wanted`` pods over the nodes below a tree node, greedily: children that hold most come first.
 
-    Each number is rounded down to the multiple of its layer.
+    The number of pods below each tree node is rounded down to the multiple of its layer.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def node_classes(
     choice: GpuChoice,
     members: Mapping[int, int],
 ) -> list[NodeClass]:
-    """Group the nodes that hold at least one pod of a group by what the pods notice: room, free GPUs and bandwidths.
+    """Divide the nodes that hold at least one pod of a group into classes with equal room, free GPUs and bandwidths.
 
     Parameters
     ----------

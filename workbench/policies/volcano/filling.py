@@ -67,7 +67,7 @@ class FillPass:
         node[self.pods] = self.nodes
 
     def idle_after(self, request: Request) -> Longs:
-        """Idle resources after the pass, int64 (n, r); `request` is the one before the pass."""
+        """Idle resources of the nodes after the pass, int64 (n, r); `request` is the request before the pass."""
         left = request.demand.idle.copy()
         np.subtract.at(left, self.nodes, request.demand.rows[self.roles])
         return left
@@ -83,7 +83,8 @@ class Filling:
     context : FillContext
         The nodes before the first pass.
     scores : TopologyScores, optional
-        Scores of the LCA of each node's leaf with the record; None: the record adds nothing to node scores.
+        Scores of nodes by their closeness to the record (the HyperNode in which the job is allocated so far); None:
+        closeness adds nothing to node scores.
     fading : Fading, optional
         Score by how full the HyperNodes around a node are, by tier; counts only without `scores`; None: there is none.
     even : bool

@@ -168,7 +168,7 @@ class VolcanoPolicy(NodePolicy):
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """Make the `Request` about a gang as the enabled plugins see it.
 
-        Without predicates no filter restricts the nodes.
+        Without the plugin predicates, selectors and taints do not restrict the nodes.
 
         Parameters
         ----------

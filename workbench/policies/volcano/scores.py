@@ -88,8 +88,9 @@ _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDicti
 def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
     """Closeness scores of 1.13: the score of each HyperNode as LCA of a node's leaf and the job's HyperNode so far.
 
-    ``(maxTier - tier) / (maxTier - minTier)`` over the tiers of real HyperNodes, 0 where all are of one tier; the
-    record itself 1; without a common HyperNode 0 (docs/reference/volcano-topology.md, section 7.1).
+    The score is ``(maxTier - tier) / (maxTier - minTier)`` over the tiers of real HyperNodes, and 0 if all have one
+    tier. A leaf that is itself the job's HyperNode has score 1, one that has no common HyperNode with it 0
+    (docs/reference/volcano-topology.md, section 7.1).
     """
     known = _SCORES.setdefault(topology, {})
     if weight not in known:

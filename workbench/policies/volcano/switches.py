@@ -11,7 +11,7 @@ _OFF = "Hierarchy"
 
 
 def enabled(option: PluginOption, switch: str) -> bool:
-    """Whether a function of a plugin is on; one whose switch is not written is on, except ``Hierarchy``.
+    """Whether a function of a plugin is on; a function whose switch is not written is on, except ``Hierarchy``.
 
     Parameters
     ----------

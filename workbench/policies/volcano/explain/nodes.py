@@ -82,7 +82,7 @@ def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], nee
     nodes : ndarray of int32
         Indices of the nodes.
     idle : ndarray of shape (n, r), int64
-        Of all nodes of the cluster.
+        Idle resources of all nodes of the cluster.
     left : sequence of int
         Pods of each role that are still to be placed.
     needs : int

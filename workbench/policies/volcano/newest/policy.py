@@ -60,14 +60,14 @@ Floats = npt.NDArray[np.float64]
 class Volcano115(VolcanoPolicy):
     """The newest Volcano: jobs with a tier limit or sub-groups are placed in HyperNodes, all others on any node.
 
-    A gang is placed in turns: the first places its minimum, each later one a pod more. One call of `place` takes all
+    A gang is placed in turns: the first places its minimum, each later turn one more pod. One call of `place` takes all
     turns of a gang; in a session the turns of different jobs alternate.
 
     Notes
     -----
     Source: docs/reference/volcano-topology.md, sections 3.1 to 7.3, NEW. Ties: the smallest name (docs/decisions.md,
-    decision 5). The HyperNode in which a gang is allocated is recovered from its
-    running pods; the annotation of 1.13 is not read.
+    decision 5). The HyperNode in which a gang is allocated is recovered from its running pods; the annotation of 1.13
+    is not read.
     """
 
     name = "volcano-1.15"
@@ -166,7 +166,7 @@ class Volcano115(VolcanoPolicy):
     def queue_caps(self, request: Request, subs: SubJobs) -> QueueCaps:
         """Make the `QueueCaps` of a job, which limits its pods by the queue's headroom.
 
-        `subs` are its sub-jobs at the start.
+        `subs` are the job's sub-jobs when the session opens.
         """
         return QueueCaps(request.gang, request.demand, subs)
 

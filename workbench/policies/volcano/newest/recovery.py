@@ -54,9 +54,9 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
     Returns
     -------
     int
-        A HyperNode of the lowest tier that holds all these nodes; ties: the smallest name. The virtual top
-        holds every node of the snapshot. `NO_RECORD` without a running pod, or where a pod's node is not in the
-        snapshot (-1): no HyperNode holds it.
+        The HyperNode of the lowest tier that holds all these nodes, or else the virtual top; ties: the smallest name.
+        `NO_RECORD` if no pod runs, or a pod runs on a node that the snapshot lacks, because no HyperNode holds that
+        node.
     """
     if len(running_nodes) == 0:
         return NO_RECORD

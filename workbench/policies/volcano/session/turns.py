@@ -42,12 +42,12 @@ FillContextOf = Callable[[Request], FillContext]
 
 
 class Turns(ABC):
-    """The turns of one job in a session: rounds in which pods are placed, first the minimum, then one more in each.
+    """The turns of one job in a session: the first places the job's minimum, each later turn one more pod.
 
     Attributes
     ----------
     node : ndarray of shape (n_pods,), int32
-        Node of each pod placed so far, -1 elsewhere.
+        Node of each pod placed so far; -1: the pod has none.
     progress : JobProgress
         Counts of the job's pods, including those placed so far.
     declined : Declined, optional
@@ -243,7 +243,11 @@ class FlatTurns(Turns):
         record_nodes(filling, filling.context.request.demand.order[0])
 
     def passes(self, filling: Filling, *, every: bool) -> Iterator[FillPass]:
-        """Place the minimum of the job or one pod more (a turn); `every`: all its pods, in as few fills as possible."""
+        """Place the pods of the next turn: the job's minimum first, then one more pod in each turn.
+
+        With `every`, place all remaining pods, in as few fills of the nodes as possible. Yields the result of each
+        fill.
+        """
         filling.ask(self.progress, every=every)
         yield filling.settle(-1, self.progress)
 

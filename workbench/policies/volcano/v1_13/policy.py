@@ -42,7 +42,7 @@ class Volcano113(VolcanoPolicy):
     With a hard constraint all pods go inside one HyperNode, found by `HardSearch`; with a soft one they go to any
     nodes, which are scored by closeness; without a constraint they are placed as by `allocate`.
 
-    A gang is placed in turns: the first places its minimum, each later one a pod more. One call of `place` takes all
+    A gang is placed in turns: the first places its minimum, each later turn one more pod. One call of `place` takes all
     turns of a gang; in a session the turns of different jobs alternate.
 
     Notes
