@@ -112,7 +112,7 @@ class GroupSplit:
     Attributes
     ----------
     union : int
-        Devices of all pods together.
+        Mask of the devices of all pods together.
     union_bottleneck_gb_s : float
         Lowest pair weight in the union.
     masks : tuple of int
@@ -123,7 +123,7 @@ class GroupSplit:
         All splits as good as the chosen one, as (union, masks in the order of ``sizes``), at most ``max_splits``. Of
         equal pods the lexicographically smaller set comes first.
     optimal_splits_complete : bool
-        False: ``optimal_splits`` is cut off at ``max_splits``.
+        Whether ``optimal_splits`` lists all of them; False: the list is cut off at ``max_splits``.
     """
 
     union: int
@@ -268,8 +268,8 @@ class BottleneckSolver:
         max_ties : int or None
             How many ties to list; None: all (at most 1,000,000).
         budget : int or None
-            Units of work for the tie-break, and again for listing and counting ties; None: `default_budget`;
-            ``UNLIMITED`` for proofs at any price.
+            Limit of the work for the tie-break, and again for listing and counting ties, in the units of
+            `default_budget`, which None stands for; ``UNLIMITED``: no limit.
 
         Raises
         ------

@@ -73,7 +73,7 @@ def check_length(name: str, array: NDArray[Any], length: int) -> None:
 
 
 def check_range(name: str, array: NDArray[Any], low: float, high: float) -> None:
-    """Refuse an array with a number outside ``low .. high`` (both included); a NaN always is.
+    """Refuse an array with a number outside ``low .. high`` (both included) or a NaN.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def check_range(name: str, array: NDArray[Any], low: float, high: float) -> None
     array : ndarray of shape (n, …), any numeric dtype
         C-contiguous.
     low, high : float
-        Whole numbers for an array of integers.
+        Smallest and largest number allowed; whole numbers for an array of integers.
     """
     at = first_outside(array, low, high)
     if at >= 0:

@@ -218,7 +218,7 @@ class DryRuns:
     Sources: Volcano plugins binpack, nodeorder (Kubernetes NodeResourcesFit, NodeResourcesBalancedAllocation) and
     network-topology-aware; allocate action, placing tasks on a node list.
 
-    Not for several threads at once.
+    An object must not be used by several threads at once.
 
     Raises
     ------

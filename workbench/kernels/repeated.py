@@ -45,7 +45,7 @@ class Repeated:
     A run gives exactly the answer of a new `TwoLevel` over the current nodes after all its turns. Cost: the
     search itself, and O(shapes) for every node that changed since the last run.
 
-    Not for several threads at once.
+    An object must not be used by several threads at once.
 
     Raises
     ------

@@ -135,7 +135,7 @@ def runs_of_queues(
     positions : ndarray of shape (start[-1],), int64
         Pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
     rank : ndarray of shape (n_pods,), int64
-        Place of each pod, each once: pods leave a queue in the order of their ranks.
+        Rank of each pod, a permutation of 0..n_pods - 1: the pods of a queue are taken in the order of their ranks.
     role_of_pod : ndarray of shape (n_pods,), int32
         Role of each pod.
     n_roles : int

@@ -245,7 +245,7 @@ class TwoLevel:
 
     Source: docs/reference/volcano-topology.md, sections 5.5, 5.6, 7.2.
 
-    Not for several threads at once.
+    An object must not be used by several threads at once.
 
     Raises
     ------

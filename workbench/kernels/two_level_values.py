@@ -87,7 +87,7 @@ class JobColumns:
     limit : int, optional
         Highest tier that the job's HyperNode may have; None: only the virtual top is tried.
     minimum : ndarray of shape (r,), int64, optional
-        Resources that a HyperNode must have had idle when the session began to be tried; None: no such condition.
+        Resources; a HyperNode is tried only if it had them idle when the session began. None: no such condition.
     record : int
         Domain in which the job is allocated so far, -1 for the virtual top, or `NO_RECORD`.
     wanted : ndarray of shape (policies,), int64
