@@ -96,8 +96,8 @@ def load(
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
     """Read the objects of files like `load`, but without joining them into a snapshot, as input of an editor.
 
-    Parameters and errors as in `load`; a snapshot gives its HyperNodes and Nodes, and gaps of fabric files are not
-    noted.
+    Parameters and errors are those of `load`. A snapshot file gives its HyperNodes and Nodes; notices about gaps in
+    network topology files are dropped.
     """
     with no_collection():
         _, cluster, joined = _read(paths, stdin, format)

@@ -46,8 +46,8 @@ def level_hypernodes(
         The levels, widest first; the narrowest becomes tier 1.
     nodes : mapping of str to Node
     by_path : bool
-        Whether one value under two parents is two domains (Kueue, KAI) or one with two parents (Koordinator, where a
-        tree node is known by its layer and name), which then is no tree.
+        What a value is that occurs under two parents. True: two domains (Kueue, KAI). False: one domain with two
+        parents, so that the HyperNodes form no tree (Koordinator, where a domain is identified by its layer and name).
 
     Returns
     -------

@@ -100,7 +100,7 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
 
 
 def block_records(blocks: Sequence[SlurmBlock], sizes: Sequence[str], source: str) -> FabricRecords:
-    """Convert Slurm's blocks to HyperNodes: tier 1 the blocks, above them groups of blocks as BlockSizes says.
+    """Convert Slurm's blocks to HyperNodes: blocks become tier 1, groups of blocks by BlockSizes the tiers above.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ def block_rows(snapshot: ClusterSnapshot) -> tuple[list[SlurmBlock], list[int], 
     """The blocks to write for a snapshot's topology, their sizes level by level, and sentences about what cannot be
     written.
 
-    A block is a HyperNode with nodes of its own. Higher levels are written only if block sizes can express them: each
-    group but the last has the same power of two of blocks.
+    A block is a HyperNode with nodes of its own. Higher levels are written only if block sizes can express them, that
+    is, if all groups of a level but the last hold the same number of blocks, a power of two.
     """
     shape = shape_of(snapshot.topology)
     losses = losses_beside(snapshot, shape, frozenset({"tiers"}))
