@@ -133,6 +133,7 @@ class Regret(Value, Displayed):
     every_state : bool
         Whether `states` are all states of the machine, not a sample.
     sizes : tuple of int
+        Numbers of GPUs that were asked for.
     optimum_gb_s : ndarray of shape (m, s), float64
         Best bottleneck of each state and size; NaN where fewer GPUs are free.
     rows : tuple of PolicyRegret

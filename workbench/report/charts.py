@@ -134,6 +134,8 @@ def _failed(row: ComparisonRow, names: Sequence[str]) -> Bar:
 def switch_chart(comparison: Comparison) -> str:
     """SVG chart of the leaf switches by the number of cross-switch jobs that use them; one bar per policy.
 
+    A cross-switch job has pods both under the switch and elsewhere.
+
     Empty text if the sharing of switches was not measured.
     """
     names = ["no cross-switch job", "1", *(str(n) for n in range(2, _MANY_JOBS)), f"{_MANY_JOBS} or more"]
