@@ -88,10 +88,10 @@ class BestSubset:
         No set of k free devices with the required ones can have a larger bottleneck: the highest weight at which
         enough devices have k - 1 neighbours that fast among themselves (found without the search). inf for one device.
     exact : bool
-        The objective's value is proven: the bottleneck, or with link classes the class. Always True.
+        Whether the objective's value is proven: the bottleneck, or with link classes the class. Always True.
     tie_break_complete : bool
-        The choice among ties is proven, with link classes also the weight inside the class. False: the budget of work
-        ran out first.
+        Whether the choice among ties is proven, with link classes also the weight inside the class. False: the limit of
+        work was reached before.
     """
 
     mask: int

@@ -165,8 +165,8 @@ class DryRuns:
     Parameters
     ----------
     idle, used, allocatable : ndarray of shape (n, r), int64
-        Amounts in base units, at most 2**53; idle may be negative (then nothing that asks for it fits). Idle and used
-        are copied, allocatable must stay as it is.
+        Amounts in base units, at most 2**53. Idle may be negative; no pod that requests the resource fits then. Idle
+        and used are copied; allocatable is not, and must not change.
     domains : DomainNodes
         Nodes of each domain, by its number; domain -1 is every node. If leaf domains overlap, a pod counts as a task of
         each leaf that holds its node.
@@ -194,9 +194,9 @@ class DryRuns:
     - least requested: integer mean, weighted, of ``(allocatable - used - request) * 100 // allocatable``, 0 for a
       resource that would overflow; a resource that the node does not have is left out together with its weight;
     - most requested: like least requested, with ``(used + request) * 100 // allocatable``;
-    - balanced: ``int((1 - std) * 100)``, std of the fractions ``min(1, (used + request) / allocatable)`` of the
-      balanced resources that are allocatable; two of them: half their distance; fewer: 0; a pod that asks for none of
-      them scores nothing;
+    - balanced: ``int((1 - std) * 100)``, where std is the standard deviation of the fractions
+      ``min(1, (used + request) / allocatable)`` of the balanced resources that the node has (0 for fewer than two); 0
+      for a pod that requests none of these resources;
     - the shape's own ``extra`` number of the node.
 
     **Total** = node part + the offset of the node's leaf where there are ``scores``, else the gain of ``fading``, else

@@ -45,12 +45,13 @@ def place_new(
     Every order below is by number of free nodes, ties in the order of the switches; a switch without a free node takes
     no part.
 
-    - `ONE`, for padding jobs and for others of fewer pods than a switch has nodes: of the classes exclusive, unhealthy
-      shared, healthy shared, idle the first that has a switch large enough for the whole job; in that class the switch
-      with the fewest free nodes. Foundation-model jobs enter no unhealthy switch.
-    - `WHOLE`: idle switches with many free nodes first, up to the first that has more than there are pods left.
-    - `CLOSEST`, for the pods left: as `place_closest` on the healthy shared switches; else
-    - `OPENED`: the idle switch with the fewest free nodes that are enough.
+    - `ONE`, for padding jobs and other jobs with fewer pods than a switch has nodes: one switch that holds the whole
+      job, searched in the classes exclusive, unhealthy shared, healthy shared and idle, in this order; in a class the
+      switch with the fewest free nodes. Foundation-model jobs enter no unhealthy switch.
+    - `WHOLE`: idle switches are filled completely, those with many free nodes first, up to the first one that has more
+      free nodes than pods are left.
+    - `CLOSEST`, for the pods left: healthy shared switches, chosen as by `place_closest`.
+    - `OPENED`, if those do not hold the pods left: the idle switch with the fewest free nodes that holds them.
     - `FALL_BACK`, for the pods left of a common job, when every idle switch is taken whole: unhealthy shared switches,
       then healthy ones that no foundation-model job crosses, each class with few free nodes first.
 

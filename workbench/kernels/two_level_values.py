@@ -136,10 +136,11 @@ class SubJobColumns:
     rank : ndarray of shape (s,), int32, optional
         Position of each sub-job in the order of sub-jobs; no two are equal. None: the order given.
     grade : ndarray of shape (s,), int32, below s, optional
-        Sort key that precedes whether a sub-job is ready, smaller first; None: no such key.
+        Sort key that is compared before the readiness of sub-jobs, smaller first; None: there is none.
     runs : tuple of ndarray of shape (s + 1,), int64, ndarray of int32 and ndarray of int64, optional
-        The order of the pods of sub-job i: for its runs, ``runs[0][i]`` to ``runs[0][i + 1]``, the shape, which the
-        sub-job has, and the number of its pods of that shape up to the end of the run. None: role by role.
+        The order of the pods. Sub-job i has the runs ``runs[0][i]`` to ``runs[0][i + 1]``; ``runs[1]`` has the shape of
+        each run, ``runs[2]`` the number of the sub-job's pods of that shape up to the end of the run. None: role by
+        role.
     record : ndarray of shape (s,), int32, optional
         Domain in which each sub-job is allocated so far, -1 for the virtual top, or `NO_RECORD`; None: `NO_RECORD` for
         every sub-job.

@@ -29,14 +29,14 @@ def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int
     pair_weight_gb_s : ndarray of shape (n, n), float64
         Weight of each pair, the same both ways; the diagonal is ignored.
     mask : int
-        Devices to divide; all are used; at least two.
+        Devices to divide, at least two; every one is given to a pod.
     n_first : int
-        Devices of the first pod; the second gets the others.
+        Number of devices of the first pod; the second pod gets the others.
 
     Returns
     -------
     first, second : int
-        Masks. Ties: the lexicographically smallest first pod.
+        Masks of the two pods' devices. Ties: the lexicographically smallest set for the first pod.
 
     Raises
     ------
@@ -45,9 +45,10 @@ def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int
 
     Notes
     -----
-    A threshold t is possible if the pairs below t can be cut: their graph must be two-coloured, and of each connected
-    piece one side goes to the first pod so that the numbers add up (a subset sum over at most n pieces). The largest
-    possible t is found by halving the distinct weights.
+    Both pods can have all their pairs at a weight t or above if every pair below t can be separated: the graph of these
+    pairs must be two-colourable, and one side of each connected piece goes to the first pod so that the first pod gets
+    `n_first` devices (a subset sum over at most n pieces). The largest such t is found by bisection over the distinct
+    weights.
     """
     weights: NDArray[np.float64] = as_array("pair_weight_gb_s", pair_weight_gb_s, np.float64, 2)
     devices = list(indices_of(mask))
