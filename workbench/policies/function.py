@@ -51,8 +51,9 @@ def parameters_of(name: str, function: PlaceFunction) -> type:
 class FunctionPolicy(NodePolicy):
     """A node policy that calls a user's function and checks the function's answer.
 
-    The function gets the gang and a copy of the ledger, whose arrays it may change as it likes, and returns one entry
-    per pod: a node's name or index, None or -1 for a pod left out; or None / a text / a `Refusal` to refuse.
+    The function gets the gang and a copy of the ledger, whose arrays it may change as it likes. It returns one entry
+    per pod: a node's name or index, or None or -1 for a pod that is left out. To refuse the gang it returns None, a
+    text or a `Refusal`.
     """
 
     name: str

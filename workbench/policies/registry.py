@@ -59,7 +59,7 @@ class Entry:
     kind : {"node", "gpu", "whole"}
         Chooses nodes, GPUs on a node, or both.
     make : callable
-        From an instance of `parameters` to a `NodePolicy`, `GpuPolicy` or (whole) `Policy`.
+        Function from an instance of `parameters` to a `NodePolicy`, a `GpuPolicy` or, for a whole policy, a `Policy`.
     parameters : type
         Frozen dataclass of `workbench.policies.parameters.parameter` fields.
     meaning : str

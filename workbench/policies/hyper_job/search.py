@@ -74,7 +74,8 @@ class TierTried:
     ----------
     tier : int
     total, free : int
-        HyperNodes of the tier, and those without an accelerator pod.
+        Number of HyperNodes of the tier, and of those in which no accelerator is in use and no node is held
+        exclusively.
     best : Choice, optional
         The best choice at the tier; None if no Job fits in any HyperNode of the tier.
     """

@@ -47,11 +47,11 @@ def choose_devices(
     use : DeviceUse
         The parts of the devices that other pods hold.
     table : PartitionTable, optional
-        Table of the Device object, else of the GPU model; None: there is none.
+        Partition table of the Device object, or else of the GPU model; None: there is none.
     honor : bool
-        The node gives out nothing but partitions of whole GPUs; otherwise they are tried first.
+        Whether the node gives out whole GPUs only as partitions of the table; if not, partitions are tried first.
     score : DeviceScore, optional
-        How parts of GPUs, and devices outside every scope, are compared.
+        Rule for comparing parts of GPUs, and devices outside every scope; None: they are taken by minor number.
 
     Returns
     -------

@@ -115,13 +115,13 @@ class DeviceRequest:
     joint : tuple of str
         Kinds of devices that are chosen jointly, in this order; empty: each kind by itself.
     same_pcie : bool
-        The NICs must be on exactly the PCIe roots of the GPUs; otherwise those are only preferred.
+        Whether the NICs must be on exactly the PCIe roots of the GPUs; if not, these roots are only preferred.
     scope : {"", "Node", "NUMANode", "PCIe", "Device"}
         Scope inside which all GPUs must be; empty: anywhere on the node.
     ring_bandwidth_gb_s : float, optional
         Least ring bus bandwidth of a partition.
     restricted : bool
-        Only partitions of the first allocation score are good enough.
+        Whether only partitions of the first allocation score may be taken.
     """
 
     gpus: int = 0

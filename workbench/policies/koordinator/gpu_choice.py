@@ -59,7 +59,8 @@ class GpuChoice:
         Returns
         -------
         float
-            Counting the GPUs that the group holds: inf for fewer than two, -1 for more if the matrix is unknown.
+            The bottleneck; inf if fewer than two GPUs, including those in `bound`, are in the set; -1 if the matrix is
+            unknown.
         """
         if count + bound.bit_count() < 2:
             return float("inf")

@@ -98,9 +98,10 @@ class TreeNode:
 
 
 def constrain(root: TreeNode, multiples: Mapping[str, int]) -> None:
-    """Round the number of pods (slots) that each tree node holds down to the multiple of its layer, from the nodes up.
+    """Round the number of pods (slots) that each tree node offers down to the multiple that its layer demands.
 
-    A domain holds the sum of its children.
+    ``multiples`` has the multiple of each layer that demands one. A node is rounded before the domain around it, which
+    then offers the sum of its children, rounded in turn.
     """
     if not multiples:
         return

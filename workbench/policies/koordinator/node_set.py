@@ -54,7 +54,7 @@ class NodeSet:
     left : int
         Free GPUs left over on these nodes.
     proven : bool
-        False: the search ended early; there may be a better set.
+        Whether no better set exists; False: the search ended early.
     """
 
     nodes: tuple[tuple[int, Pods], ...]

@@ -38,7 +38,7 @@ def invalid_label(label: str, has_table: bool) -> Notice | None:
     label : str
         Value of tor-affinity; empty: none.
     has_table : bool
-        There are switches.
+        Whether the cluster has a switch table.
     """
     kind = job_kind(label, 1)
     if kind == "none":
@@ -62,7 +62,8 @@ def handler_of(
     label : str
         The job's tor-affinity label.
     level : str
-        Levels of the network, from the switch table; in a ``single_layer`` network that rule applies to every version.
+        Levels of the network, from the switch table; in a ``single_layer`` network the rules of a single layer apply to
+        both versions.
     version : {"1.0", "2.0"}
     has_table : bool
         Whether the cluster has a switch table.

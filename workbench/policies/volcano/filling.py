@@ -42,7 +42,7 @@ class FillPass:
     nodes : ndarray of shape (p,), int32
         Node of each pod placed.
     scores : ndarray of shape (p,), float64
-        Score of each pod's node at that moment.
+        Score of each pod's node when the pod was placed.
     failed : int, optional
         Role of the first pod that fitted on no node in the last turn; None: every pod tried was placed.
     record : int
@@ -187,14 +187,14 @@ class Filling:
         )
 
     def try_each(self, domains: Ints, sums: Floats) -> Trials:
-        """Place the asked pods in each of some HyperNodes as a trial, as `DryRuns.try_each` does.
+        """Place the pods set by `ask` in each of some HyperNodes as a trial, as `DryRuns.try_each` does.
 
-        ``sums`` are start values of each HyperNode's sum of scores.
+        ``sums`` has the value with which each HyperNode's sum of scores starts.
         """
         return self._runs.try_each(domains, sums)
 
     def settle(self, domain: int, progress: JobProgress) -> FillPass:
-        """Place the asked pods in one HyperNode for good (-1: on any node); `progress` is the one given to `ask`."""
+        """Place the pods set by `ask` in one HyperNode for good (-1: on any node); `progress` as given to `ask`."""
         settled = self._runs.settle(domain)
         roles = settled.entries
         first = self.context.request.gang.role_start[:-1] + progress.given
@@ -237,7 +237,8 @@ class Filling:
         Returns
         -------
         tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64)
-            The node's own part and the total, by node of the cluster; -inf: outside, or the pod does not fit.
+            The nodes' own part of the score and the total, by node of the cluster; -inf for a node outside the
+            HyperNode or without room for the pod.
         """
         nothing = Counts(shapes=self._shapes, left=np.zeros(len(self._shapes), dtype=np.int64), min_available=0)
         self._runs.ask(nothing, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks)

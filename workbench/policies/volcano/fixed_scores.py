@@ -81,9 +81,10 @@ class FixedScores:
     ----------
     request : Request
     given : sequence of NodeScore
-        In the order in which they are added up.
+        Score parts that never change in a session, in the order in which they are added up.
     at_open : NodeOrderAtOpen, optional
-        None: nodeorder sees the nodes as they are now, which the kernels score.
+        Parts that nodeorder computes from the nodes as they were when the session began; None: nodeorder scores the
+        present nodes, which the kernels do.
     """
 
     request: Request
@@ -107,7 +108,7 @@ class FixedScores:
     def extra(self, role: int, *, even: bool = False) -> Floats | None:
         """Sum of the score parts that placing pods does not change, for each node of the cluster: float64 (n,).
 
-        None where there is no such part for the role.
+        None if there is no such part for the role. `even` is as in `parts`.
         """
         parts = list(self.parts(role, even=even).values())
         if len(parts) < 2:

@@ -18,12 +18,13 @@ __all__ = ["JobProgress", "cache_names"]
 class JobProgress(Progress):
     """Counts of placed and remaining pods of a job without sub-groups.
 
-    Pods of one role fail together, whatever their shapes, and pods of several roles alternate.
+    If a pod fits on no node, all pods of its role are given up, whatever their shapes. Pods of several roles are tried
+    alternately.
 
     Attributes
     ----------
     names : list of str
-        Name of each role, under which its pods fail.
+        Name of each role; roles with one name are given up together.
     given : list of int
         Number of pods of each role taken from the list of pods to try: placed or skipped.
     """

@@ -34,7 +34,8 @@ def nearest_misses(
     allowed : ndarray of shape (d + 1,), bool, optional
         Whether the job's highest tier and record allow each HyperNode, the virtual top last; None: all are allowed.
     room : callable, optional
-        Pods of the job that each of some HyperNodes (-1: the virtual top) holds, from a search that counted them.
+        Function from HyperNodes (-1: the virtual top) to the number of the job's pods that fit in each, as a search
+        counted them; None: pods are counted here.
 
     Returns
     -------

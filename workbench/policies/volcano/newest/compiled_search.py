@@ -151,9 +151,9 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, 
     Parameters
     ----------
     request : Request
-        As it was before the search.
+        The request before the search.
     search : TwoLevel
-        After it found no HyperNode for the job.
+        The search after it found no HyperNode for the job.
     last_tried : int
         The HyperNode; -1: the virtual top.
 
@@ -183,7 +183,7 @@ def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     request : Request
     subs : SubJobs
     search : TwoLevel
-        After all pods are placed.
+        The search after its last turn.
     """
     node = np.full(request.gang.n_pods, -1, dtype=np.int32)
     search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)

@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
 
 def tiers_by_name(topology: Topology) -> dict[str, int]:
-    """Tier of each tier name; if HyperNodes disagree, the tier of the smallest HyperNode by name (upstream: of any)."""
+    """Tier of each tier name; if HyperNodes disagree, that of the HyperNode with the smallest name (upstream: any)."""
     found: dict[str, int] = {}
     for name, tier in zip(topology.tier_names, topology.tier, strict=True):
         if name:

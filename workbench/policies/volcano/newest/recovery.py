@@ -54,9 +54,9 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
     Returns
     -------
     int
-        The HyperNode of the lowest tier that holds all these nodes, or else the virtual top; ties: the smallest name.
-        `NO_RECORD` if no pod runs, or a pod runs on a node that the snapshot lacks, because no HyperNode holds that
-        node.
+        `NO_RECORD` if no pod runs; otherwise `before`, if it is not `NO_RECORD`. Otherwise the HyperNode of the lowest
+        tier that holds all these nodes, or else the virtual top; ties: the smallest name. `NO_RECORD` if a pod runs on
+        a node that the snapshot lacks, because no HyperNode holds that node.
     """
     if len(running_nodes) == 0:
         return NO_RECORD

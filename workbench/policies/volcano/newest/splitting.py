@@ -35,14 +35,14 @@ class SubJob:
     Attributes
     ----------
     name : str
-        Empty for the default sub-job.
+        Name of the sub-group; empty for the default sub-job, which has the pods of no sub-group.
     policy : str
-        Empty for the default sub-job.
+        Name of the sub-group policy; empty for the default sub-job.
     topology : bool
         Whether the sub-job has a topology constraint, even an empty one; its pods are then scored by closeness to the
         HyperNode in which the sub-job is allocated so far.
     limit : int, optional
-        Highest tier allowed; None: none.
+        Highest tier of the sub-job's HyperNode; None: no limit.
     min_available : int
         Tasks that the sub-job needs to be ready.
     total : int
@@ -50,7 +50,8 @@ class SubJob:
     counted : int
         Tasks that count before anything is placed: running ones and best-effort ones.
     pods : mapping of int to ndarray of int64
-        Per role with a request the positions of its pending pods, in the order in which roles are tried.
+        For each role with a request the positions of its pending pods in the gang; roles in the order in which they are
+        tried.
     pending : ndarray of shape (r,), int64
         Summed requests of the pending pods, including those behind a scheduling gate.
     request : ndarray of shape (r,), int64

@@ -53,7 +53,7 @@ class Turn:
 class HardSearch:
     """Finds HyperNodes for one job with a hard topology constraint as Volcano 1.13 does, turn by turn.
 
-    A turn places the job's minimum, each further turn one pod more.
+    The first turn places the job's minimum, each later turn one more pod.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class HardSearch:
     highest_tier : int
         Highest tier allowed.
     tasks_on_leaf : ndarray of shape (d,), int64
-        Pods of the job that run already, by leaf; updated by the caller between turns.
+        Number of the job's running pods on each leaf HyperNode; the caller updates it between turns.
     total_tasks : int
         All tasks of the job, for the share of tasks on a leaf.
 
