@@ -80,7 +80,7 @@ def legend_keys(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[in
     tiers : iterable of int
         Tiers of the HyperNodes that have a box, smallest first.
     key : str
-        Beginning of the ids of patterns.
+        Prefix of the SVG ids of the hatching patterns.
     """
     tiers = list(tiers)
     edge = "stroke='currentColor' stroke-opacity='.5'"
