@@ -63,9 +63,9 @@ def load(
         ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``; a pod without a
         schedulerName is placed.
     gpus_per_node : int, optional
-        1 to 1,024: a node that reports no resources at all, such as one that only a fabric file names, is assumed to
-        have as many GPUs (``nvidia.com/gpu``) and the cores and memory of a generated node; ``snapshot.gaps`` says
-        so. None: such a node offers nothing.
+        Number of GPUs (``nvidia.com/gpu``), 1 to 1,024, that a node without any reported resource is assumed to have,
+        such as a node that only a fabric file names; its cores and memory are then those of a generated node, and
+        ``snapshot.gaps`` says so. None: such a node offers nothing.
 
     Returns
     -------

@@ -49,11 +49,11 @@ def read_hived(text: str, source: str) -> FabricRecords:
     Returns
     -------
     FabricRecords
-        A cell above the node level is a HyperNode, its tier the number of levels above the node, its tier name the
-        cell type. It is called by its ``cellAddress``, or else by its cell type in lower case and the position in the
-        file, ``3-k80-node-0``, and a cell inside it by its parent and its position there, ``…-0-1``. A cell at node
-        level is a node, called by its ``cellAddress``. It offers as many GPUs as it has leaf cells, and for each the
-        CPU and memory that ``skuTypes`` states.
+        A cell above the node level becomes a HyperNode; its tier is the number of levels above the node, its tier name
+        the cell type. The HyperNode is called by the cell's ``cellAddress``, or else by the cell type in lower case and
+        the position in the file (``3-k80-node-0``); a cell inside another one by its parent's name and its position
+        there (``…-0-1``). A cell at node level becomes a node, called by its ``cellAddress``. The node offers as many
+        GPUs as the cell has leaf cells, and for each GPU the CPU and memory that ``skuTypes`` states.
 
     Raises
     ------

@@ -60,8 +60,8 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
     -------
     FabricRecords
         Nodes are the host names in the adapters' descriptions (``"node-01 HCA-1"``), each once, however many adapters
-        it has. Where no adapter has a host name, each adapter is a node of its own, called by its printed id. Switches
-        are ranked by their distance from the nodes and joined as `group_switches` says.
+        the host has. If no adapter has a host name, each adapter becomes a node, called by its printed id. Switches are
+        ranked by their distance from the nodes and joined as `group_switches` says.
 
         Ignored, with a note: storage and fabric managers (`host_role`); adapters without a host name
         where others have one; the switches' own aggregation nodes; a switch behind the spines (rank 3 or more) with
