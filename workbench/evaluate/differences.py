@@ -134,7 +134,7 @@ def _moves(before: _Counts, after: _Counts) -> tuple[Move, ...]:
 
 
 def moves_in_brief(moves: Sequence[Move]) -> tuple[Move, ...]:
-    """Join the moves of a role that begin, or that end, without a node: ``12 worker: 6 nodes → pending``.
+    """Join the moves of a role without a source node, and those without a target: ``12 worker: 6 nodes → pending``.
 
     Parameters
     ----------
@@ -143,7 +143,8 @@ def moves_in_brief(moves: Sequence[Move]) -> tuple[Move, ...]:
     Returns
     -------
     tuple of Move
-        Each at the place of its first part; one that was joined has a number of nodes for its source or target.
+        A joined move stands where the first of its parts stood; the text ``6 nodes`` takes the place of the node that
+        differs between the parts.
     """
     together: dict[tuple[str, ...], list[Move]] = {}
     for move in moves:

@@ -26,8 +26,8 @@ _ABOVE = 44.0
 def draw_regret(regret: Regret) -> str:
     """An SVG heat map with a row per policy and a column per number of GPUs: the mean share of the best bottleneck.
 
-    The small number is the worst state's; the tool tip names that state. A cell without an answer is grey; a corner is
-    marked where some states are refused. One ``<svg>`` element.
+    The smaller number in a cell is the share in the worst state, which the tool tip names. A cell is grey if the policy
+    refuses every state, and its corner is marked if the policy refuses some. One ``<svg>`` element.
     """
     width = max(_LEFT + len(regret.sizes) * _CELL[0] + 4.0, 420.0)
     height = _ABOVE + len(regret.rows) * _CELL[1] + 40.0
