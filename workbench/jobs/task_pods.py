@@ -165,8 +165,9 @@ def replicas_of_task(tasks: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def domain_name(job: Mapping[str, Any], task: Mapping[str, Any], index: int) -> str:
-    """The DNS name by which other pods of the Job reach a pod: ``hostname.subdomain``, by default as plugin svc sets
-    them.
+    """The DNS name by which other pods of the Job reach a pod: ``hostname.subdomain``.
+
+    A part that the task does not set is the one that the plugin svc sets.
 
     Parameters
     ----------

@@ -320,10 +320,9 @@ class FilterCache:
         return found
 
     def avoided(self, tolerations: tuple[Toleration, ...]) -> npt.NDArray[np.int64] | None:
-        """Number of untolerated ``PreferNoSchedule`` taints of each node, cached: read-only int64 of shape (n,), or
-        None.
+        """Number of untolerated ``PreferNoSchedule`` taints of each node: read-only int64 of shape (n,), cached.
 
-        As `NodeTaints.avoided`.
+        None if no node has such a taint, as in `NodeTaints.avoided`.
         """
         if tolerations not in self._avoided:
             found = self.taints.avoided(tolerations)

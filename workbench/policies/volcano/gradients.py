@@ -62,7 +62,7 @@ def large_enough(idle: Longs, minimum: Longs) -> Flags:
 class Gradients:
     """Finds the HyperNodes that Volcano tries for a job in one topology.
 
-    -1 is the virtual top, which holds every node.
+    HyperNodes are indices of the topology; -1 is the virtual top, which holds every node.
     """
 
     def __init__(self, topology: Topology, rule: GradientRule = NEWEST) -> None:

@@ -93,7 +93,7 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
     Raises
     ------
     InputError
-        A weight above what the scores take; names the configuration, the plugin and the argument.
+        A weight above the largest one allowed; names the configuration, the plugin and the argument.
     """
     _check_weights(config, release)
     nodeorder = _ordering(config, "nodeorder")
