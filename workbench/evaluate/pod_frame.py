@@ -23,7 +23,7 @@ def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
     -------
     pandas.DataFrame
         Columns: job, outcome, hypernode, tier, pod, node, gpus (GPU numbers, separated by spaces), rank, the
-        environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by ``; ``), and
+        environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by semicolons), and
         reason (for pods without a node and for pending jobs). Values that a row does not have are missing.
     """
     import pandas
