@@ -115,6 +115,37 @@ def test_what_runs_is_compared_with_policies(server: ControlPlane, tmp_path: Pat
     ]
 
 
+def test_the_doctor_tells_what_is_missing_and_what_is_too_much(server: ControlPlane, tmp_path: Path, run: Run) -> None:
+    result = run("live", "doctor", "--kubeconfig", str(kubeconfig(server, tmp_path / "config")), "-o", "json")
+    assert result.status == 0, result.out
+    found = [(one["subject"], one["state"], one["text"]) for one in result.json]
+    assert found[0] == ("version", "ok", "Kubernetes v1.36.2")
+    assert ("rights", "ok", "everything may be read") in found
+    assert any(about == "rights" and "this user may also create pods/binding" in text for about, _, text in found)
+    assert ("kinds", "note", "the cluster has no Device (scheduling.koordinator.sh/v1alpha1)") in found
+    assert ("HyperNodes", "ok", "3 over 4 nodes, no finding") in found
+    assert ("scheduler", "note", "no configuration of Volcano's scheduler was found or may be read") in found
+
+    result = run("live", "doctor", "--kubeconfig", str(kubeconfig(server, tmp_path / "config", "reader")))
+    assert result.status == 1
+    lines = [line.split() for line in result.out.splitlines()]
+    assert any(line[:6] == ["problem", "rights", "may", "not", "list", "nodes;"] for line in lines)
+
+
+def test_the_doctor_reads_the_schedulers_configuration(server: ControlPlane, tmp_path: Path, run: Run) -> None:
+    server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "volcano-system"}})
+    path = "/api/v1/namespaces/volcano-system/configmaps"
+    text = 'actions: "allocate, shuffle"\ntiers:\n- plugins:\n  - name: gang\n  - name: usage\n'
+    data = {"metadata": {"name": "volcano-scheduler-configmap"}, "data": {"volcano-scheduler.conf": text}}
+    server.create(data, path)
+    try:
+        result = run("live", "doctor", "--kubeconfig", str(kubeconfig(server, tmp_path / "config")), "-o", "json")
+        told = [one["text"] for one in result.json if one["subject"] == "scheduler"]
+        assert any("shuffle" in text for text in told) and any("usage" in text for text in told)
+    finally:
+        server.ask("DELETE", f"{path}/volcano-scheduler-configmap")
+
+
 def test_nothing_secret_is_read_or_written(server: ControlPlane, tmp_path: Path) -> None:
     config = kubeconfig(server, tmp_path / "config")
     content = take_snapshot(kubeconfig=config).to_json().decode()

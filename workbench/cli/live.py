@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -124,6 +124,38 @@ def compare(
 
 
 @live_app.command()
+def doctor(
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
+    ] = None,
+    kubeconfig: Kubeconfig = None,
+    timeout: Timeout = _TIMEOUT_S,
+    output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
+        TableOutput.table
+    ),
+) -> None:
+    """Look at version, rights, kinds, HyperNodes and scheduler configuration of a cluster.
+
+    Exit status 1 when something is in the way of reading the cluster or of placing jobs by its topology.
+
+    Example:
+
+    \b
+      workbench live doctor --context production
+    """
+    from workbench.live import examine_cluster
+    from workbench.report.doctor_tables import doctor_tables
+
+    checks = examine_cluster(context, kubeconfig=kubeconfig, timeout_s=timeout, announce=_announce)
+    if output is TableOutput.json:
+        emit(to_json([check.to_dict() for check in checks]))
+    else:
+        print_tables(doctor_tables([(check.state.value, check.subject, check.text) for check in checks]))
+    if any(check.state == "problem" for check in checks):
+        raise typer.Exit(1)
+
+
+@live_app.command()
 def rbac(
     subject: Annotated[
         str, typer.Argument(metavar="SUBJECT", help="user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME.")
@@ -185,6 +217,10 @@ def _of_cluster(
     return found
 
 
+def _announce(cluster: Any) -> None:
+    tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
+
+
 def _taken(context: str | None, kubeconfig: Path | None, timeout: float) -> bytes:
     """A snapshot of the cluster as a file; where it is read and what is missing is told on stderr."""
     from workbench.live import take_snapshot
@@ -194,9 +230,7 @@ def _taken(context: str | None, kubeconfig: Path | None, timeout: float) -> byte
             context,
             kubeconfig=kubeconfig,
             timeout_s=timeout,
-            announce=lambda cluster: tell(
-                f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}"
-            ),
+            announce=_announce,
             progress=step,
         )
     for gap in found.gaps:

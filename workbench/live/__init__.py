@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from workbench.live.kubernetes.doctor import examine_cluster
 from workbench.live.kubernetes.snapshot import LiveSnapshot, take_snapshot
 
-__all__ = ["LiveSnapshot", "take_snapshot"]
+__all__ = ["LiveSnapshot", "examine_cluster", "take_snapshot"]

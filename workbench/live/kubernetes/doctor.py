@@ -1,0 +1,190 @@
+"""`examine`: what may keep a cluster from being read, or its jobs from being placed as intended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.errors import ClusterError, InputError
+from workbench.formats.lint_files import lint_files
+from workbench.formats.scheduler_conf import CONFIG_KEY, parse_config
+from workbench.live.kubernetes.configuration import Cluster, cluster_of
+from workbench.live.kubernetes.connection import Connection
+from workbench.live.kubernetes.resources import CONFIG_MAPS, LISTS
+from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
+from workbench.policies import get_policy
+from workbench.policies.base import Composed
+
+__all__ = ["Check", "State", "examine", "examine_cluster"]
+
+#: Requests that a reader has no use for: verb, group, resource.
+_WRITES = (
+    ("create", "", "pods/binding"),
+    ("delete", "", "pods"),
+    ("patch", "", "nodes"),
+    ("get", "", "secrets"),
+)
+
+
+class State(StrEnum):
+    """What a check says: all is well, worth knowing, or in the way."""
+
+    ok = "ok"
+    note = "note"
+    problem = "problem"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes
+    ----------
+    subject : str
+        ``version``, ``rights``, ``kinds``, ``HyperNodes`` or ``scheduler``.
+    state : State
+    text : str
+        What was found and, of a problem, what to do.
+    """
+
+    subject: str
+    state: State
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def examine_cluster(
+    context: str | None = None,
+    *,
+    kubeconfig: str | Path | None = None,
+    timeout_s: float = 60.0,
+    announce: Callable[[Cluster], object] | None = None,
+) -> list[Check]:
+    """Look for what may keep a cluster from being read, or its jobs from being placed as intended.
+
+    Parameters
+    ----------
+    context, kubeconfig, timeout_s, announce
+        As for `workbench.live.take_snapshot`.
+
+    Returns
+    -------
+    list of Check
+        As `examine` finds them.
+
+    Raises
+    ------
+    ClusterError
+        No connection, or credentials that are not accepted.
+    """
+    cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
+    if announce is not None:
+        announce(cluster)
+    with Connection(cluster, timeout_s) as connection:
+        return examine(connection)
+
+
+def examine(connection: Connection) -> list[Check]:
+    """Look at the version, this user's rights, Volcano's kinds, the HyperNodes and the scheduler's configuration.
+
+    Parameters
+    ----------
+    connection : Connection
+
+    Returns
+    -------
+    list of Check
+        By subject, in this order; a part that cannot be looked at is a problem with the reason.
+
+    Raises
+    ------
+    ClusterError
+        No connection, or credentials that are not accepted.
+    """
+    version = connection.get("/version")
+    checks = [Check("version", State.ok, f"Kubernetes {version.get('gitVersion', 'of an unknown version')}")]
+    checks += _rights(connection)
+    try:
+        snapshot = read_cluster(connection)
+    except ClusterError as error:
+        return [*checks, Check("kinds", State.problem, str(error))]
+    return [*checks, *_kinds(snapshot), *_hypernodes(snapshot), *_scheduler(snapshot)]
+
+
+def _rights(connection: Connection) -> Iterator[Check]:
+    missing = 0
+    for one in LISTS:
+        if not _allowed(connection, "list", one.group, one.plural):
+            missing += 1
+            state = State.problem if one.needed else State.note
+            yield Check("rights", state, f"may not list {one.plural}; the rule {one.rule} would allow it")
+    for map_ in CONFIG_MAPS:
+        if not _allowed(connection, "get", "", "configmaps", map_.namespace, map_.name):
+            missing += 1
+            text = f"may not get ConfigMap {map_.namespace}/{map_.name}; in that namespace {map_.rule} would allow it"
+            yield Check("rights", State.note, text)
+    if not missing:
+        yield Check("rights", State.ok, "everything may be read")
+    more = [f"{verb} {resource}" for verb, group, resource in _WRITES if _allowed(connection, verb, group, resource)]
+    if more:
+        text = f"this user may also {', '.join(more)}; reading needs none of it (workbench live rbac writes roles)"
+        yield Check("rights", State.note, text)
+
+
+def _allowed(connection: Connection, verb: str, group: str, resource: str, namespace: str = "", name: str = "") -> bool:
+    plural, _, part = resource.partition("/")
+    attributes = {"verb": verb, "group": group, "resource": plural, "subresource": part}
+    attributes |= {"namespace": namespace, "name": name}
+    status = connection.review("SelfSubjectAccessReview", {"resourceAttributes": attributes})
+    return bool(status.get("allowed"))
+
+
+def _kinds(snapshot: LiveSnapshot) -> Iterator[Check]:
+    absent = [gap for gap in snapshot.gaps if gap.code == "kind-not-served"]
+    for gap in absent:
+        yield Check("kinds", State.note, gap.message)
+    if not absent:
+        yield Check("kinds", State.ok, "all kinds of Volcano and Koordinator are served")
+
+
+def _hypernodes(snapshot: LiveSnapshot) -> Iterator[Check]:
+    try:
+        report = lint_files(["-"], snapshot.to_json()).report
+    except InputError as error:
+        yield Check("HyperNodes", State.problem, str(error))
+        return
+    for found in report.findings:
+        state = State.problem if found.severity == "error" else State.note
+        yield Check("HyperNodes", state, f"{found.rule.code} {found.subject}: {found.message}".replace(" :", ":"))
+    if not report.n_hypernodes:
+        yield Check("HyperNodes", State.note, "there are none: every node is equally far from every other")
+    elif not report.findings:
+        yield Check("HyperNodes", State.ok, f"{report.n_hypernodes:,} over {report.n_nodes:,} nodes, no finding")
+
+
+def _scheduler(snapshot: LiveSnapshot) -> Iterator[Check]:
+    texts = [
+        text
+        for line in snapshot.objects
+        if b'"kind":"ConfigMap"' in line and (text := (orjson.loads(line).get("data") or {}).get(CONFIG_KEY))
+    ]
+    if not texts:
+        yield Check("scheduler", State.note, "no configuration of Volcano's scheduler was found or may be read")
+    for text in texts:
+        try:
+            policy = get_policy("volcano", config=parse_config(text.encode(), CONFIG_KEY))
+        except InputError as error:
+            yield Check("scheduler", State.problem, str(error))
+            continue
+        warnings = policy.node.warnings if isinstance(policy, Composed) else ()
+        for warning in warnings:
+            yield Check("scheduler", State.note, warning.message)
+        if not warnings:
+            yield Check("scheduler", State.ok, "every setting of its configuration is modelled")
