@@ -49,9 +49,29 @@ bench
     editor = notebook.panel("editor")
     before = notebook.kernel("bench.editor.history.revision")
     drop_text(editor, ".wb-canvas", "third.yaml", text.replace("node", "other"))
-    editor.locator(".wb-loading").get_by_text("reading third.yaml").wait_for(timeout=PATIENCE_MS)
+    line = editor.locator(".wb-loading").get_by_text("reading third.yaml")
+    line.wait_for(timeout=PATIENCE_MS)
+    legend = editor.locator(".wb-legend")
+    for place in (editor.locator(".wb-bar").first, legend):
+        place.scroll_into_view_if_needed()
+        assert in_view(notebook, line.bounding_box()), "hidden where the page is scrolled to"
+        assert not overlap(line.bounding_box(), legend.bounding_box())
     notebook.screenshot(editor, f"loading-editor-{width}-{theme}")
     editor.locator(".wb-loading").get_by_role("button", name="Cancel").click()
     editor.locator(".wb-message").get_by_text("cancelled; nothing was changed").wait_for(timeout=PATIENCE_MS)
     assert notebook.kernel("bench.editor.history.revision") == before
     assert notebook.outside == [] and notebook.complaints == []
+
+
+def in_view(notebook, box) -> bool:
+    size = notebook.page.viewport_size
+    return box["y"] >= 0 and box["y"] + box["height"] <= size["height"] and box["x"] + box["width"] <= size["width"]
+
+
+def overlap(a, b) -> bool:
+    return (
+        a["x"] < b["x"] + b["width"]
+        and b["x"] < a["x"] + a["width"]
+        and a["y"] < b["y"] + b["height"]
+        and b["y"] < a["y"] + a["height"]
+    )
