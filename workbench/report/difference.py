@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
+from workbench.model.name_list import name_list
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.report.html import render
@@ -146,8 +147,7 @@ def _sections(found: TopologyDiff) -> Iterator[Section]:
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more
+    return name_list(names, _NAMES)
 
 
 def _signed(gained: Sequence[str], lost: Sequence[str]) -> str:

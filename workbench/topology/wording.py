@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["some"]
+from workbench.model.name_list import name_list
 
-#: How many names a sentence lists.
-_LISTED = 3
+__all__ = ["some"]
 
 
 def some(kind: str, names: Sequence[str]) -> str:
-    """The kind and the first three names, and the number of the others: ``nodes a, b, c and 4 more``."""
-    listed = ", ".join(names[:_LISTED])
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"
+    """The kind and the first names or ranges of names: ``nodes a, b, c and 4 more``, ``nodes n0..n6``."""
+    return f"{kind}{'s' if len(names) > 1 else ''} {name_list(names)}"

@@ -12,13 +12,11 @@ import numpy as np
 
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, TopologyConstraint
+from workbench.model.name_list import name_list
 from workbench.model.resources import PODS, amount_text, is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["AllowTier", "Edit", "FreeResources", "LowerMinimum", "Together", "Uncordon"]
-
-#: Nodes that a sentence names; the others are counted.
-_NAMED = 3
 
 
 class Edit(ABC):
@@ -122,7 +120,7 @@ class Uncordon(Edit):
 
     @property
     def text(self) -> str:
-        return f"uncordon {_names(self.nodes)}"
+        return f"uncordon {name_list(self.nodes)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The change as a JSON-ready dict."""
@@ -162,7 +160,7 @@ class FreeResources(Edit):
         for node, amounts in self.amounts.items():
             together.setdefault(", ".join(_amount(name, value) for name, value in amounts.items()), []).append(node)
         return "free " + " and ".join(
-            f"{what} on {'each of ' if len(nodes) > 1 else ''}{_names(nodes)}" for what, nodes in together.items()
+            f"{what} on {'each of ' if len(nodes) > 1 else ''}{name_list(nodes)}" for what, nodes in together.items()
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,8 +211,3 @@ def _amount(resource: str, amount: int) -> str:
     if is_gpu_resource(resource):
         return counted(amount, "GPU")
     return counted(amount, "pod slot") if resource == PODS else f"{amount_text(resource, amount)} {resource}"
-
-
-def _names(nodes: tuple[str, ...] | list[str]) -> str:
-    named = ", ".join(nodes[:_NAMED])
-    return named if len(nodes) <= _NAMED else f"{named} and {len(nodes) - _NAMED} more"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from workbench.model.name_list import name_list
+
 __all__ = ["Role", "host_role", "some"]
 
 Role = Literal["compute", "storage", "fabric manager", "unnamed"]
@@ -64,6 +66,5 @@ def host_role(name: str) -> Role:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first few of the given names, and the number of the others, as text for a message."""
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    """The first few of the given names or ranges of names, and the number of the others, as text for a message."""
+    return name_list(names, _LISTED)

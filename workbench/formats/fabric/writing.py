@@ -10,13 +10,12 @@ import numpy as np
 
 from workbench.model.counted import counted
 from workbench.model.labels import NODE_NAME_FIELD
+from workbench.model.name_list import name_list
 from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 
 __all__ = ["TopologyShape", "listed", "losses_beside", "shape_of"]
-
-_LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +74,8 @@ def shape_of(topology: Topology) -> TopologyShape:
 
 
 def listed(what: str, names: Sequence[str]) -> str:
-    """A number of things and the first three names as text: ``3 nodes (a, b, c)``; `what` is the noun."""
-    shown = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
-    return f"{counted(len(names), what)} ({shown})"
+    """A number of things and the first names or ranges of names as text: ``2 nodes (a, b)``; `what` is the noun."""
+    return f"{counted(len(names), what)} ({name_list(names)})"
 
 
 def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozenset[str] = frozenset()) -> list[str]:

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.ledger import Ledger
+from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
@@ -103,9 +104,8 @@ def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined
     if not late.any():
         return None
     nodes = sorted({topology.node_names[node] for node in later.node[late]}, key=str.encode)
-    shown = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
     pods = counted(int(late.sum()), "pod waits", "pods wait")
-    text = f"{pods} for resources that terminating pods still hold on {shown}{instead}"
+    text = f"{pods} for resources that terminating pods still hold on {name_list(nodes)}{instead}"
     others = now.reasons if isinstance(now, Declined) else ()
     misses = now.nearest_misses if isinstance(now, Declined) else ()
     reasons = (Notice("pipelined", text, numbers={"count": int(late.sum())}), *others)
