@@ -147,6 +147,14 @@ def test_ignored_kinds_are_named_with_their_number(run: Run, files: Path) -> Non
     assert "Service (2)" in result.err and result.json["jobs"]
 
 
+@pytest.mark.parametrize("command", ["place", "compare", "validate", "expand"])
+def test_a_misspelt_kind_is_told_with_the_one_that_is_meant(run: Run, files: Path, command: str) -> None:
+    text = (files / "fits.yaml").read_text(encoding="utf-8").replace("kind: Job", "kind: Jobb")
+    (files / "typo.yaml").write_text(text, encoding="utf-8")
+    result = run(command, files / "typo.yaml")
+    assert result.status == 2 and "Jobb (1; did you mean Job?)" in result.err
+
+
 def test_standard_input_is_a_file(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (files / "cluster.yaml").read_text() + "---\n" + (files / "fits.yaml").read_text()
     stdin = SimpleNamespace(buffer=io.BytesIO(text.encode()), read=lambda: text, isatty=lambda: False)
@@ -252,3 +260,13 @@ def test_csv_goes_to_a_file_and_takes_no_explanation(run: Run, files: Path, tmp_
     assert out.read_text(encoding="utf-8").startswith("job,outcome,")
     refused = run("place", files, "-o", "csv", "--explain")
     assert refused.status == 2 and "--explain" in refused.err
+
+
+def test_consecutive_nodes_of_a_remedy_are_a_range(run: Run, tmp_path: Path) -> None:
+    sizes = ("--set", "sizes=4,2", "--out", tmp_path / "cluster.yaml")
+    assert run("topology", "generate", "balanced", *sizes).status == 0
+    # Each job fills a HyperNode of four nodes; there are two.
+    jobs = "---\n".join(job_yaml(name, 4) for name in ("a", "b", "c"))
+    (tmp_path / "jobs.yaml").write_text(jobs, encoding="utf-8")
+    result = run("place", tmp_path / "cluster.yaml", tmp_path / "jobs.yaml")
+    assert result.status == 1 and "free 8 GPUs on each of node0..node3" in result.out

@@ -34,4 +34,4 @@ def test_a_queue_without_a_state_is_open() -> None:
 
 
 def test_other_kinds_are_counted_also_a_job_of_another_group() -> None:
-    assert review_manifests(read_manifests(["-"], stdin=GROUP)).not_reviewed == {"Job": 1}
+    assert review_manifests(read_manifests(["-"], stdin=GROUP)).not_reviewed == {"Job (batch/v1)": 1}

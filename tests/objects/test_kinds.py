@@ -5,7 +5,7 @@ import pytest
 from workbench.errors import CapacityError, InputError
 from workbench.objects import kinds
 from workbench.objects.deployment import read_deployment
-from workbench.objects.kinds import ClusterObjects
+from workbench.objects.kinds import ClusterObjects, kind_label, meant_kind
 
 
 def test_objects_go_to_their_kind_and_the_rest_is_counted() -> None:
@@ -75,3 +75,27 @@ def test_minimum_of_a_deployment(text: str | None, want: int) -> None:
 def test_more_replicas_than_anybody_means_are_bad_input() -> None:
     with pytest.raises(InputError, match=r"spec.replicas.*1000000"):
         read_deployment({"metadata": {"name": "d"}, "spec": {"replicas": 2_000_000_000}})
+
+
+MEANT = {
+    "one letter too many": ("v1", "Jobb", "Jobb", "Job"),
+    "another case": ("v1", "hypernode", "hypernode", "HyperNode"),
+    "a letter missing in the API group": (
+        "batch.volcno.sh/v1alpha1",
+        "Job",
+        "Job (batch.volcno.sh/v1alpha1)",
+        "Job of batch.volcano.sh",
+    ),
+    "the Job of Kubernetes is itself": ("batch/v1", "Job", "Job (batch/v1)", ""),
+    "another kind is itself": ("jobset.x-k8s.io/v1", "JobSet", "JobSet", ""),
+    "a cron job is itself": ("batch/v1", "CronJob", "CronJob", ""),
+    "a known kind has its name alone": ("batch.volcano.sh/v1alpha1", "Job", "Job", ""),
+    "a core kind with a version that does not exist": ("v7", "Pod", "Pod", ""),
+}
+
+
+@pytest.mark.parametrize("case", MEANT, ids=str)
+def test_a_misspelt_kind_or_group_is_told_apart_from_other_kinds(case: str) -> None:
+    version, kind, want_label, want_meant = MEANT[case]
+    label = kind_label(version, kind)
+    assert (label, meant_kind(label)) == (want_label, want_meant)

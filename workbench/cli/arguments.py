@@ -22,6 +22,7 @@ __all__ = [
     "given_paths",
     "gpu_list",
     "key_values",
+    "kinds_with_counts",
     "load_scenario",
     "policies_with",
     "policy_names",
@@ -216,8 +217,15 @@ def tell_ignored(scenario: Scenario) -> None:
 def tell_kinds(ignored: Mapping[str, int]) -> None:
     """Write the kinds of objects that are not used, with their counts, to stderr."""
     if ignored:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(ignored.items()))
-        tell(f"ignored: {kinds}")
+        tell(f"ignored: {', '.join(kinds_with_counts(ignored))}")
+
+
+def kinds_with_counts(kinds: Mapping[str, int]) -> list[str]:
+    """Kinds of objects that are not used, each with its count and, where it seems misspelt, the kind that is meant."""
+    from workbench.objects.kinds import meant_kind
+
+    meant = {kind: f"; did you mean {close}?" if (close := meant_kind(kind)) else "" for kind in kinds}
+    return [f"{kind} ({count}{meant[kind]})" for kind, count in sorted(kinds.items())]
 
 
 def tell_gaps(scenario: Scenario) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import standard_input, tell_kinds
+from workbench.cli.arguments import kinds_with_counts, standard_input, tell_kinds
 from workbench.cli.option_values import one_of
 from workbench.cli.options import ObjectOutput
 from workbench.cli.output import emit, to_json
@@ -51,7 +51,7 @@ def expand(
         except InputError as error:
             raise document.error(error) from None
     if not jobs:
-        got = ", ".join(f"{kind} ({count})" for kind, count in sorted(others.items()))
+        got = ", ".join(kinds_with_counts(others))
         raise InputError(
             "no Job to expand", source=", ".join(path), got=got, expected="a Job (batch.volcano.sh/v1alpha1)"
         )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import given_paths, standard_input
+from workbench.cli.arguments import given_paths, kinds_with_counts, standard_input
 from workbench.cli.option_values import one_of
 from workbench.cli.options import Files, From, Paths, ReviewOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
@@ -54,7 +54,7 @@ def validate(
     intake = FabricIntake.of(from_)
     manifests = read_manifests(inputs, standard_input(inputs), intake.claim)
     review = review_manifests(manifests, release or Release.NEWEST, own_plugins=release is None)
-    unread = [f"{kind} ({count})" for kind, count in review.not_reviewed.items()]
+    unread = kinds_with_counts(review.not_reviewed)
     unread += [f"{source} (a fabric, {name})" for source, name in zip(intake.sources, intake.formats, strict=True)]
     kinds = ", ".join(unread)
     if kinds:

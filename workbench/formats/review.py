@@ -15,7 +15,7 @@ from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.stored import with_defaults
 from workbench.objects.fields import get_map, get_text
-from workbench.objects.kinds import ClusterObjects
+from workbench.objects.kinds import ClusterObjects, kind_label
 from workbench.objects.metadata import read_metadata
 
 __all__ = ["Review", "Reviewed", "review_manifests"]
@@ -114,7 +114,7 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *,
                 waiting.append(document)
             else:
                 others.add(data, f"{document.source}: {document.where}")
-                not_reviewed[str(data["kind"])] += 1
+                not_reviewed[kind_label(str(data["apiVersion"]), str(data["kind"]))] += 1
             if group_and_kind == ("scheduling.volcano.sh", "Queue"):
                 state = get_text(get_map(data, "status", ""), "state", "status")
                 parent = get_text(get_map(data, "spec", ""), "parent", "spec")

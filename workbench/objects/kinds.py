@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ from workbench.objects.queue import PriorityClass, read_priority_class, read_que
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
 from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
 
-__all__ = ["MOST_OBJECTS", "ClusterObjects"]
+__all__ = ["MOST_OBJECTS", "ClusterObjects", "kind_label", "meant_kind"]
 
 #: Most objects of one kind in one input: several times the largest cluster; more are refused before they fill the
 #: memory.
@@ -98,7 +99,7 @@ class ClusterObjects:
         group = version.rpartition("/")[0]
         known = _READERS.get((group, kind)) or _CONFIG_MAPS.get(_config_map_name(data, group, kind))
         if known is None:
-            self.ignored[f"{kind} ({version})" if kind in _KNOWN_KINDS else kind] += 1
+            self.ignored[kind_label(version, kind)] += 1
             return
         room, read = known
         if self.keep_patterns and room == "hypernodes":
@@ -147,7 +148,34 @@ _CONFIG_MAPS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     TOR_SHARE_CONFIG_MAP: ("tor_shares", read_tor_share),
 }
 
-_KNOWN_KINDS = {kind for _, kind in _READERS}
+#: API groups of each kind that is read.
+_GROUPS_OF_KIND: dict[str, list[str]] = {}
+for _group, _kind in _READERS:
+    _GROUPS_OF_KIND.setdefault(_kind, []).append(_group)
+
+#: Similarity (difflib's ratio) from which an unknown name counts as a misspelt known one: ``Jobb`` is ``Job``, and
+#: ``JobSet`` is not.
+_ALIKE = 0.8
+
+
+def kind_label(version: str, kind: str) -> str:
+    """The kind of an object in messages; with its apiVersion if the kind is known under another API group only."""
+    groups = _GROUPS_OF_KIND.get(kind, ())
+    return f"{kind} ({version})" if groups and version.rpartition("/")[0] not in groups else kind
+
+
+def meant_kind(label: str) -> str:
+    """The known kind, or kind with API group, that a `kind_label` of an object that is not read probably means.
+
+    Empty if no known name is close, as for the Job of Kubernetes, whose group is ``batch``.
+    """
+    kind, _, version = label.removesuffix(")").partition(" (")
+    if version:
+        close = difflib.get_close_matches(version.rpartition("/")[0], _GROUPS_OF_KIND.get(kind, ()), n=1, cutoff=_ALIKE)
+        return f"{kind} of {close[0]}" if close else ""
+    known = {name.lower(): name for name in _GROUPS_OF_KIND if name != kind}
+    close = difflib.get_close_matches(kind.lower(), known, n=1, cutoff=_ALIKE)
+    return known[close[0]] if close and kind not in _GROUPS_OF_KIND else ""
 
 
 def _config_map_name(data: Mapping[str, Any], group: str, kind: str) -> str:
