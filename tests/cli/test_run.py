@@ -69,6 +69,27 @@ def test_the_table_says_why_a_job_waits_and_the_status_is_1(run: Run, cluster: P
     assert "default/train waits: " in result.out and "Insufficient nvidia.com/gpu" in result.out
 
 
+def test_a_job_that_waits_has_the_headline_of_place_with_what_would_help(
+    run: Run, cluster: Path, tmp_path: Path
+) -> None:
+    hard = job(tasks=[task(replicas=3)], networkTopology={"mode": "hard", "highestTierAllowed": 1})
+    (tmp_path / "hard.yaml").write_text(to_yaml([hard]), encoding="utf-8")
+    placed = run("place", cluster, tmp_path / "hard.yaml", "-o", "json")
+    (row,) = run("run", cluster, tmp_path / "hard.yaml", "-o", "json").json["jobs"]
+    assert row["advice"] == placed.json["jobs"][0]["advice"] and row["advice"]["remedies"]
+    told = run("run", cluster, tmp_path / "hard.yaml")
+    assert f"default/train waits: {row['advice']['headline']}\n" in told.out
+    assert f"  when it was tried: {row['waits_for']}\n" in told.out
+
+
+def test_the_jobs_of_a_hyper_job_share_their_advice(run: Run, tmp_path: Path) -> None:
+    assert run("topology", "generate", "balanced", "--set", "sizes=2,1", "--out", tmp_path / "c.yaml").status == 0
+    result = run("run", tmp_path / "c.yaml", "datasets/hyperjob/small.yaml", "-o", "json")
+    advice = [row["advice"]["headline"] for row in result.json["jobs"]]
+    assert len(advice) == 4 and len(set(advice)) == 1
+    assert "3 HyperNodes needed" in advice[0]
+
+
 def test_a_pod_fails_and_a_node_is_lost_at_the_times_given(run: Run, cluster: Path, jobs: Path) -> None:
     wishes = ("--fail", "train-worker-1@10", "--lose", "n0@20", "--until", "30")
     events = run("run", cluster, jobs, *wishes, "-o", "json").json["events"]

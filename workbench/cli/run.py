@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +20,8 @@ from workbench.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from workbench.cancel import Token
     from workbench.control.cluster import EmbeddedCluster
+    from workbench.evaluate.whatif.remedies import Advice
+    from workbench.policies import Policy
 
 __all__ = ["run"]
 
@@ -97,7 +99,8 @@ def run(
         raise InputError("no such file", source=str(store), expected="a store to go on from, or PATH… to begin with")
     inputs = [] if resumes and not paths and not file else given_paths(paths, file)
     events = sorted([*_events("--fail", fail), *_events("--lose", lose)])
-    cluster = EmbeddedCluster(policy_with(policy, set_), start_seconds=start_seconds, run_seconds=run_seconds)
+    scheduler = policy_with(policy, set_)
+    cluster = EmbeddedCluster(scheduler, start_seconds=start_seconds, run_seconds=run_seconds)
     if resumes and store is not None:
         cluster.resume(store)
     if inputs:
@@ -117,7 +120,8 @@ def run(
     if stopped:
         left = f"; {store} goes on from here" if store is not None else ""
         tell(f"stopped at {cluster.now:g} s{left}")
-    _tell_result(cluster, output, out)
+    # Who stops the run does not wait for remedies to be tried.
+    _tell_result(cluster, {} if stopped or output is PlaceOutput.yaml else _advice(cluster, scheduler), output, out)
     unfinished = ("Pending", "Inqueue", "Failed", "Unknown", "Restarting")
     if stopped:
         raise typer.Exit(130)
@@ -195,7 +199,7 @@ def _stopping(token: Token) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _tell_result(cluster: EmbeddedCluster, output: PlaceOutput, out: Path | None) -> None:
+def _tell_result(cluster: EmbeddedCluster, advice: Mapping[str, Advice], output: PlaceOutput, out: Path | None) -> None:
     from workbench.report import cluster_tables as tables
 
     if output is PlaceOutput.yaml:
@@ -205,16 +209,33 @@ def _tell_result(cluster: EmbeddedCluster, output: PlaceOutput, out: Path | None
         return
     jobs, pods = cluster.jobs(), cluster.pods()
     if output is PlaceOutput.json:
-        emit(to_json(_record(cluster)), out)
+        emit(to_json(_record(cluster, advice)), out)
         return
-    print_tables(tables.summary(cluster.now, jobs), *tables.job_table(jobs), *tables.pod_table(pods))
+    headlines = {key: found.headline for key, found in advice.items()}
+    listed = tables.job_table(jobs, headlines=headlines)
+    print_tables(tables.summary(cluster.now, jobs), *listed, *tables.pod_table(pods))
     print_tables(*tables.log_table(cluster.log))
 
 
-def _record(cluster: EmbeddedCluster) -> dict[str, Any]:
+def _advice(cluster: EmbeddedCluster, policy: Policy) -> dict[str, Advice]:
+    """What the jobs lack that wait now, and what would help, by ``namespace/name``; tried at the end of the run."""
+    from workbench.evaluate.whatif.remedies import MOST_ADVISED, advise
+
+    waiting = {f"{row.namespace}/{row.name}" for row in cluster.jobs() if row.waits_for}
+    refusals = {key: refusal for key, refusal in cluster.refusals().items() if key in waiting}
+    snapshot = cluster.snapshot
+    advice: dict[int, Advice] = {}  # by the identity of the refusal, which all Jobs of a HyperJob share
+    for refusal in refusals.values():
+        if id(refusal) not in advice and len(advice) < MOST_ADVISED:
+            advice[id(refusal)] = advise(policy, refusal, snapshot)
+    return {key: advice[id(refusal)] for key, refusal in refusals.items() if id(refusal) in advice}
+
+
+def _record(cluster: EmbeddedCluster, advice: Mapping[str, Advice]) -> dict[str, Any]:
+    rows = [(row, advice.get(f"{row.namespace}/{row.name}")) for row in cluster.jobs()]
     return {
         "now": cluster.now,
-        "jobs": [row._asdict() for row in cluster.jobs()],
+        "jobs": [row._asdict() | ({"advice": found.to_dict()} if found is not None else {}) for row, found in rows],
         "pods": [row._asdict() for row in cluster.pods()],
         "events": [{**line._asdict(), "key": str(line.key)} for line in cluster.log],
         "warnings": [{"object": str(key), **notice.to_dict()} for key, notice in cluster.warnings],

@@ -29,7 +29,7 @@ from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus
 from workbench.control.saved import FORMAT, SavedCluster, read_saved, saved_data
 from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object
-from workbench.control.views import JobRow, PodRow, job_rows, pod_rows
+from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
 from workbench.formats.load import no_collection
 from workbench.formats.manifests import Document, read_bytes, read_manifests
@@ -38,6 +38,7 @@ from workbench.formats.whole_file import write_whole
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.model.display import Displayed
 from workbench.model.notice import Notice
+from workbench.model.placement import Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.objects.fields import wrong
@@ -175,6 +176,24 @@ class EmbeddedCluster(Working, Displayed):
     def jobs(self) -> list[JobRow]:
         """The Jobs, and the PodGroups of pods without one; ``pandas.DataFrame(cluster.jobs())`` is a table."""
         return job_rows(self.store, self.snapshot.topology)
+
+    def refusals(self) -> dict[str, Refusal]:
+        """What the scheduler said in its last session of each job that it did not place.
+
+        Returns
+        -------
+        dict of str to Refusal
+            By the ``namespace/name`` of the Job, or of the PodGroup of pods without one, as in the rows of `jobs`. All
+            Jobs of a HyperJob share one refusal. A job that was not admitted to its queue has none.
+        """
+        names = jobs_of_groups(self.store)
+        found: dict[str, Refusal] = {}
+        for decision in self._scheduler.decisions:
+            gang, result = decision.gang, decision.result
+            if isinstance(result, Refusal):
+                members = [f"{gang.namespace}/{job.name}" for job in gang.jobs if job.gang is not None]
+                found |= dict.fromkeys(members or [names.get(gang.key, gang.key)], result)
+        return found
 
     def pods(self) -> list[PodRow]:
         """The pods with their nodes, GPUs and environment; ``pandas.DataFrame(cluster.pods())`` is a table."""

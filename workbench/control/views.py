@@ -13,7 +13,7 @@ from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.topology import Topology
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
 
-__all__ = ["JobRow", "PodRow", "job_rows", "pod_rows"]
+__all__ = ["JobRow", "PodRow", "job_rows", "jobs_of_groups", "pod_rows"]
 
 
 class JobRow(NamedTuple):
@@ -91,6 +91,12 @@ def pod_rows(store: Store) -> list[PodRow]:
         )
         for pod in store.list("Pod")
     ]
+
+
+def jobs_of_groups(store: Store) -> dict[str, str]:
+    """The ``namespace/name`` of each Job by that of the PodGroup which the Job controller makes for it."""
+    found = (one["metadata"] for one in store.list("Job"))
+    return {f"{one['namespace']}/{one['name']}-{one['uid']}": f"{one['namespace']}/{one['name']}" for one in found}
 
 
 def job_rows(store: Store, topology: Topology) -> list[JobRow]:

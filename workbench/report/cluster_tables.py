@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from rich.table import Table
 
@@ -36,7 +37,9 @@ def summary(now: float, jobs: Sequence[JobRow]) -> str:
     return f"{now:g} s: {counted(len(jobs), 'job')}{f' ({phases})' if phases else ''}"
 
 
-def job_table(jobs: Sequence[JobRow], rows: int = _ROWS) -> list[Table | str]:
+def job_table(
+    jobs: Sequence[JobRow], rows: int = _ROWS, headlines: Mapping[str, str] = MappingProxyType({})
+) -> list[Table | str]:
     """A table of a cluster's Jobs with the numbers of their pods by phase, and below it why some Jobs wait.
 
     Parameters
@@ -44,6 +47,9 @@ def job_table(jobs: Sequence[JobRow], rows: int = _ROWS) -> list[Table | str]:
     jobs : sequence of JobRow
     rows : int
         Largest number of Jobs to list; those that wait or run come first.
+    headlines : mapping of str to str
+        For jobs that wait, by ``namespace/name``: what is missing and what would help, shown before the scheduler's
+        reason.
     """
     order = ("Pending", "Inqueue", "Restarting", "Unknown", "Failed", "Running")
     shown = sorted(jobs, key=lambda row: order.index(row.phase) if row.phase in order else len(order))[:rows]
@@ -55,7 +61,11 @@ def job_table(jobs: Sequence[JobRow], rows: int = _ROWS) -> list[Table | str]:
     parts: list[Table | str] = [table]
     if len(jobs) > rows:
         parts.append(f"and {counted(len(jobs) - rows, 'job')} more (-o json has all)")
-    parts += [f"{row.namespace}/{row.name} waits: {row.waits_for}" for row in shown if row.waits_for]
+    for row in (row for row in shown if row.waits_for):
+        key = f"{row.namespace}/{row.name}"
+        parts.append(f"{key} waits: {headlines.get(key, row.waits_for)}")
+        if key in headlines:
+            parts.append(f"  when it was tried: {row.waits_for}")
     return parts
 
 

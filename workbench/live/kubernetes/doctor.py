@@ -17,6 +17,7 @@ from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.resources import CONFIG_MAPS, LISTS
 from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
+from workbench.model.counted import counted
 from workbench.policies import get_policy
 from workbench.policies.base import Composed
 
@@ -166,7 +167,7 @@ def _hypernodes(snapshot: LiveSnapshot) -> Iterator[Check]:
     if not report.n_hypernodes:
         yield Check("HyperNodes", State.note, "there are none: every node is equally far from every other")
     elif not report.findings:
-        yield Check("HyperNodes", State.ok, f"{report.n_hypernodes:,} over {report.n_nodes:,} nodes, no finding")
+        yield Check("HyperNodes", State.ok, f"{report.n_hypernodes:,} over {counted(report.n_nodes, 'node')}, no finding")
 
 
 def _scheduler(snapshot: LiveSnapshot) -> Iterator[Check]:
