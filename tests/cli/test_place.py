@@ -270,3 +270,29 @@ def test_consecutive_nodes_of_a_remedy_are_a_range(run: Run, tmp_path: Path) -> 
     (tmp_path / "jobs.yaml").write_text(jobs, encoding="utf-8")
     result = run("place", tmp_path / "cluster.yaml", tmp_path / "jobs.yaml")
     assert result.status == 1 and "free 8 GPUs on each of node0..node3" in result.out
+
+
+def _misspelt(files: Path, count: int) -> Path:
+    jobs = "---\n".join(job_yaml(f"j{i}", 1, gpus=1).replace("minAvailable", "minAvailble") for i in range(count))
+    (files / "misspelt.yaml").write_text(jobs, encoding="utf-8")
+    return files / "misspelt.yaml"
+
+
+def test_jobs_with_the_same_warning_share_a_line(run: Run, files: Path) -> None:
+    text = "warning: spec.minAvailble is unknown and not read (did you mean minAvailable?)"
+    placed = run("place", files / "cluster.yaml", _misspelt(files, 5)).out
+    assert placed.count("minAvailble") == 1 and f"5 jobs (default/j0..default/j4): {text}\n" in placed
+    assert f"default/j0: {text}\n" in run("place", files / "cluster.yaml", _misspelt(files, 1)).out
+
+
+def test_a_warning_of_every_policy_is_told_once(run: Run, files: Path) -> None:
+    compared = run("compare", files / "cluster.yaml", _misspelt(files, 5), "--policies", "volcano-1.13,gang").out
+    assert compared.count("minAvailble") == 1
+    assert "every policy:\n  5 jobs (default/j0..default/j4): warning: spec.minAvailble" in compared
+    one = run("compare", files / "cluster.yaml", _misspelt(files, 5), "--policies", "gang").out
+    assert "gang:\n  5 jobs" in one and "every policy" not in one
+
+
+def test_a_run_tells_a_warning_once_with_its_objects(run: Run, files: Path) -> None:
+    told = run("run", files / "cluster.yaml", _misspelt(files, 5)).err
+    assert told.count("minAvailble") == 1 and told.startswith("Job default/j0..Job default/j4: spec.minAvailble")

@@ -16,6 +16,7 @@ from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PlaceOutput
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.name_list import name_list
 
 if TYPE_CHECKING:
     from workbench.cancel import Token
@@ -108,8 +109,7 @@ def run(
     token = Token()
     stopped = False
     with _stopping(token), live_table() as show:
-        for key, notice in cluster.warnings:
-            tell(f"{key}: {notice.message}")
+        _tell_warnings(cluster)
         try:
             with token.watched():
                 _live(cluster, events, until, show)
@@ -197,6 +197,15 @@ def _stopping(token: Token) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _tell_warnings(cluster: EmbeddedCluster) -> None:
+    """Write what admission warned about, one line for each text with the objects that it concerns."""
+    objects: dict[str, list[str]] = {}
+    for key, notice in cluster.warnings:
+        objects.setdefault(notice.message, []).append(str(key))
+    for text, keys in objects.items():
+        tell(f"{name_list(keys)}: {text}")
 
 
 def _tell_result(cluster: EmbeddedCluster, advice: Mapping[str, Advice], output: PlaceOutput, out: Path | None) -> None:

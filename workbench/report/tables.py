@@ -27,6 +27,7 @@ from workbench.model.explanation import Explanation
 from workbench.model.gpu_variables import shell_line
 from workbench.model.links import suspicious_links
 from workbench.model.machine_parts import near_lines
+from workbench.model.name_list import name_list
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.report.layout import SOFT_BREAK
@@ -142,6 +143,7 @@ def session_tables(
     parts.extend(_pods(decisions))
     parts.extend(_switches(switches))
     parts.extend(_reasons(decisions, advice))
+    parts.extend(map(Text, _warnings(decisions)))
     return parts
 
 
@@ -215,8 +217,28 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_A
                     f" no node: {why}"
                 )
             )
-        lines += [Text(f"{key}: warning: {warning}") for warning in result.warnings]
     return lines
+
+
+def _warnings(decisions: Sequence[Decision]) -> list[str]:
+    """A line for each warning; jobs that have the same one share a line."""
+    jobs: dict[str, list[str]] = {}
+    for decision in decisions:
+        for warning in dict.fromkeys(map(str, decision.result.warnings)):
+            jobs.setdefault(warning, []).append(decision.gang.key)
+    return [f"{_jobs(keys)}: warning: {warning}" for warning, keys in jobs.items()]
+
+
+def _common_warnings(comparison: Comparison) -> list[str]:
+    """Warnings that all policies of a comparison give to the same jobs; empty with a single policy."""
+    of_policies = [_warnings(row.decisions) for row in comparison.rows if row.metrics is not None and row.error is None]
+    if len(of_policies) < 2:
+        return []
+    return [line for line in of_policies[0] if all(line in others for others in of_policies[1:])]
+
+
+def _jobs(keys: Sequence[str]) -> str:
+    return keys[0] if len(keys) == 1 else f"{len(keys):,} jobs ({name_list(keys)})"
 
 
 def comparison_tables(comparison: Comparison) -> list[Any]:
@@ -225,14 +247,18 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
     heads = [column.table_heading for column in columns]
     table = new_table("policy", *heads, "ms", right=range(1, len(heads) + 2))
     details: list[Any] = []
+    common = _common_warnings(comparison)
     for row, cells in zip(comparison.rows, run_cells(comparison, columns), strict=True):
         if row.metrics is None or row.error is not None:
             text_row(table, row.policy, "failed")
             details.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
             continue
         table.add_row(_text(_policy(row.policy)), *map(_cell, columns, cells), f"{row.decision_s * 1000:.1f}")
-        if lines := _reasons(row.decisions, row.advice):
+        warnings = [line for line in _warnings(row.decisions) if line not in common]
+        if lines := [*_reasons(row.decisions, row.advice), *map(Text, warnings)]:
             details += [Text(f"{row.policy}:"), *(Text("  ").append_text(line) for line in lines)]
+    if common:
+        details += [Text("every policy:"), *(Text(f"  {line}") for line in common)]
     of_groups = [part for group in groups(comparison, View.TABLE) for part in _group_table(comparison, group)]
     return [table, *_legend(columns), *of_groups, *details]
 
