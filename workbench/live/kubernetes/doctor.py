@@ -167,7 +167,9 @@ def _hypernodes(snapshot: LiveSnapshot) -> Iterator[Check]:
     if not report.n_hypernodes:
         yield Check("HyperNodes", State.note, "there are none: every node is equally far from every other")
     elif not report.findings:
-        yield Check("HyperNodes", State.ok, f"{report.n_hypernodes:,} over {counted(report.n_nodes, 'node')}, no finding")
+        yield Check(
+            "HyperNodes", State.ok, f"{report.n_hypernodes:,} over {counted(report.n_nodes, 'node')}, no finding"
+        )
 
 
 def _scheduler(snapshot: LiveSnapshot) -> Iterator[Check]:
