@@ -56,6 +56,31 @@ def test_nothing_that_writes_leaves_the_program(method: str, path: str) -> None:
         open_._http.request(method, f"https://cluster.example:6443{path}")
 
 
+def test_a_user_may_ask_what_it_may_do_also_behind_a_proxy_with_a_path() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(201, json={"status": {"allowed": True}})
+
+    cluster = Cluster("test", "jane", "https://proxy.example/k8s/clusters/c-1", lambda: "")
+    with Connection(cluster, 5.0, httpx.MockTransport(answer)) as open_:
+        assert open_.review("SelfSubjectAccessReview", {"resourceAttributes": {"verb": "list"}}) == {"allowed": True}
+    (request,) = seen
+    assert request.method == "POST" and "Authorization" not in request.headers
+    assert request.url.path == "/k8s/clusters/c-1/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+def test_a_list_that_expires_again_and_again_is_given_up() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.params.get("continue"):
+            return httpx.Response(410)
+        return httpx.Response(200, json={"metadata": {"continue": "x"}, "items": []})
+
+    with connection(answer) as open_, pytest.raises(Expired):
+        read_cluster(open_)
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "said"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import orjson
 
 from workbench.cancel import reached
-from workbench.errors import ClusterError
+from workbench.errors import ClusterError, InternalError
 from workbench.formats.load import load
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection, Expired, Forbidden, NoSuchApi
@@ -157,7 +158,7 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
 
 def _listed(connection: Connection, resource: Resource, progress: Progress | None) -> tuple[list[bytes], str]:
     """All objects of a kind as JSON, and the resourceVersion of the list."""
-    for attempt in range(_TRIES):
+    for attempt in itertools.count(1):
         found: list[bytes] = []
         version = ""
         try:
@@ -171,9 +172,9 @@ def _listed(connection: Connection, resource: Resource, progress: Progress | Non
                 reached(resource.plural, len(found), in_all)
             return found, version
         except Expired:
-            if attempt == _TRIES - 1:
+            if attempt == _TRIES:
                 raise
-    raise AssertionError("not reached")
+    raise InternalError("a list was neither read nor given up")
 
 
 def _pages(connection: Connection, resource: Resource) -> Iterator[dict[str, Any]]:
