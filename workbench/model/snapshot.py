@@ -373,8 +373,10 @@ class ClusterSnapshot(Value, Displayed):
         if not assuming:
             return None
         held = np.zeros((self.n_nodes, len(ASSUMED)), dtype=np.int64)
-        for pod in assuming:
-            held[pod.node] += [pod.assumed.get(name, 0) for name in ASSUMED]
+        nodes = np.fromiter((pod.node for pod in assuming), np.int64, len(assuming))
+        for column, name in enumerate(ASSUMED):
+            amounts = np.fromiter((pod.assumed.get(name, 0) for pod in assuming), np.int64, len(assuming))
+            np.add.at(held[:, column], nodes, amounts)
         held.flags.writeable = False
         return held
 
