@@ -52,6 +52,17 @@ def test_generate_without_a_kind_lists_the_kinds(run: Run) -> None:
     assert result.status == 0 and "three-level-tree" in result.out and "from tier 1 upwards" in result.out
 
 
+def test_the_example_of_sizes_makes_the_nodes_that_it_says(run: Run, tmp_path: Path) -> None:
+    said = "4,4,2 is 4 nodes in a HyperNode of tier 1, 4 of those in one of tier 2, and 2 of those in one of tier 3"
+    assert f"{said}, 32 nodes in all" in run("topology", "generate").out
+    out = tmp_path / "made.yaml"
+    run("topology", "generate", "balanced", "--set", "sizes=4,4,2", "--out", out)
+    shown = run("topology", "show", out, "-o", "json").json
+    nodes = {domain["tier"]: domain["nodes"] for domain in shown["domains"]}
+    assert (shown["nodes"], nodes) == (32, {1: 4, 2: 16, 3: 32})
+    assert "closest first: sizes=8,4,2 is 8 nodes" in " ".join(run("topology", "generate", "--help").out.split())
+
+
 def test_an_unknown_kind_or_parameter_offers_close_names(run: Run) -> None:
     result = run("topology", "generate", "balancd")
     assert result.status == 2 and "did you mean balanced" in result.err

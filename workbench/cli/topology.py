@@ -38,6 +38,9 @@ def generate(
 ) -> None:
     """Make the Kubernetes objects of a cluster, as YAML.
 
+    The parameter sizes goes from tier 1 upwards, closest first: sizes=8,4,2 is 8 nodes in each HyperNode of tier 1, 4
+    of those in each of tier 2, and 2 of those in the one of tier 3.
+
     Examples:
 
     \b

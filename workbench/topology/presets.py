@@ -299,7 +299,11 @@ PRESETS: Mapping[str, Preset] = {
             "a balanced tree of any depth, optionally with the GPU links of a known machine",
             "Topology Workbench",
             {
-                "sizes": Parameter((4, 4, 2), "members per HyperNode, from tier 1 upwards"),
+                "sizes": Parameter(
+                    (4, 4, 2),
+                    "members per HyperNode, from tier 1 upwards: 4,4,2 is 4 nodes in a HyperNode of tier 1, 4 of those "
+                    "in one of tier 2, and 2 of those in one of tier 3, 32 nodes in all",
+                ),
                 "roots": Parameter(1, "trees beside each other"),
                 "gpus": _GPUS,
                 "prefix": Parameter("s", "beginning of the HyperNodes' names"),
@@ -331,7 +335,11 @@ PRESETS: Mapping[str, Preset] = {
             f"{DESIGN}, use case 1",
             {
                 "pods": Parameter(3000, "pods of the job", of_job=True),
-                "sizes": Parameter((25, 12, 10, 2), "members per zone, from tier 1 upwards"),
+                "sizes": Parameter(
+                    (25, 12, 10, 2),
+                    "members per zone, from tier 1 upwards: 25 nodes in a zone of tier 1, 12 of those in one of tier "
+                    "2, and so on",
+                ),
             },
             use_case_1,
         ),
@@ -342,7 +350,9 @@ PRESETS: Mapping[str, Preset] = {
             {
                 "pods": Parameter(3000, "pods of the job", of_job=True),
                 "group_size": Parameter(8, "pods per tensor-parallel group, 0: no groups", low=0, of_job=True),
-                "sizes": Parameter((24, 16, 8), "nodes per HCCS zone, HCCS per RoCE zone, RoCE zones"),
+                "sizes": Parameter(
+                    (24, 16, 8), "from tier 1 upwards: nodes per HCCS zone, HCCS zones per RoCE zone, RoCE zones"
+                ),
             },
             use_case_2,
         ),
