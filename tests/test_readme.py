@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.readme import PAGES, ROOT, blocks, commands, run
+from workbench.model.release import Release
 
 #: Decision times, the last column of a comparison, are the only thing that differs between two runs.
 TIME = re.compile(r" \d+\.\d$")
@@ -88,3 +89,14 @@ def test_every_decision_that_the_code_cites_is_told():
     }
     assert cited
     assert sorted(cited - told) == []
+
+
+def test_the_page_on_upgrades_names_the_releases_that_the_two_policies_follow() -> None:
+    """The releases are those that `Release` documents."""
+    page = (ROOT / "docs/howto/before-you-upgrade-volcano.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| 1.1")]
+    documented = re.findall(r"v(1\.\d+\.\d+)", Release.__doc__ or "")
+    assert len(documented) == 3  # first and last of 1.13, and the newest
+    first, last, newest = documented
+    assert any(row.startswith(f"| {first} to {last} | `volcano-1.13`") for row in rows)
+    assert any(newest in row.split("|")[1] and row.split("|")[2].startswith(" `volcano-1.15`") for row in rows)

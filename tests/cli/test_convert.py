@@ -13,7 +13,7 @@ def test_a_topology_is_written_and_what_is_lost_is_told(run: Run, files: Path) -
     result = run("topology", "convert", "-f", files / "cluster.yaml", "--to", "slurm")
     assert result.status == 0
     assert result.out == CONF
-    assert "not written: 4 nodes with resources" in result.err
+    assert "not written: 4 nodes with resources (the format cluster holds them)\n" in result.err
 
 
 def test_it_goes_to_a_file_that_is_read_again(run: Run, files: Path) -> None:

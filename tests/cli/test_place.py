@@ -296,3 +296,54 @@ def test_a_warning_of_every_policy_is_told_once(run: Run, files: Path) -> None:
 def test_a_run_tells_a_warning_once_with_its_objects(run: Run, files: Path) -> None:
     told = run("run", files / "cluster.yaml", _misspelt(files, 5)).err
     assert told.count("minAvailble") == 1 and told.startswith("Job default/j0..Job default/j4: spec.minAvailble")
+
+
+@pytest.mark.parametrize(
+    ("status", "want"),
+    [
+        ({"phase": "Running", "containerStatuses": [{"name": "c", "ready": True, "restartCount": 0}]}, "placed"),
+        (
+            {
+                "phase": "Running",
+                "containerStatuses": [
+                    {
+                        "name": "c",
+                        "ready": False,
+                        "restartCount": 7,
+                        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+                    }
+                ],
+            },
+            "placed",
+        ),
+        ({"phase": "Failed"}, "pending"),
+    ],
+    ids=["runs", "restarts in place", "failed"],
+)
+def test_a_pod_whose_containers_restart_counts_for_its_gang_and_keeps_its_gpus(
+    run: Run, files: Path, status: dict[str, Any], want: str
+) -> None:
+    """A gang of two of which one pod has node0 already: its sister starts if the first one counts as running."""
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "pg", "uid": "u"},
+        "spec": {"minMember": 2, "queue": "default"},
+        "status": {"phase": "Running"},
+    }
+    spec = {"schedulerName": "volcano", "containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "annotations": {"scheduling.k8s.io/group-name": "pg"}},
+            "spec": spec | more,
+            "status": found,
+        }
+        for name, more, found in (("p0", {"nodeName": "node0"}, status), ("p1", {}, {"phase": "Pending"}))
+    ]
+    (files / "pods.yaml").write_text(yaml.safe_dump_all([group, *pods]), encoding="utf-8")
+    (job,) = run("place", files / "cluster.yaml", files / "pods.yaml", "-o", "json").json["jobs"]
+    assert job["outcome"] == want
+    if want == "placed":
+        assert [pod["node"] for pod in job["pods"]] == ["node1"]

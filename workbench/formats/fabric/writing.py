@@ -97,7 +97,9 @@ def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozen
         "free": f"{listed('node', shape.free)} in no HyperNode" if shape.free else None,
         "tiers": _other_tiers(shape),
         "tier-names": _loss("tier name", sum(1 for name in set(topology.tier_names) if name)),
-        "resources": _loss("node", int(_declared(snapshot).any(axis=1).sum()), " with resources"),
+        "resources": _loss(
+            "node", int(_declared(snapshot).any(axis=1).sum()), " with resources (the format cluster holds them)"
+        ),
         "labels": _loss("label key", len(set(snapshot.labels.columns) - {NODE_NAME_FIELD}), " of nodes"),
         "taints": _loss("node", _restricted(snapshot), " with taints or cordoned"),
         "gpus": _loss("node", _odd_gpus(snapshot), " whose GPUs are not all healthy and free"),
