@@ -347,3 +347,9 @@ def test_a_pod_whose_containers_restart_counts_for_its_gang_and_keeps_its_gpus(
     assert job["outcome"] == want
     if want == "placed":
         assert [pod["node"] for pod in job["pods"]] == ["node1"]
+
+
+def test_a_table_without_a_job_says_so(run: Run, files: Path) -> None:
+    (files / "bad.yaml").write_text(job_yaml("bad", 2, min_available=5), encoding="utf-8")
+    result = run("place", files / "cluster.yaml", files / "bad.yaml")
+    assert (result.status, result.out) == (1, "volcano-1.15: no job to place\n")

@@ -58,6 +58,11 @@ def test_a_soft_break_is_used_where_the_table_is_too_wide() -> None:
     assert [line.split() for line in shown if "a-name" in line or "+gpu" in line] == [[NAME, "c" * 20, "1"], ["+gpu"]]
 
 
+def test_a_soft_break_is_not_used_where_wrapping_at_spaces_is_enough() -> None:
+    shown = lines(fitted(table_of((f"{NAME}{SOFT_BREAK}+gpu", WORDS, "1")), of_width(60)), 60)
+    assert any(f"{NAME}+gpu" in line for line in shown) and "wherever" in " ".join(shown)
+
+
 def test_columns_that_do_not_fit_are_left_out_whole_and_named() -> None:
     shown = lines(fitted(table_of((NAME, "c" * 12, "12345")), of_width(50)), 50)
     assert max(map(len, shown)) <= 50

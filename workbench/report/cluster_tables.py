@@ -13,6 +13,7 @@ from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref
 from workbench.control.views import JobRow, PodRow
 from workbench.model.counted import counted
+from workbench.report.layout import SOFT_BREAK
 from workbench.report.tables import new_table, text_row
 
 __all__ = ["job_table", "log_table", "pod_table", "short_name", "summary"]
@@ -97,6 +98,7 @@ def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
     """
     table = new_table("seconds", "event", "object", "what happened", right=(0,))
     for line in lines[-rows:]:
-        text_row(table, f"{line.at:g}", line.reason, short_name(line.key), line.message)
+        name = short_name(line.key).replace("/", f"/{SOFT_BREAK}")
+        text_row(table, f"{line.at:g}", line.reason, name, line.message)
     more = [f"{counted(len(lines) - rows, 'event')} before these (-o json has all)"] if len(lines) > rows else []
     return [*more, table]

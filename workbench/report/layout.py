@@ -35,9 +35,9 @@ def fitted(table: Table, console: Console) -> Table:
     """A copy of a table that fits the width of a console.
 
     Columns are narrowed by wrapping their cells at spaces, the widest column first. If the table is still too wide when
-    every word stands on a line of its own, columns are left out and named below the table: the last column whose cells
-    are single words first. The first column and columns that may not be wrapped are never left out, and two columns
-    always stay; if these are still too wide, rich breaks words.
+    every word stands on a line of its own, lines end at every `SOFT_BREAK`, too. If that is not enough, columns are left
+    out and named below the table: the last column whose cells are single words first. The first column and columns that
+    may not be wrapped are never left out, and two columns always stay; if these are still too wide, rich breaks words.
 
     Parameters
     ----------
@@ -52,7 +52,9 @@ def fitted(table: Table, console: Console) -> Table:
     whole = _with_cells(table, lambda cell: cell)
     if _width(whole, console) <= console.width:
         return whole
-    broken = _with_cells(table, lambda cell: _joined(cell, SOFT_BREAK, "\n"))
+    broken = (
+        _with_cells(table, lambda cell: _joined(cell, SOFT_BREAK, "\n")) if _needs_breaks(whole, console) else whole
+    )
     left_out: list[str] = []
     while True:
         natural = [max(_lengths(broken, i, "lines"), default=0) for i in range(len(broken.columns))]
@@ -70,6 +72,13 @@ def fitted(table: Table, console: Console) -> Table:
         broken.caption = f"too narrow for: {', '.join(left_out)}"
         broken.caption_justify, broken.caption_style = "left", "dim"
     return broken
+
+
+def _needs_breaks(whole: Table, console: Console) -> bool:
+    """Whether the columns do not fit beside each other although their cells are wrapped at spaces."""
+    columns = range(len(whole.columns))
+    natural, least = (sum(max(_lengths(whole, i, of), default=0) for i in columns) for of in ("lines", "words"))
+    return _width(whole, console) - natural + least > console.width
 
 
 def _least_needed(table: Table) -> int | None:

@@ -130,7 +130,7 @@ def session_tables(
     jobs = new_table(
         "job", "outcome", "HyperNode", "tier", "pods", *heads, title=policy, right=range(3, 5 + len(heads))
     )
-    parts: list[Any] = [jobs]
+    parts: list[Any] = [jobs] if decisions else [Text(f"{policy}: no job to place")]
     for decision in decisions:
         key, n_pods, result = decision.gang.key, decision.gang.n_pods, decision.result
         if isinstance(result, Placement):

@@ -1,0 +1,24 @@
+"""Tables of an embedded cluster at the width of a terminal."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.table import Table
+
+from workbench.control.event_log import LogLine
+from workbench.control.kinds import Ref
+from workbench.report.cluster_tables import log_table
+from workbench.report.layout import fitted
+
+
+def test_fifty_columns_show_what_happened_to_which_object() -> None:
+    key = Ref("PodGroup", "default", "hard-tier-2-df9cd5d6-0000-4000-8000-000000000000")
+    (table,) = log_table([LogLine(0, key, "Scheduled", "4 of 4 waiting pods have a node inside s5 (tier 2)", False)])
+    assert isinstance(table, Table)
+    console = Console(file=io.StringIO(), width=50, highlight=False)
+    console.print(fitted(table, console))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, shown.splitlines())) <= 50
+    assert "hard-tier-2-df9cd5d6…" in shown and "4 of 4 waiting" in shown and "too narrow for: event" in shown
