@@ -87,3 +87,14 @@ def test_one_task_may_have_no_replicas(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "jobs.yaml"
     path.write_text(to_yaml([*small_cluster(), manifest]), encoding="utf-8")
     assert [pod["name"] for pod in run("run", path, "-o", "json").json["pods"]] == ["train-worker-0"]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"), [(b"", "0 bytes"), (b"\x86\x43\xff\x00", "binary data"), (b'{"a":', "unexpected end of data")]
+)
+def test_what_a_store_file_has_instead_of_json_is_told(run: Run, tmp_path: Path, content: bytes, found: str) -> None:
+    store = tmp_path / "store.json"
+    store.write_bytes(content)
+    result = run("run", "--store", store)
+    assert result.status == 2 and result.err.startswith(f"workbench: {store}: ") and f"(found {found}" in result.err
+    assert store.read_bytes() == content

@@ -41,7 +41,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
-from workbench.objects.fields import wrong
+from workbench.objects.fields import shown, wrong
 from workbench.objects.metadata import is_stored
 from workbench.policies.base import Policy
 from workbench.policies.registry import get_policy
@@ -359,8 +359,14 @@ class EmbeddedCluster(Working, Displayed):
         try:
             saved = read_saved(orjson.loads(content))
         except orjson.JSONDecodeError as error:
+            try:
+                content.decode()
+            except UnicodeDecodeError:
+                got = f"binary data, {shown(content[:8])}"
+                raise InputError("no JSON", source=str(path), got=got, expected=FORMAT) from None
             where = f"line {error.lineno}, column {error.colno}"
-            raise InputError("no JSON", source=str(path), where=where, got=error.msg, expected=FORMAT) from None
+            got = error.msg if content else "0 bytes"
+            raise InputError("no JSON", source=str(path), where=where, got=got, expected=FORMAT) from None
         except InputError as error:
             raise error.at(source=str(path)) from None
         self._admission.warnings.clear()
