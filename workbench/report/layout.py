@@ -35,9 +35,10 @@ def fitted(table: Table, console: Console) -> Table:
     """A copy of a table that fits the width of a console.
 
     Columns are narrowed by wrapping their cells at spaces, the widest column first. If the table is still too wide when
-    every word stands on a line of its own, lines end at every `SOFT_BREAK`, too. If that is not enough, columns are left
-    out and named below the table: the last column whose cells are single words first. The first column and columns that
-    may not be wrapped are never left out, and two columns always stay; if these are still too wide, rich breaks words.
+    every word stands on a line of its own, lines end at every `SOFT_BREAK`, too. If that is not enough, columns are
+    left out and named below the table: the last column whose cells are single words first. The first column and columns
+    that may not be wrapped are never left out, and two columns always stay; if these are still too wide, rich breaks
+    words.
 
     Parameters
     ----------

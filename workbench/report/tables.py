@@ -238,7 +238,7 @@ def _common_warnings(comparison: Comparison) -> list[str]:
 
 
 def _jobs(keys: Sequence[str]) -> str:
-    return keys[0] if len(keys) == 1 else f"{counted(len(keys), 'job')} ({name_list(keys)})"
+    return keys[0] if len(keys) == 1 else f"{counted(len(keys), 'job', form=',')} ({name_list(keys)})"
 
 
 def comparison_tables(comparison: Comparison) -> list[Any]:
