@@ -178,6 +178,17 @@ def test_a_finished_job_is_deleted_after_its_time_to_live() -> None:
     assert cluster.store.list("Job") == [] and cluster.store.list("Pod") == [] and cluster.now == 40
 
 
+def test_the_time_to_live_of_a_finished_job_goes_on_in_a_saved_cluster(tmp_path: Path) -> None:
+    cluster = cluster_with(job(ttlSecondsAfterFinished=30), run_seconds=10)
+    cluster.run(25)
+    cluster.save(tmp_path / "store.json")
+    resumed = EmbeddedCluster()
+    resumed.resume(tmp_path / "store.json")
+    for one in (copy.copy(cluster), resumed):
+        one.run()
+        assert one.store.list("Job") == [] and one.now == 40
+
+
 def test_a_deployment_becomes_pods_with_a_pod_group_of_their_own() -> None:
     template = pod_template(1, labels={"app": "serve"})
     template["spec"]["schedulerName"] = "volcano"

@@ -12,6 +12,8 @@ __all__ = ["Clock", "VirtualClock"]
 #: The moment that virtual time counts from, so that equal runs write equal objects.
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
+_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+
 
 class Clock(Protocol):
     """Interface of a clock, by which reconcilers read the time."""
@@ -23,6 +25,9 @@ class Clock(Protocol):
     @property
     def stamp(self) -> str:
         """The present time as Kubernetes writes it, in whole seconds: ``2026-01-01T00:00:00Z``."""
+
+    def seconds_of(self, stamp: str) -> float | None:
+        """Seconds from the start of the cluster to a time as Kubernetes writes it; None if it is no such time."""
 
 
 class VirtualClock(Working):
@@ -40,4 +45,12 @@ class VirtualClock(Working):
     @property
     def stamp(self) -> str:
         """The present time as Kubernetes writes it, in whole seconds."""
-        return (_START + timedelta(seconds=int(self.now))).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return (_START + timedelta(seconds=int(self.now))).strftime(_FORMAT)
+
+    def seconds_of(self, stamp: str) -> float | None:
+        """Seconds from the start to a time as Kubernetes writes it; None if it is no such time."""
+        try:
+            moment = datetime.strptime(stamp, _FORMAT).replace(tzinfo=UTC)
+        except ValueError:
+            return None
+        return (moment - _START).total_seconds()

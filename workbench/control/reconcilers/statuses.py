@@ -10,6 +10,7 @@ from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, StoreChange
 from workbench.errors import InputError
 from workbench.objects.hypernode import HyperNode, read_hypernode
+from workbench.objects.job_status import read_job_status
 from workbench.objects.selectors import NameIndex
 from workbench.topology.members import node_count
 
@@ -129,12 +130,18 @@ class FinishedJobs(Reconciler):
         job = self.store.get(key)
         if job is None or _phase(job) not in _FINISHED:
             return None
-        end = self._ends.setdefault(key, self.clock.now + float(job["spec"]["ttlSecondsAfterFinished"]))
+        end = self._ends.setdefault(key, self._finished_at(job) + float(job["spec"]["ttlSecondsAfterFinished"]))
         if end > self.clock.now:
             return end
         self.log.say(self.clock.now, key, "Deleted", "its time to live after its end is over")
         self.store.delete(key)
         return None
+
+    def _finished_at(self, job: Object) -> float:
+        """When a Job finished, by its newest condition; now, if that time is not one of this cluster."""
+        conditions = read_job_status(job).conditions
+        at = self.clock.seconds_of(conditions[-1].at) if conditions else None
+        return self.clock.now if at is None or not 0 <= at <= self.clock.now else at
 
 
 def _phase(job: Object) -> str:
