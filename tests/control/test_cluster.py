@@ -593,6 +593,24 @@ def test_a_broken_store_file_is_one_error_and_the_cluster_stays(tmp_path: Path) 
     assert cluster.store.contents() == before
 
 
+def test_a_generated_name_is_refused_by_the_name_of_its_field() -> None:
+    nameless = job()
+    nameless["metadata"] = {"generateName": "train-"}
+    with pytest.raises(InputError, match=r"metadata.name: Required value; generateName is not supported"):
+        cluster_with(nameless)
+
+
+def test_a_store_file_without_one_of_its_fields_is_refused(tmp_path: Path) -> None:
+    cluster = cluster_with(job(), run_seconds=60)
+    path = tmp_path / "store.json"
+    cluster.save(path)
+    whole = json.loads(path.read_text())
+    for name in whole:
+        path.write_text(json.dumps({key: value for key, value in whole.items() if key != name}))
+        with pytest.raises(InputError, match=f"{name}: the field is missing"):
+            EmbeddedCluster().resume(path)
+
+
 def test_two_runs_are_equal_byte_by_byte(tmp_path: Path) -> None:
     texts = []
     for number in range(2):

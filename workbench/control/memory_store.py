@@ -242,7 +242,7 @@ def _in_order(key: Ref) -> tuple[bytes, bytes]:
 
 def _check_name(key: Ref) -> None:
     if not key.name:
-        raise StoreError("Invalid", f"{key.kind}: metadata.name: Required value: name or generateName is required")
+        raise StoreError("Invalid", f"{key.kind}: metadata.name: Required value; generateName is not supported")
     what = f'{resource_of(key.kind)} "{key.name}" is invalid: metadata.name: Invalid value: "{key.name}"'
     if len(key.name) > _LONGEST_NAME:
         raise StoreError("Invalid", f"{what}: must be no more than {_LONGEST_NAME} characters")

@@ -94,6 +94,9 @@ def read_saved(data: Any) -> SavedCluster:
     if type(data) is not dict or data.get("format") != FORMAT:
         found = data.get("format") if type(data) is dict else data
         raise wrong("format", found, repr(FORMAT))
+    for name in saved_data(SavedCluster(0.0, 0)):
+        if name not in data:
+            raise wrong(name, None, "a field that every store has")
     objects = [item for _, item in get_maps(data, "objects", "")]
     known: set[Ref] = set()
     for path, item in get_maps(data, "objects", ""):
