@@ -133,7 +133,7 @@ def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_pa
     ("arguments", "said"),
     [
         (["--fail", "nobody"], "--fail: no name and time"),
-        (["--fail", "nobody@1"], "unknown running pod 'nobody'"),
+        (["--fail", "nobody@1"], "unknown running pod of --fail 'nobody'"),
         (["--lose", "nowhere@1"], "unknown node of --lose 'nowhere'"),
         (["--until", "-1"], "--until"),
         (["-o", "csv"], "-o"),

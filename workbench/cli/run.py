@@ -169,7 +169,10 @@ def _live(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], un
             _lose(cluster, name)
             continue
         namespace, _, pod = name.rpartition("/")
-        cluster.fail(pod, namespace or "default")
+        try:
+            cluster.fail(pod, namespace or "default")
+        except UnknownNameError as error:
+            raise UnknownNameError(f"{error.kind} of {option}", name, error.known) from None
     advance(until)
     cluster.settle()
 
