@@ -9,7 +9,8 @@ from rich.table import Table
 
 from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref
-from workbench.report.cluster_tables import log_table
+from workbench.control.views import JobRow
+from workbench.report.cluster_tables import job_table, log_table
 from workbench.report.layout import fitted
 
 
@@ -22,3 +23,17 @@ def test_fifty_columns_show_what_happened_to_which_object() -> None:
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert max(map(len, shown.splitlines())) <= 50
     assert "hard-tier-2-df9cd5d6…" in shown and "4 of 4 waiting" in shown and "too narrow for: event" in shown
+
+
+def waiting(name: str, reason: str) -> JobRow:
+    return JobRow("ns", name, "Job", "Inqueue", 2, 0, 0, 0, "", None, reason)
+
+
+def test_jobs_that_wait_for_the_same_share_a_line() -> None:
+    rows = [*(waiting(f"part-{i}", "too few HyperNodes") for i in range(4)), waiting("other", "2 Insufficient gpu")]
+    _, *told = job_table(rows, headlines={"ns/other": "needs 2 GPUs; free 2 on node2"})
+    assert told == [
+        "4 jobs wait (ns/part-0..ns/part-3): too few HyperNodes",
+        "ns/other waits: needs 2 GPUs; free 2 on node2",
+        "  when it was tried: 2 Insufficient gpu",
+    ]

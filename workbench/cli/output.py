@@ -67,7 +67,9 @@ def check_out(out: Path | None, output: str = "") -> None:
     if out is None:
         return
     if output == "table":
-        raise InputError("a table goes to the terminal", source="--out", expected="-o html or -o json beside it")
+        raise InputError(
+            "a table goes to the terminal", source="--out", expected="-o json, or another form for files, beside it"
+        )
     from workbench.formats.whole_file import check_writable
 
     check_writable(out)

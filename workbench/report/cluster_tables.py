@@ -13,6 +13,7 @@ from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref
 from workbench.control.views import JobRow, PodRow
 from workbench.model.counted import counted
+from workbench.model.name_list import name_list
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.tables import new_table, text_row
 
@@ -62,11 +63,16 @@ def job_table(
     parts: list[Table | str] = [table]
     if len(jobs) > rows:
         parts.append(f"and {counted(len(jobs) - rows, 'job')} more (-o json has all)")
+    # The Jobs of a HyperJob wait for the same, each under its own name.
+    waiting: dict[tuple[str, str], list[str]] = {}
     for row in (row for row in shown if row.waits_for):
         key = f"{row.namespace}/{row.name}"
-        parts.append(f"{key} waits: {headlines.get(key, row.waits_for)}")
-        if key in headlines:
-            parts.append(f"  when it was tried: {row.waits_for}")
+        waiting.setdefault((headlines.get(key, ""), row.waits_for), []).append(key)
+    for (headline, reason), keys in waiting.items():
+        who = f"{keys[0]} waits" if len(keys) == 1 else f"{counted(len(keys), 'job')} wait ({name_list(keys)})"
+        parts.append(f"{who}: {headline or reason}")
+        if headline and reason not in headline:
+            parts.append(f"  when it was tried: {reason}")
     return parts
 
 
