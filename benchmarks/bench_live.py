@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,8 +19,13 @@ from typing import Any
 from measure import row
 
 from tests.controlplane.kubeconfigs import kubeconfig
-from tests.controlplane.programs import missing
 from tests.controlplane.server import ControlPlane, started
+from workbench.control.kinds import Ref
+from workbench.control.store import Binding
+from workbench.live.kubernetes.api_store import ApiStore
+from workbench.live.kubernetes.configuration import cluster_of
+from workbench.live.kubernetes.programs import missing_programs
+from workbench.live.kubernetes.writer import Writer
 
 NODES, PODS, THREADS = 5_000, 20_000, 8
 GOAL_US = 8e6
@@ -49,6 +55,9 @@ print(seconds, (peak - before) / 1024, sum(len(each["items"]) for each in found)
 """
 
 
+BOUND = 1_000
+
+
 def rows() -> Iterator[dict[str, object]]:
     """No row in a standard run."""
     yield from ()
@@ -56,7 +65,7 @@ def rows() -> Iterator[dict[str, object]]:
 
 def slow_rows() -> Iterator[dict[str, object]]:
     """One row: a snapshot beside plain lists."""
-    if missing():
+    if missing_programs():
         return
     with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as plane:
         config = kubeconfig(plane, Path(folder, "config"))
@@ -74,6 +83,44 @@ def slow_rows() -> Iterator[dict[str, object]]:
         f"{ours[0][2]:,.0f} objects; peak {peak:.0f} MiB above the imports, the client's {others:.0f}",
         "p50",
     )
+    yield from bindings()
+
+
+def bindings() -> Iterator[dict[str, object]]:
+    """One row: pods bound by the operator's store beside plain POSTs by as many threads."""
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as plane:
+        store = ApiStore(Writer(cluster_of(kubeconfig=kubeconfig(plane, Path(folder, "config")))), ["Pod"])
+        ours, plain = [], []
+        for turn in range(3):
+            names = [f"{kind}-{turn}-{i:04d}" for kind in ("ours", "plain") for i in range(BOUND)]
+            waits = [{**pod(0), "metadata": {"name": name}} for name in names]
+            for one in waits:
+                one["spec"] = {name: value for name, value in one["spec"].items() if name != "nodeName"}
+            with ThreadPoolExecutor(THREADS) as threads:
+                list(threads.map(lambda one: plane.create(one, "/api/v1/namespaces/default/pods"), waits))
+            if not turn:
+                store.start()
+            while len(store) < (turn + 1) * 2 * BOUND:
+                store.watch(store.version)
+            begin = time.perf_counter()
+            outcomes = store.bind_all([Binding(Ref("Pod", "default", name), "n", {}) for name in names[:BOUND]])
+            ours.append((time.perf_counter() - begin) * 1e6 / BOUND)
+            assert not any(outcomes)
+            begin = time.perf_counter()
+            with ThreadPoolExecutor(THREADS) as threads:
+                list(threads.map(lambda name: _bound(plane, name), names[BOUND:]))
+            plain.append((time.perf_counter() - begin) * 1e6 / BOUND)
+        store.close()
+    share = sorted(plain)[1] / sorted(ours)[1]
+    note = f"per pod; {share:.0%} of the rate of plain POSTs by {THREADS} threads (goal 70 %)"
+    yield row("live.bind", f"{BOUND:,} pods", ours, "plain POSTs", sorted(plain)[1], None, note, "p50")
+
+
+def _bound(plane: ControlPlane, name: str) -> None:
+    target = {"apiVersion": "v1", "kind": "Node", "name": "n"}
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
+    status, answer = plane.ask("POST", f"/api/v1/namespaces/default/pods/{name}/binding", body)
+    assert status == 201, answer
 
 
 def measured(program: str, config: Path) -> tuple[float, float, float]:

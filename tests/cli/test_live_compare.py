@@ -151,7 +151,8 @@ def test_a_file_that_is_no_recording_is_one_line(run: Run, tmp_path: Path) -> No
 def test_the_running_gangs_of_a_file_are_placed_anew(run: Run) -> None:
     result = run("live", "compare", "datasets/demo", "--policies", "volcano-1.13,volcano-1.15", "-o", "json")
     assert result.status == 0
-    assert [(one["job"], one["policy"], one["observed_domain"]) for one in result.json] == [
+    running = [one for one in result.json if "cluster_says" not in one]
+    assert [(one["job"], one["policy"], one["observed_domain"]) for one in running] == [
         ("serving/chat-0", "volcano-1.13", "s0"),
         ("serving/chat-0", "volcano-1.15", "s0"),
         ("serving/chat-1", "volcano-1.13", "s1"),
@@ -159,8 +160,110 @@ def test_the_running_gangs_of_a_file_are_placed_anew(run: Run) -> None:
     ]
     lines = [line.split() for line in run("live", "compare", "datasets/demo").out.splitlines()]
     assert ["-", "serving/chat-1", "1", "s1", "placed"] in lines
+    waiting = [one for one in result.json if "cluster_says" in one]
+    assert [(one["job"], one["policy"]) for one in waiting] == [
+        (f"default/{name}", f"volcano-1.{release}")
+        for name in ("hard-tier-2", "nccl-pair", "pytorch-job", "soft-six")
+        for release in (13, 15)
+    ]
+    assert {(one["observed_verdict"], one["verdict"], one["agrees"]) for one in waiting} == {
+        ("not tried", "placed", True)
+    }
+    assert ["default/nccl-pair", "the", "cluster", "nothing:", "no", "condition", "and", "no", "event"] in lines
 
 
 def test_a_recording_and_a_path_together_are_refused(run: Run, tmp_path: Path) -> None:
     result = run("live", "compare", "datasets/demo", "--recorded", tmp_path / "x")
     assert result.status == 2 and result.err.startswith("workbench: --recorded: nothing else is read")
+
+
+def manifest(kind: str, name: str, version: str = "v1", labels: dict[str, str] | None = None, **parts: Any) -> Any:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "annotations": labels or {}}, **parts}
+
+
+def waiting_cluster(gpus: int, *others: Any) -> list[Any]:
+    """Two nodes of 4 GPUs, and a PodGroup of two pods of which Volcano says that they do not fit."""
+    amounts = {"cpu": "8", "memory": "8Gi", "pods": "10", "nvidia.com/gpu": "4"}
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}
+    spec = {"schedulerName": "volcano", "containers": [container]}
+    told = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available"}
+    pods = [
+        manifest(
+            "Pod",
+            f"big-{i}",
+            labels={"scheduling.k8s.io/group-name": "big"},
+            spec=spec,
+            status={"phase": "Pending", "conditions": [told]},
+        )
+        for i in range(2)
+    ]
+    unschedulable = {"type": "Unschedulable", "status": "True", "reason": "NotEnoughResources", "message": "2/2 tasks"}
+    scheduled = {"type": "Scheduled", "status": "True", "reason": "tasks in gang are ready", "message": "old"}
+    group = manifest(
+        "PodGroup",
+        "big",
+        "scheduling.volcano.sh/v1beta1",
+        spec={"minMember": 2},
+        status={"phase": "Inqueue", "conditions": [scheduled, unschedulable]},
+    )
+    nodes = [manifest("Node", name, status={"allocatable": amounts}) for name in ("a", "b")]
+    return [*nodes, group, *pods, *others]
+
+
+def event(name: str, about: str, message: str, last: str) -> Any:
+    involved = {"kind": "Pod", "namespace": "default", "name": about}
+    return manifest(
+        "Event", name, involvedObject=involved, reason="FailedScheduling", message=message, lastTimestamp=last
+    )
+
+
+def compared(run: Run, tmp_path: Path, *objects: Any, **options: Any) -> Any:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+    return run("live", "compare", path, "--policies", "volcano-1.15,binpack", *(["-o", "json"] if options else []))
+
+
+def test_a_job_that_waits_is_told_in_the_words_of_the_cluster_and_of_each_policy(run: Run, tmp_path: Path) -> None:
+    old = event("e1", "big-1", "no node", "2026-01-01T00:00:00Z")
+    new = event("e2", "big-1", "still\nno node", "2026-01-02T00:00:00Z")
+    other = event("e3", "elsewhere", "another pod", "2026-01-02T00:00:00Z")
+    objects = waiting_cluster(6, old, other, new)
+    result = compared(run, tmp_path, *objects, json=True)
+    assert result.status == 0
+    assert [(one["policy"], one["verdict"], one["observed_verdict"], one["agrees"]) for one in result.json] == [
+        ("volcano-1.15", "pending", "pending", True),
+        ("binpack", "pending", "pending", True),
+    ]
+    said = [(one["source"], one["kind"], one["objects"], one["message"]) for one in result.json[0]["cluster_says"]]
+    assert said == [
+        ("condition", "PodGroup", ["default/big"], "2/2 tasks"),
+        ("condition", "Pod", ["default/big-0", "default/big-1"], "0/2 nodes are available"),
+        ("event", "Pod", ["default/big-1"], "still\nno node"),
+        ("event", "Pod", ["default/big-1"], "no node"),
+    ]
+    assert {one["scheduler"] for one in result.json} == {"volcano"}
+    assert "nvidia.com/gpu" in str(result.json[0]["reasons"])
+    lines = [" ".join(line.split()) for line in compared(run, tmp_path, *objects).out.splitlines()]
+    at = lines.index("1 job waits")
+    assert lines[at + 4 : at + 8] == [
+        "default/big the cluster PodGroup default/big: NotEnoughResources: 2/2 tasks",
+        "default/big the cluster 2 Pods: Unschedulable: 0/2 nodes are available",
+        "default/big the cluster Pod default/big-1: FailedScheduling: still no node (event)",
+        "default/big the cluster Pod default/big-1: FailedScheduling: no node (event)",
+    ]
+    assert lines[at + 8].startswith("default/big volcano-1.15 pending: ")
+    assert lines[at + 9].startswith("default/big binpack pending: ")
+
+
+def test_a_job_that_the_cluster_left_pending_and_a_policy_places_differs(run: Run, tmp_path: Path) -> None:
+    result = compared(run, tmp_path, *waiting_cluster(4), json=True)
+    assert result.status == 1
+    assert {one["difference"] for one in result.json} == {"2 pods placed, but the cluster placed none"}
+    assert [one["reasons"] for one in result.json] == [[], []]
+
+
+def test_jobs_that_wait_compete_for_the_same_nodes(run: Run, tmp_path: Path) -> None:
+    first, second = waiting_cluster(4), json.loads(json.dumps(waiting_cluster(4)[2:]).replace("big", "huge"))
+    result = compared(run, tmp_path, *first, *second, json=True)
+    rows = [(one["job"], one["verdict"]) for one in result.json if one["policy"] == "binpack"]
+    assert rows == [("default/big", "placed"), ("default/huge", "pending")]

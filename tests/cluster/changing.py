@@ -12,6 +12,7 @@ from workbench.cluster.changes import ObjectChange, read_change
 from workbench.cluster.state import ClusterState
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.running_index import RunningIndex
 from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.device import device_manifest
 
@@ -250,6 +251,9 @@ changes = st.builds(
 )
 
 
+_INDEX = ("gangs", "queues", "ending", "assuming")
+
+
 def compare_with_rebuild(state: ClusterState, matrices: Any = (), **settings: Any) -> list[str]:
     """Where the snapshot and the workload of a state differ from those of its objects, read as a whole."""
     try:
@@ -264,6 +268,8 @@ def compare_with_rebuild(state: ClusterState, matrices: Any = (), **settings: An
     found = list(differences(state.snapshot, snapshot, "snapshot"))
     for name in ("gangs", "refused", "holding", "gated", "notes"):
         found += differences(getattr(ours, name), getattr(workload, name), name)
+    kept, anew = state.snapshot.running_index, RunningIndex.read(snapshot.running)
+    found += [f"index.{name}" for name in _INDEX if getattr(kept, name) != getattr(anew, name)]
     # The order of these two says nothing.
     found += [name for name in ("queues", "labels") if getattr(ours, name) != getattr(workload, name)]
     return found

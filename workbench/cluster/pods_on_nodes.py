@@ -14,6 +14,7 @@ from workbench.cluster.workload import Held
 from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.running import Doubts, deal_gpus
 from workbench.model.resources import request_rows
+from workbench.model.running_index import RunningIndex
 from workbench.model.snapshot import RunningPod, gpu_words, gpu_words_row
 from workbench.objects.pod import Pod
 
@@ -49,6 +50,8 @@ class PodsOnNodes:
         As in `ClusterSnapshot`; a change replaces the object and never modifies it.
     holding : tuple of (Pod, str)
         As in `Workload`; a change replaces the tuple.
+    index : RunningIndex
+        `running` by gang and by queue; a change replaces the object.
     doubts : Doubts
         Number of assumptions about running pods, summed over all nodes.
     """
@@ -58,12 +61,16 @@ class PodsOnNodes:
         self.gpu_free: Words = np.zeros((0, 1), dtype=np.uint64)
         self.running: tuple[RunningPod, ...] = ()
         self.holding: tuple[tuple[Pod, str], ...] = ()
+        self.index = RunningIndex.read(())
         self.doubts = Doubts()
         self._nodes: dict[str, _OnNode] = {}
         # Three lists with one entry per pod, in the order of the first.
         self._places: list[_Place] = []
         self._holding: list[tuple[Pod, str]] = []
         self._running: list[RunningPod] = []
+        # Pods of `index` that are no longer as they were, and their successors, during an update.
+        self._gone: list[RunningPod] = []
+        self._new: list[RunningPod] = []
         self._table: NodeTable | None = None
 
     def update(
@@ -106,6 +113,8 @@ class PodsOnNodes:
                 self.used[index] = np.int64(0) if node is None else node.used
                 self.gpu_free[index] = gpu_words_row(table.total[index] if node is None else node.free, width)
         self.running, self.holding = tuple(self._running), tuple(self._holding)
+        self.index = self.index.changed(self._gone, self._new)
+        self._gone, self._new = [], []
 
     def _move(self, before: Held, after: Held) -> set[str]:
         """Assign changed pods to their present nodes; returns the names of the nodes they left or came to."""
@@ -117,6 +126,7 @@ class PodsOnNodes:
             del self._nodes[pod.spec.node_name].pods[place]
             if key not in after:
                 i = bisect_left(self._places, place)
+                self._gone.append(self._running[i])
                 del self._places[i], self._holding[i], self._running[i]
         # In order, so that a first filling appends.
         for place, held in sorted((_place(held[0]), held) for held in after.values()):
@@ -141,10 +151,12 @@ class PodsOnNodes:
             return set(self._nodes)
         index = [new.index.get(name, -1) for name in old.index]
         if index != list(range(len(index))):
-            self._running = [
-                pod if pod.node < 0 or index[pod.node] == pod.node else replace(pod, node=index[pod.node])
-                for pod in self._running
-            ]
+            for i, pod in enumerate(self._running):
+                # A pod that this update brings has no node yet.
+                if pod.node >= 0 and index[pod.node] != pod.node:
+                    self._running[i] = replace(pod, node=index[pod.node])
+                    self._gone.append(pod)
+                    self._new.append(self._running[i])
         return {name for name in self._nodes if _gpus(name, old) != _gpus(name, new)}
 
     def _ask(self, name: str, table: NodeTable, queues: Mapping[str, str], labels: Mapping[str, JobLabels]) -> None:
@@ -165,7 +177,13 @@ class PodsOnNodes:
         node.free = free.get(index, 0)
         node.used = request_rows(table.columns, [pod.spec.requests for pod, _ in held])[0].sum(axis=0)
         for place, pod in zip(places, running, strict=True):
-            self._running[bisect_left(self._places, place)] = pod
+            i = bisect_left(self._places, place)
+            before = self._running[i]
+            if before != pod:
+                self._running[i] = pod
+                self._new.append(pod)
+                if before is not _NOT_ASKED:
+                    self._gone.append(before)
 
 
 # Stands for a pod until its node is asked, in the same update.

@@ -89,6 +89,10 @@ class ClusterState(Working):
         """The cluster's present gangs, and the pods that hold resources; raises InputError as `assemble` does."""
         return self._current().workload
 
+    def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Keys of the pods and of the PodGroups that belong to the gang named ``namespace/name``."""
+        return self._current().members_of(key)
+
     def apply(self, changes: Iterable[ObjectChange], taken_at: str = "") -> tuple[ClusterSnapshot, Workload]:
         """Apply changes of objects; returns the new snapshot and workload.
 
@@ -188,6 +192,10 @@ class _Parts:
         self._follow(keys["Pod"], keys["PodGroup"], [*keys["Job"], *keys["Deployment"]], every_gang)
         self._join(taken_at, anew=any(keys[kind] for kind in ("Node", "HyperNode", "Device", "Queue")))
 
+    def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """As `ClusterState.members_of`."""
+        return self._jobs.members_of(key)
+
     def _changed_table(self, changed: _Changed) -> NodeTable:
         keys, settings = changed.keys, (self._matrices, self._gpus_per_node)
         if changed.new_nodes or changed.redrawn or (keys["Device"] and keys["Node"]):
@@ -224,6 +232,7 @@ class _Parts:
             source=self._source,
             taken_at=taken_at,
         )
+        snapshot.know_running(pods.index)
         if self._snapshot is not None:
             snapshot.share_derived(self._snapshot)
         self._snapshot = snapshot

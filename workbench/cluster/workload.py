@@ -143,6 +143,11 @@ class LiveWorkload:
         gangs = tuple(map(told.added_to, joined))
         return gangs, (*others.notes(), *told.left())
 
+    def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """As `ClusterState.members_of`."""
+        unit = self._owners.units.get(key)
+        return (tuple(unit.pods), tuple(unit.groups)) if unit is not None else ((), ())
+
     @property
     def gated(self) -> int:
         """Number of pods that wait behind a scheduling gate, as `Workload.gated`."""

@@ -126,7 +126,7 @@ def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scen
     """Read a file or folder as `workbench.load` does, and return also the manifests of its jobs as one YAML text.
 
     A job that partly runs is written as the whole job; its running pods are in the snapshot and count towards its
-    minimum. The input is read once.
+    minimum. A job all of whose pods run is left out. The input is read once.
 
     Parameters
     ----------
@@ -136,7 +136,18 @@ def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scen
         Content for the path ``-``.
     """
     scenario, jobs = load_and_keep(path, _wants_to_run, stdin)
-    return scenario, to_yaml(jobs)
+    running = {pod.gang for pod in scenario.snapshot.running} - {gang.key for gang in scenario.gangs}
+    return scenario, to_yaml(one for one in jobs if running.isdisjoint(_gang_keys(one)))
+
+
+def _gang_keys(data: Mapping[str, Any]) -> list[str]:
+    """Keys by which the snapshot may know the gang of a Job or PodGroup: its own, and that of the Job that owns it."""
+    metadata = data.get("metadata")
+    if data.get("kind") not in ("Job", "PodGroup") or not isinstance(metadata, Mapping):
+        return []
+    owners = [one.get("name") for one in metadata.get("ownerReferences") or () if isinstance(one, Mapping)]
+    space = metadata.get("namespace") or "default"
+    return [f"{space}/{name}" for name in (metadata.get("name"), *owners)]
 
 
 def _wants_to_run(data: Mapping[str, Any]) -> bool:

@@ -69,10 +69,19 @@ class Recorder:
     """Collects the HyperNodes and nodes that a policy considers for a gang.
 
     A policy gets a recorder only if the caller wants an explanation of the decision.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+    notes : list of str
+    equals_only : bool
+        Only the HyperNodes that were kept are collected, as `Explanation.equals` needs them. A policy need not put
+        anything else into words; what it tells nevertheless is dropped.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    equals_only: bool = False
 
     def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
         """Record that the policy considered a domain (a HyperNode) for the gang.
@@ -90,7 +99,8 @@ class Recorder:
         **parts : float
             Parts of the score by name.
         """
-        self.candidates.append(Candidate("domain", name, tier, kept, why, score, parts))
+        if kept or not self.equals_only:
+            self.candidates.append(Candidate("domain", name, tier, kept, why, score, parts))
 
     def node(self, name: str, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
         """Record that the policy considered a node for the gang.
@@ -107,10 +117,12 @@ class Recorder:
         **parts : float
             Parts of the score by name.
         """
-        self.candidates.append(Candidate("node", name, None, kept, why, score, parts))
+        if not self.equals_only:
+            self.candidates.append(Candidate("node", name, None, kept, why, score, parts))
 
     def note(self, sentence: str) -> None:
-        self.notes.append(sentence)
+        if not self.equals_only:
+            self.notes.append(sentence)
 
     def add(self, other: Recorder) -> None:
         """Append all candidates of another recorder."""

@@ -26,6 +26,7 @@ from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_vector
+from workbench.model.running_index import RunningIndex
 from workbench.model.switch_book import RunningPods
 from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
@@ -141,6 +142,7 @@ _FOLLOWS_FROM = {
     "idle": ("allocatable", "used"),
     "node_states": ("allocatable", "used"),
     "running_jobs": ("running",),
+    "running_index": ("running",),
     "releasing": ("running", "resources", "topology"),
     "assumed": ("running", "topology"),
 }
@@ -276,6 +278,15 @@ class ClusterSnapshot(Value, Displayed):
         return RunningPods.read(self.running)
 
     @cached_property
+    def running_index(self) -> RunningIndex:
+        """The running pods by gang and by queue."""
+        return RunningIndex.read(self.running)
+
+    def know_running(self, index: RunningIndex) -> None:
+        """Take over the index of `running` from somebody who keeps it while the cluster changes."""
+        self.__dict__["running_index"] = index
+
+    @cached_property
     def gpu_columns(self) -> tuple[int, ...]:
         """Indices of the columns in `resources` that count whole GPUs."""
         return tuple(i for i, name in enumerate(self.resources) if is_gpu_resource(name))
@@ -350,7 +361,7 @@ class ClusterSnapshot(Value, Displayed):
     @cached_property
     def releasing(self) -> Longs | None:
         """Resources that terminating pods still hold on each node, int64 (n, r); None if no pod is terminating."""
-        ending = [pod for pod in self.running if pod.ending and pod.node >= 0]
+        ending = [pod for pod in self.running_index.ending if pod.node >= 0]
         if not ending:
             return None
         held = np.zeros_like(self.used)
@@ -369,7 +380,7 @@ class ClusterSnapshot(Value, Displayed):
 
         None if nothing is assumed. Kubernetes assumes 100m CPU and 200 MiB for a container without a request.
         """
-        assuming = [pod for pod in self.running if pod.assumed and pod.node >= 0]
+        assuming = [pod for pod in self.running_index.assuming if pod.node >= 0]
         if not assuming:
             return None
         held = np.zeros((self.n_nodes, len(ASSUMED)), dtype=np.int64)
@@ -385,10 +396,12 @@ class ClusterSnapshot(Value, Displayed):
         """The snapshot as it will be after its terminating pods are gone; the same object if no pod is terminating."""
         if self.releasing is None:
             return self
-        gpu_free, gpu_shares = self._without_gpus_of([pod for pod in self.running if pod.ending])
+        gpu_free, gpu_shares = self._without_gpus_of(self.running_index.ending)
         remaining = tuple(pod for pod in self.running if not pod.ending)
         used = self.used - self.releasing
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
+        after = dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
+        after.know_running(self.running_index.changed(self.running_index.ending, ()))
+        return after
 
     def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
         """GPU bookkeeping after the given running pods have given back their GPUs.

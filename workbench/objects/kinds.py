@@ -15,6 +15,7 @@ from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
+from workbench.objects.event import Event, read_event
 from workbench.objects.fields import wrong
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
@@ -62,6 +63,7 @@ class ClusterObjects:
     tor_nodes: dict[str, TorNodeConfig] = field(default_factory=dict)
     tor_shares: dict[str, TorShareConfig] = field(default_factory=dict)
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
+    events: dict[str, Event] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
     notes: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
@@ -128,6 +130,7 @@ class ClusterObjects:
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     ("", "Node"): ("nodes", read_node),
     ("", "Pod"): ("pods", read_pod),
+    ("", "Event"): ("events", read_event),
     ("topology.volcano.sh", "HyperNode"): ("hypernodes", read_hypernode),
     ("scheduling.koordinator.sh", "Device"): ("devices", read_device),
     ("scheduling.volcano.sh", "PodGroup"): ("pod_groups", read_pod_group),

@@ -11,6 +11,7 @@ from workbench.model.resources import CPU, MEMORY, is_gpu_resource
 from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, get_texts, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import check_amounts, read_resources
+from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
 __all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
 
@@ -78,6 +79,8 @@ class Pod:
         Node on which other pods are evicted in its favour (status.nominatedNodeName); empty: none.
     gated : bool
         The pod has a scheduling gate (spec.schedulingGates): schedulers skip it.
+    unscheduled : StatusCondition, optional
+        The condition PodScheduled where it does not hold: why a scheduler found no node; None: no scheduler said so.
     """
 
     metadata: Metadata
@@ -86,6 +89,7 @@ class Pod:
     deleted: bool = False
     nominated: str = ""
     gated: bool = False
+    unscheduled: StatusCondition | None = None
 
     @property
     def finished(self) -> bool:
@@ -125,6 +129,7 @@ class Pod:
 def read_pod(data: Mapping[str, Any]) -> Pod:
     """Read a Pod from a parsed manifest; raises InputError for a field of the wrong type."""
     status = get_map(data, "status", "")
+    told = (one for one in read_status_conditions(data) if (one.type, one.status) == ("PodScheduled", "False"))
     return Pod(
         read_metadata(data, namespaced=True),
         read_pod_spec(get_map(data, "spec", ""), "spec"),
@@ -132,6 +137,7 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
         deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
         nominated=get_text(status, "nominatedNodeName", "status"),
         gated=any(True for _ in get_maps(get_map(data, "spec", ""), "schedulingGates", "spec")),
+        unscheduled=next(told, None),
     )
 
 

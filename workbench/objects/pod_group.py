@@ -11,6 +11,7 @@ from workbench.objects.fields import child, get_int, get_map, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
 from workbench.objects.quantity import read_resources
+from workbench.objects.status_condition import StatusCondition, read_status_conditions
 from workbench.objects.topology_spec import read_constraint
 
 __all__ = ["ALLOCATED_HYPERNODE_ANNOTATION", "GROUP_NAME_ANNOTATION", "PodGroup", "read_counts", "read_pod_group"]
@@ -37,6 +38,7 @@ class PodGroup:
     sub_group_policies: tuple[SubGroupPolicy, ...] = ()
     min_resources: Mapping[str, int] | None = None
     phase: str = ""
+    conditions: tuple[StatusCondition, ...] = ()
 
     @property
     def inqueue(self) -> bool:
@@ -67,6 +69,7 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
         sub_group_policies=read_sub_group_policies(spec, "spec", submitted=submitted),
         min_resources=read_resources(spec, "minResources", "spec") or None,
         phase=get_text(get_map(data, "status", ""), "phase", "status"),
+        conditions=read_status_conditions(data),
     )
 
 

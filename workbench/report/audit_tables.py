@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from workbench.evaluate.audit import Audit
+from workbench.evaluate.audit import NOT_TRIED, Audit
 from workbench.model.counted import counted
 from workbench.report.tables import new_table, text_row
 
@@ -15,18 +16,22 @@ __all__ = ["audit_tables"]
 _ROWS = 40
 
 
-def audit_tables(found: Sequence[tuple[Mapping[str, str], Audit]]) -> list[Any]:
-    """How often each policy agrees with the cluster, and every gang on which one does not.
+def audit_tables(
+    found: Sequence[tuple[Mapping[str, str], Audit]], said: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> list[Any]:
+    """How often each policy agrees with the cluster, why gangs wait, and every gang on which a policy does not agree.
 
     Parameters
     ----------
     found : sequence of (mapping of str to str, Audit)
         Where a gang was observed, the same keys for all (``session`` or ``scheduler``), and what was found.
+    said : mapping of str to sequence of str
+        What the cluster says about each gang that waits, by the gang's key.
     """
     policies = list(dict.fromkeys(told.policy for _, told in found))
     summary = new_table("policy", "jobs", "agree", "verdict", "pods", "HyperNode", right=range(1, 6))
     for policy in policies:
-        own = [each for _, each in found if each.policy == policy]
+        own = [each for _, each in found if each.policy == policy and each.observed_verdict != NOT_TRIED]
         constrained = [each for each in own if each.equals and each.observed_domain is not None]
         text_row(
             summary,
@@ -39,7 +44,9 @@ def audit_tables(found: Sequence[tuple[Mapping[str, str], Audit]]) -> list[Any]:
         )
     parts: list[Any] = [summary]
     if found and "scheduler" in found[0][0]:
-        parts.append(_gangs(found, policies))
+        parts.append(_gangs([each for each in found if each[1].gang.key not in said], policies))
+    if said:
+        parts.append(_waiting([told for _, told in found if told.gang.key in said], said))
     differing = [(where, told) for where, told in found if not told.agrees]
     if not differing:
         return parts
@@ -69,3 +76,22 @@ def _gangs(found: Sequence[tuple[Mapping[str, str], Audit]], policies: Sequence[
     if len(rows) > _ROWS:
         table.caption = f"… and {counted(len(rows) - _ROWS, 'more job')} (-o json has all)"
     return table
+
+
+def _waiting(audits: Sequence[Audit], said: Mapping[str, Sequence[str]]) -> Any:
+    """Why each gang waits: in the cluster's words, and by each policy."""
+    table = new_table("job", "says", "what", title=counted(len(said), "job waits", "jobs wait"))
+    for key, words in list(said.items())[:_ROWS]:
+        lines = [("the cluster", text) for text in words or ["nothing: no condition and no event"]]
+        lines += [(told.policy, _outcome(told)) for told in audits if told.gang.key == key]
+        for line in lines:
+            text_row(table, key, *line)
+    if len(said) > _ROWS:
+        table.caption = f"… and {counted(len(said) - _ROWS, 'more job')} (-o json has all)"
+    return table
+
+
+def _outcome(told: Audit) -> str:
+    if told.pods:
+        return f"{counted(told.pods, 'pod')} placed" + (f" in {told.domain}" if told.domain else "")
+    return "pending: " + "; ".join(reason.message for reason in told.reasons)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.evaluate.audit.observed import Audit, Observed, audit
+from workbench.evaluate.audit.observed import NOT_TRIED, Audit, Observed, audit, audit_waiting
 
-__all__ = ["Audit", "Observed", "audit"]
+__all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_waiting"]

@@ -1,9 +1,9 @@
-"""`audit`: one gang, as a cluster placed it and as a policy would have placed it at the same moment."""
+"""`audit`: one gang, as a cluster placed it and as a policy would have placed it; `audit_waiting`: those that wait."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,19 @@ import numpy as np
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
-from workbench.model.placement import Placement
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
 from workbench.policies.base import Policy
 
-__all__ = ["Audit", "Observed", "audit"]
+__all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_waiting"]
 
 #: Node of each pod of a gang, by the pod's name; None: the cluster gave it none.
 Observed = Mapping[str, str | None]
+
+#: `Audit.observed_verdict` of a gang of which the cluster does not say that a scheduler has tried it.
+NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +34,8 @@ class Audit:
     ----------
     gang : Gang
     policy : str
-    verdict, observed_verdict : {"placed", "pending"}
-        What the policy says, and what the cluster did.
+    verdict, observed_verdict : {"placed", "pending", "not tried"}
+        What the policy says, and what the cluster did; only the latter may be "not tried".
     pods, observed_pods : int
         Number of pods with a node.
     domain : str, optional
@@ -43,7 +47,10 @@ class Audit:
         HyperNodes among which only chance or the name decided, by the policy; empty for a gang without a topology
         constraint and for a policy that scores no HyperNodes.
     difference : str
-        What differs, in words; empty: the cluster did what the policy would have done, or chose another of the equals.
+        What differs, in words; empty: the cluster did what the policy would have done, or chose another of the equals,
+        or has not tried the gang.
+    reasons : tuple of Notice
+        Of a gang that waits in the cluster: why the policy leaves it pending, too.
     """
 
     gang: Gang
@@ -56,6 +63,7 @@ class Audit:
     observed_domain: str | None
     equals: tuple[str, ...]
     difference: str
+    reasons: tuple[Notice, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -102,14 +110,59 @@ def audit(gangs: Sequence[Gang], snapshot: ClusterSnapshot, at: int, observed: O
     A real scheduler takes one of several equal HyperNodes at random. The placements agree if the verdict and the number
     of pods are the same and, for a gang with a topology constraint, one of the equals holds the gang's minimum.
     """
-    gang, recorder, topology = gangs[at], Recorder(), snapshot.topology
-    constrained = gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
-    # Without a constraint no HyperNodes are equal, and recording why each node was chosen takes longer than deciding.
-    decision = policy.schedule(gangs, snapshot, {at: recorder} if constrained else {})[at]
+    recorders = _recorders({at: gangs[at]})
+    decision = policy.schedule(gangs, snapshot, recorders)[at]
+    return _told(decision, recorders.get(at), snapshot.topology, observed, policy)
+
+
+def audit_waiting(
+    gangs: Sequence[Gang], snapshot: ClusterSnapshot, tried: Sequence[bool], policy: Policy
+) -> list[Audit]:
+    """Ask a policy what it would do, in one session, with the gangs that wait in a cluster.
+
+    Parameters
+    ----------
+    gangs : sequence of Gang
+        All gangs that wait.
+    snapshot : ClusterSnapshot
+    tried : sequence of bool
+        Whether the cluster says of each gang that a scheduler found no place for it; otherwise no scheduler may have
+        come to it yet, and nothing differs.
+    policy : Policy
+
+    Returns
+    -------
+    list of Audit
+        In the order of the gangs, with `Audit.reasons`.
+    """
+    recorders = _recorders(dict(enumerate(gangs)))
+    found = []
+    for i, decision in enumerate(policy.schedule(gangs, snapshot, recorders)):
+        told = _told(decision, recorders.get(i), snapshot.topology, {}, policy)
+        if isinstance(decision.result, Refusal):
+            told = replace(told, reasons=decision.result.reasons)
+        found.append(told if tried[i] else replace(told, observed_verdict=NOT_TRIED, difference=""))
+    return found
+
+
+def _recorders(gangs: Mapping[int, Gang]) -> dict[int, Recorder]:
+    """Recorders of the equal HyperNodes; without a topology constraint none are equal."""
+    return {
+        i: Recorder(equals_only=True)
+        for i, gang in gangs.items()
+        if gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
+    }
+
+
+def _told(
+    decision: Decision, recorder: Recorder | None, topology: Topology, observed: Observed, policy: Policy
+) -> Audit:
+    """A decision beside what the cluster did with the gang."""
+    gang = decision.gang
     placement = decision.result if isinstance(decision.result, Placement) else None
     pods = sum(bool(pod.node) for pod in placement.pods()) if placement is not None else 0
     nodes = [node for node in observed.values() if node is not None]
-    equals = recorder.explanation(decision).equals if constrained else ()
+    equals = recorder.explanation(decision).equals if recorder is not None else ()
     chosen = _chosen(equals, gang, topology, nodes)
     return Audit(
         gang=gang,
@@ -159,5 +212,4 @@ def _around(topology: Topology, nodes: Sequence[str]) -> str | None:
 
 def _indices(topology: Topology, nodes: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """Indices of nodes, int32 (p,); -1 for a node that the topology does not have."""
-    known = {name: i for i, name in enumerate(topology.node_names)}
-    return np.array([known.get(name, -1) for name in nodes], dtype=np.int32)
+    return np.array([topology.node(name) if topology.has_node(name) else -1 for name in nodes], dtype=np.int32)

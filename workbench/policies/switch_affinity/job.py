@@ -81,7 +81,8 @@ class SwitchJob:
             return cls(
                 label, job_kind(label, _replicas(gang, n, [])), pending, rank, none[:0], none, nothing, False, False
             )
-        mine = [pod for pod in request.snapshot.running if pod.gang == gang.key and pod.requests] if gang.ready else []
+        same = request.snapshot.running_index.gangs.get(gang.key, ()) if gang.ready else ()
+        mine = [pod for pod in same if pod.requests]
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
         former, returns = none.copy(), nothing.copy()
         by_rank = {pod.rank: pod for pod in gang.ascend.former}

@@ -56,15 +56,19 @@ class SearchExplainer:
         """
         first, self._first = self._first, False
         found = search.look()
-        if first:
+        if first and self._recorder.equals_only:
+            self._tell_kept(search)
+        elif first:
             self._tell_domains(search, search.tried(), found)
         if not found:
             self._recorder.note("no HyperNode chosen")
-            if first:
+            if first and not self._recorder.equals_only:
                 self._tell_nearest(search)
             return False
         mark, records = search.n_placed, search.records()
         search.take()
+        if self._recorder.equals_only:
+            return True
         owner = self._tell_places(search, mark)
         if first:
             self._tell_nodes(int(search.records()[owner]), owner, int(records[owner]))
@@ -102,6 +106,14 @@ class SearchExplainer:
 
     # ---- HyperNodes for the job ----
 
+    def _tell_kept(self, search: TwoLevel) -> None:
+        """Tell the recorder the HyperNodes in which the job can start, with their scores."""
+        tried = search.tried()
+        kept = np.flatnonzero(tried.kept)
+        for domain, score in zip(tried.domains[kept].tolist(), tried.scores[kept].tolist(), strict=True):
+            self._add(domain, True, "", score)
+        self._recorder.candidates.extend(self._candidates[domain] for domain in self._in_order())
+
     def _tell_domains(self, search: TwoLevel, tried: TriedDomains, found: bool) -> None:
         """Tell the recorder the result for every HyperNode, by tier and name, the virtual top last.
 
@@ -123,12 +135,15 @@ class SearchExplainer:
             for domain in range(-1, self._topology.n_domains):
                 if domain not in self._candidates:
                     self._add(domain, False, "not tried: a lower tier has a solution")
-        tier_of = self._topology.domain_tier
-        order = sorted(self._candidates, key=lambda d: (tier_of(d), d < 0, d))
-        self._recorder.candidates.extend(self._candidates[domain] for domain in order)
+        self._recorder.candidates.extend(self._candidates[domain] for domain in self._in_order())
         if kept and self._asked.request.gang.sub_grouped:
             chosen = -max(kept, key=lambda one: one[:2])[1]
             self._tell_inner(search.explain_in(chosen, inner=True))
+
+    def _in_order(self) -> list[int]:
+        """The HyperNodes of `_candidates` by tier and name, the virtual top last."""
+        tier_of = self._topology.domain_tier
+        return sorted(self._candidates, key=lambda d: (tier_of(d), d < 0, d))
 
     def _add(
         self, domain: int, kept: bool, why: str, score: float | None = None, parts: Mapping[str, float] | None = None

@@ -102,7 +102,8 @@ class ClusterFill:
         record : int
             HyperNode in which the sub-job is allocated so far, or `NO_RECORD`.
         """
-        if self._context.request.recorder is None or not sub.pods:
+        recorder = self._context.request.recorder
+        if recorder is None or recorder.equals_only or not sub.pods:
             return
         filling, role = self.filling(topology=sub.topology), next(iter(sub.pods))
         if not sub.topology:

@@ -262,7 +262,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
 
 def _running(gang: Gang, snapshot: ClusterSnapshot) -> list[list[RunningPod]]:
     """Running pods of each sub-group, then those that belong to no sub-group."""
-    by_name = {pod.name: pod for pod in snapshot.running if pod.gang == gang.key}
+    by_name = {pod.name: pod for pod in snapshot.running_index.gangs.get(gang.key, ())}
     named = [[by_name.pop(name) for name in group.running if name in by_name] for group in gang.sub_groups]
     return [*named, list(by_name.values())]
 

@@ -75,7 +75,9 @@ def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
 
     The recorder receives the candidates only if the job waits; otherwise they are recorded when the job is placed.
     """
-    told = request if request.recorder is None else replace(request, recorder=Recorder())
+    told = request
+    if request.recorder is not None:
+        told = replace(request, recorder=Recorder(equals_only=request.recorder.equals_only))
     found = _waiting(policy, told, policy.assign_idle(_on(policy, told, request.ledger.after_terminations(gone=False))))
     if found is not None and request.recorder is not None and told.recorder is not None:
         request.recorder.add(told.recorder)

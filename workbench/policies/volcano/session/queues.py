@@ -230,12 +230,11 @@ class Queues:
     def _states(self, snapshot: ClusterSnapshot, requested: Mapping[str, Longs]) -> dict[str, QueueState]:
         held = {name: np.zeros(len(self.total)) for name in requested}
         columns = {name: i for i, name in enumerate(self._columns)}
-        for pod in snapshot.running:
-            if pod.queue:
-                row = held.setdefault(pod.queue, np.zeros(len(self.total)))
-                for resource, amount in pod.requests.items():
-                    if resource in columns:
-                        row[columns[resource]] += amount
+        for name, use in snapshot.running_index.queues.items():
+            row = held.setdefault(name, np.zeros(len(self.total)))
+            for resource, amount in use.requests.items():
+                if resource in columns:
+                    row[columns[resource]] = amount
         known = {name: snapshot.queues.get(name, Queue(name)) for name in held}
         guaranteed = sum(
             (self._amounts(queue.guarantee, 0.0) for queue in snapshot.queues.values()), np.zeros(len(self.total))

@@ -204,9 +204,9 @@ class Session:
         by_gang = {job.gang.key: job for job in self._jobs}
         by_gang |= {f"{job.gang.namespace}/{part.name}": job for job in self._jobs for part in job.gang.jobs}
         columns = {name: i for i, name in enumerate(self._snapshot.resources)}
-        for pod in self._snapshot.running:
-            job = by_gang.get(pod.gang)
-            if job is not None:
+        gangs = self._snapshot.running_index.gangs
+        for key, job in by_gang.items():
+            for pod in gangs.get(key, ()):
                 for name, amount in pod.requests.items():
                     if name in columns:
                         job.allocated[columns[name]] += amount

@@ -211,7 +211,7 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
     start : Progress
         Counts of the job's pods before the fill.
     """
-    if request.recorder is None:
+    if request.recorder is None or request.recorder.equals_only:
         return
     topology = request.snapshot.topology
     placed = f"{done.n_placed} of {pods_text(sum(start.left))}"

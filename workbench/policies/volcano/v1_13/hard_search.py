@@ -292,7 +292,7 @@ class HardSearch:
         return f", meets the recorded {names[record]} in {names[common]} (tier {topology.tier[common]})"
 
     def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints, holds: Longs, needs: int) -> None:
-        if recorder is None:
+        if recorder is None or recorder.equals_only:
             return
         for domain in domains:
             why = f"{above_text(tier, self.highest_tier)}; {up_to_text(int(holds[domain]), needs)}"
@@ -317,6 +317,8 @@ class HardSearch:
         topology, demand = self.context.request.snapshot.topology, self.context.request.demand
         names = topology.domain_names
         at = {domain: i for i, domain in enumerate(tried.tolist())}
+        if recorder.equals_only:
+            domains = domains[np.isin(domains, tried[solved])]
         for domain in domains.tolist():
             if domain not in at:
                 recorder.domain(names[domain], tier, False, self._too_far(domain, record))

@@ -266,7 +266,7 @@ def _running_on_leaf(request: Request) -> Longs:
     topology = request.snapshot.topology
     if not (request.gang.ready or request.gang.volcano.record):
         return np.zeros(topology.n_domains, dtype=np.int64)
-    nodes = [pod.node for pod in request.snapshot.running if pod.gang == request.gang.key]
+    nodes = [pod.node for pod in request.snapshot.running_index.gangs.get(request.gang.key, ())]
     return topology.count_on_leaves(np.array(nodes, dtype=np.int32))
 
 

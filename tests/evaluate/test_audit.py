@@ -1,0 +1,107 @@
+"""What policies would have done with the running gangs of a cluster, against the slow way: all from the beginning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.profiles import max_examples
+from tests.survival import differences
+from workbench.cluster.assemble import assemble
+from workbench.cluster.changes import added
+from workbench.cluster.observed import observed_gangs
+from workbench.cluster.state import ClusterState
+from workbench.evaluate.audit import audit
+from workbench.model.explanation import Recorder
+from workbench.model.gang import TopologyConstraint
+from workbench.model.placement import Placement
+from workbench.objects.hypernode import make_hypernode
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.objects.pod import Pod, PodSpec
+from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup
+from workbench.policies import get_policy
+
+NODES = [f"n{i}" for i in range(8)]
+CONSTRAINTS = [None, TopologyConstraint("soft"), *(TopologyConstraint("hard", tier) for tier in (1, 2, 3))]
+#: All that record something of their own.
+POLICIES = ["volcano-1.13", "volcano-1.15", "binpack", "spread", "koordinator-network", "switch-affinity"]
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> ClusterObjects:
+    """Eight nodes under four leaves, two spines and a top; gangs of one to four pods that run somewhere."""
+    objects = ClusterObjects()
+    for name in NODES:
+        added(Node(Metadata(name), {"cpu": 32_000, "pods": 110, "nvidia.com/gpu": 4})).apply_to(objects)
+    for i in range(4):
+        added(make_hypernode(f"leaf{i}", 1, nodes=NODES[2 * i : 2 * i + 2])).apply_to(objects)
+    for i in range(2):
+        added(make_hypernode(f"spine{i}", 2, children=[f"leaf{2 * i}", f"leaf{2 * i + 1}"])).apply_to(objects)
+    added(make_hypernode("top", 3, children=["spine0", "spine1"])).apply_to(objects)
+    free = dict.fromkeys(NODES, 4)
+    for number in range(draw(st.integers(1, 5))):
+        name, gpus, size = f"g{number}", draw(st.integers(1, 4)), draw(st.integers(1, 4))
+        record = draw(st.sampled_from([{}, {ALLOCATED_HYPERNODE_ANNOTATION: "leaf1"}]))
+        group = PodGroup(Metadata(name, "a", annotations=record), size, {}, "q", "", draw(st.sampled_from(CONSTRAINTS)))
+        added(group).apply_to(objects)
+        for pod in range(size):
+            room = [node for node in NODES if free[node] >= gpus]
+            node = draw(st.sampled_from([*room, *room, ""]))
+            if node:
+                free[node] -= gpus
+            metadata = Metadata(f"{name}-{pod}", "a", uid=f"{name}-{pod}", annotations={GROUP_NAME_ANNOTATION: name})
+            assumed = draw(st.sampled_from([{}, {"cpu": 100, "memory": 200 << 20}]))
+            spec = PodSpec({"nvidia.com/gpu": gpus}, (gpus,), node_name=node, assumed=assumed)
+            deleted = bool(node) and draw(st.integers(0, 5)) == 0
+            added(Pod(metadata, spec, "Running" if node else "Pending", deleted)).apply_to(objects)
+    return objects
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@max_examples(60)
+@given(clusters())
+def test_it_says_what_the_whole_session_on_a_cluster_read_anew_says(policy: str, objects: ClusterObjects) -> None:
+    asked = get_policy(policy)
+    for one in observed_gangs(ClusterState(objects, any_scheduler=True)):
+        told = audit([one.gang], one.snapshot, 0, one.nodes, asked)
+        snapshot, gangs = _read_anew(objects, one.gang.name)
+        gang = next(each for each in gangs if each.key == one.gang.key)
+        recorder = Recorder()
+        (decision,) = asked.schedule([gang], snapshot, {0: recorder})
+        placed = decision.result if isinstance(decision.result, Placement) else None
+        pods = 0 if placed is None else int((placed.node >= 0).sum())
+        equals = recorder.explanation(decision).equals if gang.constraint is not None else ()
+        domain = None if placed is None else placed.hypernode or None
+        assert (told.pods, told.domain, told.equals) == (pods, domain, equals)
+
+
+def _read_anew(objects: ClusterObjects, name: str):  # type: ignore[no-untyped-def]
+    """The cluster with the running pods of a gang off their nodes, and without what the scheduler wrote of it."""
+    without = replace(objects, pods=dict(objects.pods), pod_groups=dict(objects.pod_groups))
+    for key, pod in objects.pods.items():
+        if pod.metadata.annotations.get(GROUP_NAME_ANNOTATION) == name and pod.runs:
+            without.pods[key] = replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending")
+    group = objects.pod_groups[f"a/{name}"]
+    without.pod_groups[f"a/{name}"] = replace(group, metadata=replace(group.metadata, annotations={}))
+    snapshot, workload = assemble(without, any_scheduler=True)
+    return snapshot, workload.gangs
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@max_examples(60)
+@given(clusters())
+def test_a_recorder_of_equals_collects_them_and_nothing_else(policy: str, objects: ClusterObjects) -> None:
+    asked = get_policy(policy)
+    snapshot, workload = assemble(objects, any_scheduler=True)
+    for gang in workload.gangs:
+        told, brief = Recorder(), Recorder(equals_only=True)
+        (full,) = asked.schedule([gang], snapshot, {0: told})
+        (short,) = asked.schedule([gang], snapshot, {0: brief})
+        assert list(differences(full.result, short.result)) == []
+        assert brief.explanation(short).equals == told.explanation(full).equals
+        assert all(one.kind == "domain" and one.kept for one in brief.candidates) and not brief.notes

@@ -1,0 +1,118 @@
+"""`waiting_gangs`: each gang of a cluster that waits, with what the cluster says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workbench.cluster.state import ClusterState
+from workbench.model.counted import counted
+from workbench.model.gang import Gang
+from workbench.objects.event import Event
+from workbench.objects.kinds import ClusterObjects
+
+__all__ = ["Said", "WaitingGang", "waiting_gangs"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a cluster says about objects of one gang.
+
+    Attributes
+    ----------
+    source : {"condition", "event"}
+        Whether it stands in status.conditions of the objects or in Events about them.
+    kind : str
+        Kind of the objects: Pod, PodGroup, Job or HyperJob.
+    objects : tuple of str
+        Their ``namespace/name``, in byte order.
+    reason, message : str
+    """
+
+    source: str
+    kind: str
+    objects: tuple[str, ...]
+    reason: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        """One line: whom it is about, the reason and the message."""
+        about = f"{self.kind} {self.objects[0]}" if len(self.objects) == 1 else counted(len(self.objects), self.kind)
+        said = ": ".join(part for part in (self.reason, " ".join(self.message.split())) if part)
+        return f"{about}: {said}" + (" (event)" if self.source == "event" else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "objects": list(self.objects)}
+
+
+@dataclass(frozen=True, eq=False)
+class WaitingGang:
+    """A gang none of whose pods runs.
+
+    Attributes
+    ----------
+    gang : Gang
+    scheduler : str
+        spec.schedulerName of its first pod by name; empty: not given, or it has no pods yet.
+    said : tuple of Said
+        Why it waits in the cluster's own words: conditions of its PodGroups, of its pods, and Events about them. Empty:
+        the cluster says nothing, as before a scheduler has tried it.
+    """
+
+    gang: Gang
+    scheduler: str
+    said: tuple[Said, ...]
+
+
+def waiting_gangs(state: ClusterState) -> Iterator[WaitingGang]:
+    """The gangs of a cluster of which no pod runs, by namespace and name, with what the cluster says about each."""
+    objects, running = state.objects, {key for pod, key in state.workload.holding if pod.runs}
+    events = _by_object(objects.events.values())
+    for gang in state.workload.gangs:
+        if gang.key in running or not gang.n_pods:
+            continue
+        keys = [gang.key, *(f"{gang.namespace}/{job.name}" for job in gang.jobs)]
+        members = [state.members_of(key) for key in keys]
+        pods = sorted({key for each in members for key in each[0]}, key=str.encode)
+        groups = sorted({key for each in members for key in each[1]}, key=str.encode)
+        found = [*_conditions(objects, groups, pods)]
+        for kind, names in (("HyperJob", keys[:1]), ("Job", keys), ("PodGroup", groups), ("Pod", pods)):
+            found += [
+                ("event", kind, key, one.reason, one.message) for key in names for one in events.get((kind, key), ())
+            ]
+        scheduler = objects.pods[pods[0]].spec.scheduler if pods else ""
+        yield WaitingGang(gang, scheduler, _joined(found))
+
+
+def _conditions(
+    objects: ClusterObjects, groups: Iterable[str], pods: Iterable[str]
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """What holds a gang back, by the conditions of its objects: source, kind, key, reason and message."""
+    for key in groups:
+        for one in objects.pod_groups[key].conditions:
+            if (one.type, one.status) == ("Unschedulable", "True"):
+                yield "condition", "PodGroup", key, one.reason, one.message
+    for key in pods:
+        told = objects.pods[key].unscheduled
+        if told is not None and objects.pods[key].waits:
+            yield "condition", "Pod", key, told.reason, told.message
+
+
+def _by_object(events: Iterable[Event]) -> dict[tuple[str, str], list[Event]]:
+    """Events by kind and key of what they are about, the latest first."""
+    found: dict[tuple[str, str], list[Event]] = {}
+    for event in sorted(events, key=lambda one: (one.last, one.metadata.key.encode()), reverse=True):
+        found.setdefault((event.kind, event.key), []).append(event)
+    return found
+
+
+def _joined(found: Iterable[tuple[str, str, str, str, str]]) -> tuple[Said, ...]:
+    """The same said of several objects, told once."""
+    keys: dict[tuple[str, str, str, str], dict[str, None]] = {}
+    for source, kind, key, reason, message in found:
+        keys.setdefault((source, kind, reason, message), {})[key] = None
+    return tuple(
+        Said(source, kind, tuple(names), reason, message) for (source, kind, reason, message), names in keys.items()
+    )
