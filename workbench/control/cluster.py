@@ -123,7 +123,7 @@ class EmbeddedCluster(Working, Displayed):
         self.store.replace_all(saved.objects, saved.version)
         self._log.lines[:] = saved.log
         parts = (self.store, self._clock, self._log)
-        self._jobs = JobReconciler(*parts, self._ssh_keys, saved.waiting, saved.requests)
+        self._jobs = JobReconciler(*parts, lambda: self._ssh_keys, saved.waiting, saved.requests)
         self._kubelets = Kubelets(*parts, self._behaviour, saved.ends)
         self._scheduler = Scheduler(*parts, self._policy, saved.records)
         others = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Ref", "key_of", "kind_of", "resource_of"]
+__all__ = ["Ref", "api_path", "api_version", "key_of", "kind_of", "resource_of"]
 
 
 class Ref(NamedTuple):
@@ -33,6 +33,7 @@ class _Kind(NamedTuple):
     groups: tuple[str, ...]
     plural: str
     namespaced: bool = True
+    version: str = "v1"
 
 
 _KINDS: Mapping[str, _Kind] = {
@@ -48,13 +49,15 @@ _KINDS: Mapping[str, _Kind] = {
     "ReplicaSet": _Kind(("apps",), "replicasets"),
     "StatefulSet": _Kind(("apps",), "statefulsets"),
     "PriorityClass": _Kind(("scheduling.k8s.io",), "priorityclasses", False),
-    "Job": _Kind(("batch.volcano.sh",), "jobs"),
-    "Command": _Kind(("bus.volcano.sh",), "commands"),
-    "PodGroup": _Kind(("scheduling.volcano.sh",), "podgroups"),
-    "Queue": _Kind(("scheduling.volcano.sh",), "queues", False),
-    "HyperNode": _Kind(("topology.volcano.sh",), "hypernodes", False),
-    "HyperJob": _Kind(("training.volcano.sh", "topology.volcano.sh"), "hyperjobs"),
-    "Device": _Kind(("scheduling.koordinator.sh",), "devices", False),
+    "Job": _Kind(("batch.volcano.sh",), "jobs", version="v1alpha1"),
+    "Command": _Kind(("bus.volcano.sh",), "commands", version="v1alpha1"),
+    "PodGroup": _Kind(("scheduling.volcano.sh",), "podgroups", version="v1beta1"),
+    "Queue": _Kind(("scheduling.volcano.sh",), "queues", False, "v1beta1"),
+    "HyperNode": _Kind(("topology.volcano.sh",), "hypernodes", False, "v1alpha1"),
+    "HyperJob": _Kind(("training.volcano.sh", "topology.volcano.sh"), "hyperjobs", version="v1alpha1"),
+    "Device": _Kind(("scheduling.koordinator.sh",), "devices", False, "v1alpha1"),
+    "MutatingWebhookConfiguration": _Kind(("admissionregistration.k8s.io",), "mutatingwebhookconfigurations", False),
+    "Lease": _Kind(("coordination.k8s.io",), "leases"),
     "CustomResourceDefinition": _Kind(("apiextensions.k8s.io",), "customresourcedefinitions", False),
 }
 
@@ -81,3 +84,34 @@ def resource_of(kind: str) -> str:
         name, _, group = kind.partition(".")
         return f"{name.lower()}s.{group}" if group else f"{name.lower()}s"
     return f"{known.plural}.{known.groups[0]}" if known.groups[0] else known.plural
+
+
+def api_version(kind: str) -> str:
+    """The field apiVersion of a kind without API group in its `Ref.kind`: ``batch.volcano.sh/v1alpha1``."""
+    known = _KINDS[kind]
+    return f"{known.groups[0]}/{known.version}" if known.groups[0] else known.version
+
+
+def api_path(kind: str, namespace: str = "", name: str = "") -> str:
+    """Path of a kind, or of one object of it, on an API server.
+
+    Parameters
+    ----------
+    kind : str
+        As in `Ref.kind`; one without API group.
+    namespace : str
+        Empty: objects of all namespaces, or a cluster-scoped kind.
+    name : str
+        Empty: the list.
+
+    Examples
+    --------
+    >>> api_path("Job", "default", "train")
+    '/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/train'
+    >>> api_path("Pod")
+    '/api/v1/pods'
+    """
+    known, version = _KINDS[kind], api_version(kind)
+    root = f"/apis/{version}" if known.groups[0] else f"/api/{version}"
+    room = f"/namespaces/{namespace}" if namespace and known.namespaced else ""
+    return f"{root}{room}/{known.plural}{f'/{name}' if name else ''}"

@@ -10,7 +10,7 @@ from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
-from workbench.control.store import Object, Store, StoreChange
+from workbench.control.store import Object, ReadStore, Store, StoreChange
 from workbench.errors import InputError
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
 
@@ -178,12 +178,12 @@ def _statuses(pod: Object, state: Mapping[str, Any], ready: bool = True) -> list
     return [{"name": one.get("name") or "", "ready": ready, "restartCount": 0, "state": state} for one in containers]
 
 
-def containers_environment(store: Store, pod: Object) -> dict[str, dict[str, str]]:
+def containers_environment(store: ReadStore, pod: Object) -> dict[str, dict[str, str]]:
     """Environment variables that the processes of each container of a pod see, by the container's name.
 
     Parameters
     ----------
-    store : Store
+    store : ReadStore
         Has the ConfigMaps from which variables are read.
     pod : mapping
         The pod's manifest.
@@ -205,7 +205,7 @@ def containers_environment(store: Store, pod: Object) -> dict[str, dict[str, str
     return found
 
 
-def _value(store: Store, pod: Object, variable: Mapping[str, Any]) -> str | None:
+def _value(store: ReadStore, pod: Object, variable: Mapping[str, Any]) -> str | None:
     source = variable.get("valueFrom")
     if source is None:
         return str(variable.get("value") or "")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
 from workbench.cancel import check
-from workbench.control.clock import VirtualClock
-from workbench.control.memory_store import MemoryStore
+from workbench.control.clock import Clock
 from workbench.control.reconciler import Reconciler
-from workbench.control.store import StoreChange
-from workbench.errors import InternalError
+from workbench.control.store import Store, StoreChange
+from workbench.errors import ClusterError, InternalError
 from workbench.model.value import Working
 
 __all__ = ["Manager"]
@@ -22,20 +21,26 @@ _Work = tuple[int, Hashable]
 #: Steps at one moment after which the controllers count as undoing each other's work. A busy pod takes about ten.
 _STEPS_PER_OBJECT = 50
 
+#: Seconds until a key is tried again after its reconciler failed; doubled after each failure in a row.
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 30.0
+
 
 class Manager(Working):
-    """Runs reconcilers in virtual time: keeps the keys that need work, and calls the reconciler of each.
+    """Runs reconcilers: keeps the keys that need work, and calls the reconciler of each.
 
     Parameters
     ----------
-    store : MemoryStore
-    clock : VirtualClock
+    store : Store
+    clock : Clock
     stages : sequence of sequence of Reconciler
         Reconcilers of a stage work only while no earlier stage has work. The order of controllers within a stage does
         not matter: the cluster ends in the same state.
     order : numpy.random.Generator, optional
         Draws which waiting work of a stage is done next; None: the work that has waited longest. In the first stage,
         the kubelets, the longest waiting is always next, because the order in which pods end is no controller's choice.
+    failed : callable, optional
+        Called with a key and its `ClusterError` when a reconciler fails; the key is then queued again, each time after
+        a longer pause. None: the error is raised.
 
     Notes
     -----
@@ -44,16 +49,20 @@ class Manager(Working):
 
     def __init__(
         self,
-        store: MemoryStore,
-        clock: VirtualClock,
+        store: Store,
+        clock: Clock,
         stages: Sequence[Sequence[Reconciler]],
         order: np.random.Generator | None = None,
+        failed: Callable[[Hashable, ClusterError], object] | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._reconcilers = [each for stage in stages for each in stage]
         self._stage_of = [number for number, stage in enumerate(stages) for _ in stage]
         self._order = order
+        self._failed = failed
+        #: Failures in a row of each key.
+        self._failures: dict[_Work, int] = {}
         self._waiting: list[dict[_Work, None]] = [{} for _ in stages]
         self._timers: list[tuple[float, int, _Work]] = []
         self._due: dict[_Work, float] = {}
@@ -99,8 +108,7 @@ class Manager(Working):
             return False
         work = self._next(stage)
         del self._waiting[stage][work]
-        number, key = work
-        again = self._reconcilers[number].reconcile(key)
+        again = self._reconcile(work)
         if again is None:
             self._due.pop(work, None)
         else:
@@ -108,6 +116,19 @@ class Manager(Working):
             self._set += 1
             heapq.heappush(self._timers, (again, self._set, work))
         return True
+
+    def _reconcile(self, work: _Work) -> float | None:
+        number, key = work
+        try:
+            again = self._reconcilers[number].reconcile(key)
+        except ClusterError as error:
+            if self._failed is None:
+                raise
+            self._failed(key, error)
+            failures = self._failures[work] = self._failures.get(work, 0) + 1
+            return self._clock.now + min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S)
+        self._failures.pop(work, None)
+        return again
 
     def _next(self, stage: int) -> _Work:
         waiting = self._waiting[stage]

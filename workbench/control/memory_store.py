@@ -9,9 +9,9 @@ from typing import Any
 
 from workbench.control.clock import Clock
 from workbench.control.kinds import Ref, key_of, resource_of
-from workbench.control.store import Object, StoreChange
-from workbench.errors import StoreError
-from workbench.model.value import Working
+from workbench.control.object_table import ObjectTable
+from workbench.control.store import Binding, Object
+from workbench.errors import ClusterError, StoreError
 
 __all__ = ["MemoryStore"]
 
@@ -32,7 +32,7 @@ def _as_submitted(store: MemoryStore, before: Object | None, after: Object) -> O
     return after
 
 
-class MemoryStore(Working):
+class MemoryStore(ObjectTable):
     """Objects in memory, as `workbench.control.store.Store` describes them.
 
     Parameters
@@ -45,47 +45,9 @@ class MemoryStore(Working):
     """
 
     def __init__(self, clock: Clock, admit: Admit = _as_submitted) -> None:
+        super().__init__()
         self._clock = clock
         self._admit = admit
-        self._objects: dict[str, dict[Ref, Object]] = {}
-        self._log: list[StoreChange] = []
-        self._version = 0
-        #: Version before the oldest change in the log.
-        self._forgotten = 0
-
-    def _kept(self) -> dict[str, Any]:
-        return {**super()._kept(), "_objects": {kind: dict(found) for kind, found in self._objects.items()}}
-
-    @property
-    def version(self) -> int:
-        """Version of the newest change."""
-        return self._version
-
-    def __len__(self) -> int:
-        return sum(map(len, self._objects.values()))
-
-    def get(self, key: Ref) -> Object | None:
-        """The object with identity `key`; None if it does not exist."""
-        return self._objects.get(key.kind, {}).get(key)
-
-    def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
-        """The objects of a kind in all namespaces or in one, sorted by namespace and name."""
-        found = self._objects.get(kind, {})
-        return [found[key] for key in sorted(found, key=_in_order) if namespace in (None, key.namespace)]
-
-    def watch(self, since: int) -> Sequence[StoreChange]:
-        """The changes after version `since`, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
-        if since < self._forgotten:
-            raise StoreError("Expired", f"too old resource version: {since} ({self._forgotten})")
-        if since >= self._version:
-            return []
-        # Every version is one change.
-        return self._log[since - self._forgotten :]
-
-    def forget(self, version: int) -> None:
-        """Drop the changes up to `version`; a later `watch` from an earlier version fails."""
-        del self._log[: max(version - self._forgotten, 0)]
-        self._forgotten = max(self._forgotten, version)
 
     def create(self, data: Object) -> Object:
         """Store a new object after admission has filled in its defaults."""
@@ -102,7 +64,7 @@ class MemoryStore(Working):
         admitted = self._admit(self, None, _without_status(key, {**data, "metadata": metadata}))
         uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{self._version}"))
         own = {"uid": uid, "creationTimestamp": self._clock.stamp, "generation": 1}
-        return self._write(key, None, {**admitted, "metadata": {**admitted["metadata"], **own}})
+        return self._write(key, {**admitted, "metadata": {**admitted["metadata"], **own}})
 
     def adopt(self, objects: Iterable[Object]) -> None:
         """Add objects as another cluster stored them, keeping their uid, time of creation and status.
@@ -116,7 +78,7 @@ class MemoryStore(Working):
             key = key_of(data)
             if self.get(key) is not None:
                 raise StoreError("AlreadyExists", f'{resource_of(key.kind)} "{key.name}" already exists')
-            self._write(key, None, data)
+            self._write(key, data)
 
     def update(self, data: Object) -> Object:
         """Replace an object by `data`, except its status, uid and time of creation, which stay."""
@@ -136,7 +98,7 @@ class MemoryStore(Working):
         before = self._known(key)
         old = before.get("status") or {}
         new = {name: value for name, value in {**old, **status}.items() if value is not None}
-        return before if new == old else self._write(key, before, {**before, "status": new})
+        return before if new == old else self._write(key, {**before, "status": new})
 
     def bind(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object:
         """Give a pod its node, and write annotations on it.
@@ -158,7 +120,18 @@ class MemoryStore(Working):
         metadata = before["metadata"]
         if annotations:
             metadata = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}
-        return self._write(key, before, {**before, "metadata": metadata, "spec": {**before["spec"], "nodeName": node}})
+        return self._write(key, {**before, "metadata": metadata, "spec": {**before["spec"], "nodeName": node}})
+
+    def bind_all(self, bindings: Sequence[Binding]) -> Sequence[ClusterError | None]:
+        """Bind pods as `bind` does, each on its own; returns for each why it was not bound, or None."""
+        found: list[ClusterError | None] = []
+        for binding in bindings:
+            try:
+                self.bind(*binding)
+                found.append(None)
+            except StoreError as error:
+                found.append(error)
+        return found
 
     def delete(self, key: Ref, *, now: bool = False) -> None:
         """Delete an object, or mark it as terminating."""
@@ -166,23 +139,10 @@ class MemoryStore(Working):
         metadata = before["metadata"]
         waits = key.kind == "Pod" and not now and _is_alive(before)
         if not waits and not metadata.get("finalizers"):
-            self._remove(key, before)
+            self.remove(key)
         elif not metadata.get("deletionTimestamp"):
             marked = {**metadata, "deletionTimestamp": self._clock.stamp}
-            self._write(key, before, {**before, "metadata": marked})
-
-    def replace_all(self, objects: Iterable[Object], version: int) -> None:
-        """Replace all objects and the version of the store; a later `watch` from an earlier version fails."""
-        self._objects = {}
-        for data in objects:
-            key = key_of(data)
-            self._objects.setdefault(key.kind, {})[key] = data
-        self._version = self._forgotten = version
-        self._log = []
-
-    def contents(self) -> Sequence[Object]:
-        """Every object, sorted by kind, namespace and name."""
-        return [each for kind in sorted(self._objects) for each in self.list(kind)]
+            self._write(key, {**before, "metadata": marked})
 
     def _known(self, key: Ref) -> Object:
         found = self.get(key)
@@ -213,31 +173,20 @@ class MemoryStore(Working):
         if after.get("spec") != before.get("spec"):
             after["metadata"] = {**after["metadata"], "generation": (has.get("generation") or 0) + 1}
         if has.get("deletionTimestamp") and not after["metadata"].get("finalizers") and has.get("finalizers"):
-            self._remove(key, before)
+            self.remove(key)
             return after
-        return self._write(key, before, after)
+        return self._write(key, after)
 
-    def _write(self, key: Ref, before: Object | None, after: Object) -> Object:
-        self._version += 1
-        stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self._version)}}
-        self._objects.setdefault(key.kind, {})[key] = stored
-        self._log.append(StoreChange(self._version, key, before, stored))
+    def _write(self, key: Ref, after: Object) -> Object:
+        stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self._version + 1)}}
+        self.put(key, stored)
         return stored
-
-    def _remove(self, key: Ref, before: Object) -> None:
-        self._version += 1
-        del self._objects[key.kind][key]
-        self._log.append(StoreChange(self._version, key, before, None))
 
 
 def _is_alive(pod: Object) -> bool:
     """Whether a kubelet has to stop a pod before the pod can be removed from the store."""
     phase = (pod.get("status") or {}).get("phase")
     return bool((pod.get("spec") or {}).get("nodeName")) and phase not in ("Succeeded", "Failed")
-
-
-def _in_order(key: Ref) -> tuple[bytes, bytes]:
-    return key.namespace.encode(), key.name.encode()
 
 
 def _check_name(key: Ref) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from workbench.cluster.changes import ClusterObject, ObjectChange, added, deleted, read_change
 from workbench.cluster.state import ClusterState
@@ -12,10 +13,12 @@ from workbench.control.event_log import EventLog
 from workbench.control.group_status import group_status, with_condition
 from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
+from workbench.control.owned import controller_of
 from workbench.control.reconciler import Reconciler
-from workbench.control.store import Object, Store, StoreChange
+from workbench.control.store import Binding, Object, Store, StoreChange
 from workbench.control.switch_maps import SwitchMaps
-from workbench.errors import InputError
+from workbench.control.visible_devices import device_annotations
+from workbench.errors import ClusterError, InputError
 from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
@@ -48,6 +51,10 @@ class Scheduler(Reconciler):
     records : mapping of str to str
         What the scheduler of a saved cluster remembered of placed gangs
         (`workbench.model.placement.Placement.records`).
+    names : collection of str, optional
+        Values of schedulerName that ask for this scheduler. Pods and PodGroups of others are not touched; their
+        running pods take up resources. None: the names that `workbench.jobs.schedulers.OWN_SCHEDULERS` lists, and all
+        PodGroups, because no other scheduler is there.
 
     Attributes
     ----------
@@ -66,11 +73,20 @@ class Scheduler(Reconciler):
         {"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job", "ConfigMap"}
     )
 
-    def __init__(self, store: Store, clock: Clock, log: EventLog, policy: Policy, records: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        log: EventLog,
+        policy: Policy,
+        records: Mapping[str, str] = MappingProxyType({}),
+        names: Collection[str] | None = None,
+    ) -> None:
         super().__init__(store, clock, log)
         self.policy = policy
         self.decisions: list[Decision] = []
-        self._state = ClusterState(ClusterObjects(), source="the embedded cluster")
+        self._names = names
+        self._state = ClusterState(ClusterObjects(), source="the cluster", any_scheduler=names is not None)
         self._changes: dict[Ref, ObjectChange] = {}
         self._pods: dict[Ref, Pod] = {}
         self._members: dict[Ref, dict[Ref, None]] = {}
@@ -84,6 +100,11 @@ class Scheduler(Reconciler):
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it is now: what a session that begins at this moment would see."""
         return self._observed()[0]
+
+    def observed(self) -> tuple[ClusterSnapshot, Sequence[Gang]]:
+        """The cluster as it is now, and the gangs that wait."""
+        snapshot, workload = self._observed()
+        return snapshot, workload.gangs
 
     # -----------------------------------------------------------------------------------------------------------------
     # what changed
@@ -164,10 +185,15 @@ class Scheduler(Reconciler):
         """Run a session if one is due, and bring the status of PodGroups up to date."""
         if self._to_schedule:
             self._to_schedule = False
-            self._session()
-        touched, self._touched = self._touched, {}
-        for group in touched:
+            try:
+                self._session()
+            except ClusterError:
+                self._to_schedule = True
+                raise
+        while self._touched:
+            group = next(iter(self._touched))
             self._write_status(group)
+            del self._touched[group]
         return None
 
     def _observed(self) -> tuple[ClusterSnapshot, Workload]:
@@ -181,9 +207,10 @@ class Scheduler(Reconciler):
 
     def _session(self) -> None:
         snapshot, workload = self._observed()
-        groups = self._state.objects.pod_groups
-        admitted = self._admit(workload.gangs, snapshot)
-        may_start = [self._as_admitted(gang) for gang in workload.gangs if self._may_start(gang, admitted)]
+        groups = {key: group for key, group in self._state.objects.pod_groups.items() if self._is_ours(_group_ref(key))}
+        ours = [gang for gang in workload.gangs if self._takes(gang)]
+        admitted = self._admit(ours, snapshot, groups)
+        may_start = [self._as_admitted(gang) for gang in ours if self._may_start(gang, admitted)]
         waiting, held = self._hyper_gangs.joined(may_start, groups, self._members)
         for hyper_job, why in held:
             self._say(hyper_job, "WaitsForJobs", why, warning=True)
@@ -198,9 +225,30 @@ class Scheduler(Reconciler):
             named = {key: owner.name for key, owner in owners.items() if owner is not None and owner.kind == "Job"}
             self._switches.publish(self.store, snapshot, named)
 
-    def _admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> set[str]:
+    def _is_ours(self, group: Ref) -> bool:
+        """Whether this scheduler decides on a PodGroup: its pods ask for it, or, without pods, its Job does."""
+        if self._names is None:
+            return True
+        pods = self._members.get(group)
+        if pods:
+            return any(self._pods[pod].spec.scheduler in self._names for pod in pods)
+        stored = self.store.get(group)
+        owner = None if stored is None else controller_of(stored)
+        if owner is None or owner.get("kind") != "Job":
+            return False
+        job = self.store.get(Ref("Job", group.namespace, str(owner.get("name"))))
+        return job is not None and ((job.get("spec") or {}).get("schedulerName") or "volcano") in self._names
+
+    def _takes(self, gang: Gang) -> bool:
+        if self._names is None:
+            return True
+        if gang.kind == "PodGroup":
+            return self._is_ours(_group_ref(gang.key))
+        pods = (self._pods.get(Ref("Pod", gang.namespace, pod.name)) for pod in gang.pods())
+        return all(pod is not None and pod.spec.scheduler in (self._names or ()) for pod in pods)
+
+    def _admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, groups: Mapping[str, PodGroup]) -> set[str]:
         """Ask the policy which PodGroups it admits, and write their phase; return the keys of the admitted ones."""
-        groups = self._state.objects.pod_groups
         with_pods = {gang.key: gang for gang in gangs if gang.kind == "PodGroup"}
         asked = [with_pods.get(key) or _without_pods(group) for key, group in groups.items()]
         refused = self.policy.admit(asked, snapshot)
@@ -231,11 +279,11 @@ class Scheduler(Reconciler):
         gang, result = decision.gang, decision.result
         key = Ref(gang.kind if gang.jobs else "PodGroup", gang.namespace, gang.name)
         if isinstance(result, Placement):
-            self._bind(gang, result)
+            bound = self._bind(key, gang, result)
             self.records = {**self.records, **result.records}
             where = f" inside {result.hypernode} (tier {result.tier})" if result.has_record else ""
-            if result.n_placed:
-                self._say(key, "Scheduled", f"{result.n_placed} of {gang.n_pods} waiting pods have a node{where}")
+            if bound:
+                self._say(key, "Scheduled", f"{bound} of {gang.n_pods} waiting pods have a node{where}")
             why = _unplaced_text(result.unplaced)
         else:
             why = "; ".join(texts_of(result.reasons))
@@ -249,9 +297,21 @@ class Scheduler(Reconciler):
             record = placement.records.get(gang.key, "")
         self._write_decision(key, placement is not None and placement.n_placed > 0, why, record)
 
-    def _bind(self, gang: Gang, placement: Placement) -> None:
-        for pod in placement.pods():
-            self.store.bind(Ref("Pod", gang.namespace, pod.name), pod.node, pod.annotations)
+    def _bind(self, key: Ref, gang: Gang, placement: Placement) -> int:
+        """Bind the pods of a placement; returns how many the cluster bound."""
+        bindings = []
+        for one in placement.pods():
+            pod, annotations = Ref("Pod", gang.namespace, one.name), one.annotations
+            if self._names is not None and pod in self._pods:
+                annotations |= device_annotations(annotations, len(self._pods[pod].spec.container_gpus))
+            bindings.append(Binding(pod, one.node, annotations))
+        failures = [error for error in self.store.bind_all(bindings) if error is not None]
+        if failures:
+            # What the cluster refused is seen as it is at the next session, which decides anew.
+            self._to_schedule = True
+            text = f"{len(failures)} of {counted(len(bindings), 'pod')} could not be bound: {failures[0]}"
+            self._say(key, "FailedBinding", text, warning=True)
+        return len(bindings) - len(failures)
 
     def _write_jobs(self, gang: Gang, placement: Placement | None, why: str) -> None:
         """Write the decision on a HyperJob to the PodGroups of its Jobs, each with the HyperNode that its Job holds."""
@@ -280,6 +340,8 @@ class Scheduler(Reconciler):
     def _write_status(self, key: Ref) -> None:
         stored = self.store.get(key)
         if stored is None:
+            return
+        if not self._is_ours(key):
             return
         pods = [self._pods[pod] for pod in self._members.get(key, ())]
         status = stored.get("status") or {}
@@ -317,6 +379,10 @@ def _group_of(pod: Object) -> Ref | None:
     metadata = pod["metadata"]
     name = (metadata.get("annotations") or {}).get(GROUP_NAME_ANNOTATION)
     return Ref("PodGroup", metadata["namespace"], name) if name else None
+
+
+def _group_ref(key: str) -> Ref:
+    return Ref("PodGroup", *key.split("/"))
 
 
 def _phase(group: Object) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from workbench.control.kinds import Ref, key_of
+from workbench.errors import ClusterError
 
-__all__ = ["Object", "Store", "StoreChange"]
+__all__ = ["Binding", "Object", "ReadStore", "Store", "StoreChange"]
 
 #: A parsed manifest.
 Object = Mapping[str, Any]
@@ -45,17 +46,23 @@ class StoreChange(NamedTuple):
         return cls(version, key_of(data), None, data, existing=True)
 
 
-class Store(Protocol):
-    """Objects by identity, with versions and a watch.
+class Binding(NamedTuple):
+    """A pod, the name of its node, and the annotations that it gets with it."""
 
-    Every method that writes returns the object as stored and raises `StoreError` where the cluster refuses. An object
-    with metadata.resourceVersion is written only if that is still its version (reason ``Conflict``). Writing an
-    object that equals the stored one changes nothing and reports no change.
-    """
+    pod: Ref
+    node: str
+    annotations: Mapping[str, str]
+
+
+class ReadStore(Protocol):
+    """What of a `Store` reads."""
 
     @property
     def version(self) -> int:
-        """Version of the newest change."""
+        """Version of the newest change, counted by the store."""
+
+    def __len__(self) -> int:
+        """Number of objects."""
 
     def get(self, key: Ref) -> Object | None:
         """The object with identity `key`; None if it does not exist."""
@@ -63,8 +70,23 @@ class Store(Protocol):
     def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
         """The objects of a kind in all namespaces or in one, sorted by namespace and name."""
 
+    def contents(self) -> Sequence[Object]:
+        """Every object, sorted by kind, namespace and name."""
+
     def watch(self, since: int) -> Sequence[StoreChange]:
         """The changes after version `since`, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
+
+    def forget(self, version: int) -> None:
+        """Drop the changes up to `version`; a later `watch` from an earlier version fails."""
+
+
+class Store(ReadStore, Protocol):
+    """Objects by identity, with versions and a watch.
+
+    Every method that writes returns the object as stored and raises `StoreError` where the cluster refuses. An object
+    with metadata.resourceVersion is written only if that is still its version (reason ``Conflict``). Writing an
+    object that equals the stored one changes nothing and reports no change.
+    """
 
     def create(self, data: Object) -> Object:
         """Store a new object after admission has filled in its defaults."""
@@ -90,6 +112,9 @@ class Store(Protocol):
         annotations : mapping of str to str
             Added to those that the pod has.
         """
+
+    def bind_all(self, bindings: Sequence[Binding]) -> Sequence[ClusterError | None]:
+        """Bind pods as `bind` does, each on its own; returns for each why it was not bound, or None."""
 
     def delete(self, key: Ref, *, now: bool = False) -> None:
         """Delete an object.

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from workbench.control.kubelets import containers_environment
-from workbench.control.store import Object, Store
+from workbench.control.store import Object, ReadStore
 from workbench.jobs.membership import JOB_LABEL
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.topology import Topology
@@ -76,7 +76,7 @@ class PodRow(NamedTuple):
     environment: dict[str, dict[str, str]]
 
 
-def pod_rows(store: Store) -> list[PodRow]:
+def pod_rows(store: ReadStore) -> list[PodRow]:
     """One row for each pod of a cluster, sorted by namespace and name."""
     return [
         PodRow(
@@ -93,18 +93,18 @@ def pod_rows(store: Store) -> list[PodRow]:
     ]
 
 
-def jobs_of_groups(store: Store) -> dict[str, str]:
+def jobs_of_groups(store: ReadStore) -> dict[str, str]:
     """The ``namespace/name`` of each Job by that of the PodGroup which the Job controller makes for it."""
     found = (one["metadata"] for one in store.list("Job"))
     return {f"{one['namespace']}/{one['name']}-{one['uid']}": f"{one['namespace']}/{one['name']}" for one in found}
 
 
-def job_rows(store: Store, topology: Topology) -> list[JobRow]:
+def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
     """One row for each Job of a cluster and each PodGroup without a Job, sorted by namespace and name.
 
     Parameters
     ----------
-    store : Store
+    store : ReadStore
     topology : Topology
         HyperNodes of the cluster, from which a row's `hypernode` and `tier` are taken.
     """

@@ -11,12 +11,15 @@ from workbench.objects.deployment import Deployment
 from workbench.objects.job import Job
 from workbench.objects.pod import Pod
 
-__all__ = ["OWN_SCHEDULERS", "OtherSchedulers"]
+__all__ = ["OPERATOR", "OWN_SCHEDULERS", "OtherSchedulers"]
+
+#: The schedulerName of pods that the operator of this package schedules.
+OPERATOR = "topology-workbench"
 
 #: Names in schedulerName that ask for a scheduler whose policies are here. A pod or Deployment without a name counts
 #: too: the manifest leaves open who places it. The API server writes ``default-scheduler`` into such a pod, so a pod
 #: read from a cluster always has a name.
-OWN_SCHEDULERS = frozenset({"", "volcano", "koord-scheduler"})
+OWN_SCHEDULERS = frozenset({"", "volcano", "koord-scheduler", OPERATOR})
 
 
 class OtherSchedulers:

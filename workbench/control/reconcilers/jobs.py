@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from workbench.control.kinds import Ref
 from workbench.control.owned import controller_of
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
-from workbench.errors import InputError, StoreError
+from workbench.errors import ClusterError, InputError, StoreError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.jobs.frameworks.registry import JobOutcome, on_job_add, on_job_delete, on_job_update, on_pod_create
@@ -67,8 +67,8 @@ class JobReconciler(Reconciler):
     ----------
     store, clock, log
         As for `workbench.control.reconciler.Reconciler`.
-    ssh_keys : SshKeys
-        The keys of a Job with the plugin ssh whose arguments contain none.
+    ssh_keys : callable
+        Gives the keys of a Job with the plugin ssh whose arguments contain none.
     waiting : iterable of DelayedAction
         Actions that waited for their time when the cluster was saved.
     requests : iterable of (Ref, JobRequest)
@@ -87,7 +87,7 @@ class JobReconciler(Reconciler):
         store: Store,
         clock: Clock,
         log: EventLog,
-        ssh_keys: SshKeys = PLACEHOLDER_KEYS,
+        ssh_keys: Callable[[], SshKeys] = lambda: PLACEHOLDER_KEYS,
         waiting: Iterable[DelayedAction] = (),
         requests: Iterable[tuple[Ref, JobRequest]] = (),
     ) -> None:
@@ -95,6 +95,7 @@ class JobReconciler(Reconciler):
         self._ssh_keys = ssh_keys
         self._requests: dict[Ref, list[JobRequest]] = {}
         self._pods: dict[Ref, dict[str, PodState]] = {}
+        self._commands: dict[Ref, list[Ref]] = {}
         self._read: dict[Ref, _KnownJob] = {}
         self._delayed: dict[Ref, dict[Delayed, float]] = {}
         for one in waiting:
@@ -180,10 +181,10 @@ class JobReconciler(Reconciler):
         target = {} if data is None else data.get("target") or {}
         if data is None or target.get("kind") != "Job":
             return []
-        self.store.delete(change.key)
         key = Ref("Job", change.key.namespace, str(target.get("name")))
+        self._commands.setdefault(key, []).append(change.key)
         if self.store.get(key) is None:
-            return []
+            return [key]
         self._say(key, "CommandIssued", f"Start to execute command {data.get('action')}, and clean it up")
         return self._ask(key, JobRequest("CommandIssued", action=str(data.get("action") or SYNC)))
 
@@ -204,16 +205,29 @@ class JobReconciler(Reconciler):
     def reconcile(self, key: Hashable) -> float | None:
         """Handle the oldest request of a Job, or a delayed action that has become due."""
         assert isinstance(key, Ref)
+        self._delete_commands(key)
         stored = self.store.get(key)
         if stored is None or stored["metadata"].get("deletionTimestamp"):
             self._requests.pop(key, None)
             return None
         request = self._next_request(key)
         if request is not None:
-            self._handle(key, stored, request)
+            try:
+                self._handle(key, stored, request)
+            except ClusterError:
+                # The API server did not answer, or others wrote at the same time: the request is tried again.
+                self._requests.setdefault(key, []).insert(0, request)
+                raise
         if self._requests.get(key):
             return self.clock.now
         return min(self._delayed.get(key, {}).values(), default=None)
+
+    def _delete_commands(self, key: Ref) -> None:
+        """Delete the commands for a Job, which have become requests."""
+        for command in self._commands.get(key, ()):
+            if self.store.get(command) is not None:
+                self.store.delete(command)
+        self._commands.pop(key, None)
 
     def _next_request(self, key: Ref) -> JobRequest | None:
         """The next request of a Job: the oldest that acts, else all that only synchronise as one.
@@ -259,6 +273,8 @@ class JobReconciler(Reconciler):
             for action in step.actions:
                 status = self._carry_out(key, read, action, status)
         except (InputError, StoreError) as error:
+            if isinstance(error, StoreError) and error.reason in ("Conflict", "NotFound"):
+                raise
             self._say(key, "FailedSync", str(error), warning=True)
         before, after = observed.status.phase, status.phase
         if before != after:
@@ -315,7 +331,8 @@ class JobReconciler(Reconciler):
         plugins, stored = job["spec"]["plugins"], _InNamespace(self.store, key.namespace)
         match action.moment:
             case "add":
-                outcome = on_job_add(job, plugins, stored, self._ssh_keys)
+                keys = self._ssh_keys() if "ssh" in plugins else PLACEHOLDER_KEYS
+                outcome = on_job_add(job, plugins, stored, keys)
                 self._create_claims(key, read)
             case "update":
                 outcome = on_job_update(job, plugins, stored)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 
+from workbench.control.clock import Clock
+from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.owned import Owned
 from workbench.control.reconciler import Reconciler
-from workbench.control.store import Object, StoreChange
+from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import InputError, StoreError
 from workbench.jobs.next_pod_group import GroupStep, next_pod_group
 from workbench.jobs.pod_group_of_pods import group_name
@@ -23,9 +25,20 @@ class PodGroupReconciler(Reconciler):
     """Keeps the PodGroup of each pod that has none yet, and of each ReplicaSet and StatefulSet.
 
     The rules are those of `workbench.jobs.next_pod_group`; a Job's own controller keeps the PodGroup of the Job.
+
+    Parameters
+    ----------
+    store, clock, log
+        As for `workbench.control.reconciler.Reconciler`.
+    schedulers : collection of str
+        Values of schedulerName whose pods get a PodGroup; a pod without schedulerName gets one, too.
     """
 
     kinds = frozenset({"Pod", *_OWNERS})
+
+    def __init__(self, store: Store, clock: Clock, log: EventLog, schedulers: Collection[str] = ("volcano",)) -> None:
+        self._schedulers = schedulers
+        super().__init__(store, clock, log)
 
     def _begin(self) -> None:
         self._owned = Owned()
@@ -64,11 +77,13 @@ class PodGroupReconciler(Reconciler):
             metadata = read_metadata(item, namespaced=True)
             controller = metadata.controller
             owner = None if controller is None else self.store.get(Ref(controller.kind, key.namespace, controller.name))
-            return next_pod_group(item, self._group(key.namespace, group_name(metadata)), owner=owner)
+            return next_pod_group(
+                item, self._group(key.namespace, group_name(metadata)), schedulers=self._schedulers, owner=owner
+            )
         found = [self.store.get(pod) for pod in self._owned.of(item["metadata"]["uid"]) if pod.kind == "Pod"]
         pods = [pod for pod in found if pod is not None]
         stored = self._group(key.namespace, f"podgroup-{item['metadata']['uid']}")
-        return next_pod_group(item, stored, pods=pods)
+        return next_pod_group(item, stored, schedulers=self._schedulers, pods=pods)
 
     def _group(self, namespace: str, name: str) -> Object | None:
         return self.store.get(Ref("PodGroup", namespace, name))

@@ -1,0 +1,79 @@
+"""How the containers of a bound pod learn their GPUs on a real cluster.
+
+The environment of a pod cannot be changed once the pod exists. So admission adds variables that refer to annotations of
+the pod, and the scheduler writes these annotations with the binding; the kubelet reads them when it starts containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.control.store import Object
+from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
+
+__all__ = ["device_annotations", "with_device_variables"]
+
+_PREFIX = "topology-workbench/"
+_VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+
+
+def _annotation(variable: str, container: int) -> str:
+    return f"{_PREFIX}{variable.lower().replace('_', '-')}-{container}"
+
+
+def device_annotations(annotations: Mapping[str, str], containers: int) -> dict[str, str]:
+    """The annotations that the variables of `with_device_variables` refer to.
+
+    Parameters
+    ----------
+    annotations : mapping of str to str
+        What the scheduler writes on the pod; without a GPU annotation the result is empty.
+    containers : int
+        Number of containers of the pod.
+
+    Returns
+    -------
+    dict of str to str
+        One for each variable of each container with GPUs.
+    """
+    chosen = annotations.get(GPU_ANNOTATION)
+    if chosen is None:
+        return {}
+    return {
+        _annotation(variable, position): value
+        for position in range(containers)
+        for variable, value in container_environment(chosen, position).items()
+    }
+
+
+def with_device_variables(pod: Object, resource: str = "nvidia.com/gpu") -> Object:
+    """The pod with NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES in each container that asks for GPUs.
+
+    Parameters
+    ----------
+    pod : mapping
+        A pod that is being created. A variable that a container has already stays as it is.
+    resource : str
+        Name of the resource that counts GPUs.
+
+    Returns
+    -------
+    mapping
+        `pod` itself where nothing is to be added.
+    """
+    containers = pod["spec"].get("containers") or ()
+    made = [_with_variables(one, position, resource) for position, one in enumerate(containers)]
+    if all(new is old for new, old in zip(made, containers, strict=True)):
+        return pod
+    return {**pod, "spec": {**pod["spec"], "containers": made}}
+
+
+def _with_variables(container: Mapping[str, Any], position: int, resource: str) -> Mapping[str, Any]:
+    resources = container.get("resources") or {}
+    if not any((resources.get(part) or {}).get(resource) for part in ("limits", "requests")):
+        return container
+    has = {one["name"] for one in container.get("env") or ()}
+    fields = {name: f"metadata.annotations['{_annotation(name, position)}']" for name in _VARIABLES if name not in has}
+    added = [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]
+    return {**container, "env": [*(container.get("env") or ()), *added]} if added else container
