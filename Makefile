@@ -64,7 +64,7 @@ bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAM
 widgets: ## bundle the page side of the widgets anew (needs Node)
 	bash workbench/widgets/js/build
 
-control-plane: ## build etcd and kube-apiserver for the tests, once, into the user's cache (needs Go 1.26)
+control-plane: ## build etcd, kube-apiserver, kube-scheduler, once, into the user's cache (needs Go 1.26)
 	tests/controlplane/build
 
 lint: build ## ruff, mypy strict, stubs against the built kernels

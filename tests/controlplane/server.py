@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 import json
-import secrets
-import socket
 import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
-import trustme
 
-from tests.controlplane.programs import programs
+from workbench.live.kubernetes.control_plane import ControlPlaneProcesses, start_control_plane
 
-__all__ = ["ControlPlane", "started"]
+__all__ = ["ControlPlane", "started", "until"]
 
-#: Seconds within which both programs must answer; they take 3 to 5 on an idle machine.
+#: Seconds to wait for what the server does in its own time.
 _PATIENCE_S = 120.0
 
-#: Users by name: token groups. The administrator may do anything, the reader what RBAC gives to it.
-_USERS = {"admin": "system:masters", "reader": "readers"}
+#: Groups of users by name. The administrator may do anything, the others what RBAC gives to them.
+_USERS = {"admin": "system:masters", "reader": "readers", "operator": "operators"}
 
 
-@dataclass
 class ControlPlane:
     """A running API server.
 
-    Attributes
+    Parameters
     ----------
-    url : str
-        ``https://127.0.0.1:PORT``.
-    ca_file : Path
-        Certificate of the authority that signed the server's.
-    tokens : dict of str to str
-        Bearer token of each user: ``admin`` (all rights) and ``reader`` (none but what RBAC grants).
+    plane : ControlPlaneProcesses
+        Its tokens are those of the users ``admin`` (all rights), ``reader`` and ``operator`` (what RBAC grants).
     """
 
-    url: str
-    ca_file: Path
-    tokens: dict[str, str]
-
-    def __post_init__(self) -> None:
+    def __init__(self, plane: ControlPlaneProcesses) -> None:
+        self.plane = plane
+        self.url, self.ca_file, self.tokens = plane.url, plane.ca_file, plane.tokens
         context = ssl.create_default_context(cafile=self.ca_file)
         headers = {"Authorization": f"Bearer {self.tokens['admin']}"}
         self._http = httpx.Client(base_url=self.url, verify=context, headers=headers, trust_env=False, timeout=60)
@@ -89,7 +78,27 @@ class ControlPlane:
         assert status in (201, 409), answer
         spec = crd["spec"]
         path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
-        _until(lambda: self.ask("GET", path)[0] == 200, f"{path} to be served")
+        until(lambda: self.ask("GET", path)[0] == 200, f"{path} to be served")
+
+    def kill_server(self) -> None:
+        """Kill kube-apiserver; etcd stays."""
+        self.plane.processes[1].kill()
+        self.plane.processes[1].wait()
+
+    def start_server(self) -> None:
+        """Start kube-apiserver again, on the same port and data, and wait until it is ready."""
+        command = self.plane.commands[1]
+        self.plane.processes[1] = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+        def ready() -> bool:
+            try:
+                return self.ask("GET", "/readyz")[0] == 200
+            except httpx.TransportError:
+                return False
+
+        until(ready, "kube-apiserver to be ready again")
 
 
 @contextmanager
@@ -99,98 +108,19 @@ def started(folder: Path) -> Iterator[ControlPlane]:
     Parameters
     ----------
     folder : Path
-        An empty folder: etcd's data, certificates, tokens, and the output of both programs.
+        etcd's data, certificates, tokens, and the output of both programs.
     """
-    where = programs()
-    assert where is not None
-    authority = trustme.CA(key_type=trustme.KeyType.ECDSA)
-    own = authority.issue_cert("127.0.0.1", "localhost", key_type=trustme.KeyType.ECDSA)
-    files = {name: folder / name for name in ("ca.pem", "cert.pem", "key.pem", "accounts.pem", "tokens.csv")}
-    authority.cert_pem.write_to_path(str(files["ca.pem"]))
-    own.private_key_and_cert_chain_pem.write_to_path(str(files["cert.pem"]))
-    own.private_key_pem.write_to_path(str(files["key.pem"]))
-    authority.private_key_pem.write_to_path(str(files["accounts.pem"]))
-    tokens = {name: secrets.token_hex(16) for name in _USERS}
-    files["tokens.csv"].write_text("".join(f'{tokens[n]},{n},{n},"{group}"\n' for n, group in _USERS.items()), "utf-8")
-
-    etcd_port, peer_port, api_port = _free_ports(3)
-    etcd_url, peer_url = f"http://127.0.0.1:{etcd_port}", f"http://127.0.0.1:{peer_port}"
-    etcd = [
-        where / "etcd",
-        f"--data-dir={folder / 'etcd'}",
-        f"--listen-client-urls={etcd_url}",
-        f"--advertise-client-urls={etcd_url}",
-        f"--listen-peer-urls={peer_url}",
-        f"--initial-advertise-peer-urls={peer_url}",
-        f"--initial-cluster=default={peer_url}",
-        "--unsafe-no-fsync",
-        "--log-level=warn",
-    ]
-    server = [
-        where / "kube-apiserver",
-        f"--etcd-servers={etcd_url}",
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
-        f"--secure-port={api_port}",
-        f"--cert-dir={folder}",
-        f"--tls-cert-file={files['cert.pem']}",
-        f"--tls-private-key-file={files['key.pem']}",
-        f"--token-auth-file={files['tokens.csv']}",
-        "--authorization-mode=RBAC",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={files['accounts.pem']}",
-        f"--service-account-signing-key-file={files['accounts.pem']}",
-        "--service-cluster-ip-range=10.0.0.0/24",
-        "--endpoint-reconciler-type=none",
-        # No controller manager makes service accounts or takes taints away.
-        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition,DefaultTolerationSeconds",
-        "--allow-privileged=true",
-    ]
-    with _running(etcd, folder / "etcd.log"), _running(server, folder / "kube-apiserver.log") as process:
-        plane = ControlPlane(f"https://127.0.0.1:{api_port}", files["ca.pem"], tokens)
-
-        def ready() -> bool:
-            if process.poll() is not None:
-                raise AssertionError(f"kube-apiserver ended: {(folder / 'kube-apiserver.log').read_text()[-2000:]}")
-            try:
-                return (
-                    plane.ask("GET", "/readyz")[0] == 200 and plane.ask("GET", "/api/v1/namespaces/default")[0] == 200
-                )
-            except httpx.TransportError:
-                return False
-
-        _until(ready, "kube-apiserver to be ready")
-        yield plane
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-@contextmanager
-def _running(command: list[Any], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("wb") as out:
-        process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=subprocess.STDOUT)
+    plane = start_control_plane(folder, _USERS)
     try:
-        yield process
+        yield ControlPlane(plane)
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        plane.stop()
 
 
-def _until(holds: Any, what: str) -> None:
+def until(holds: Any, what: str) -> None:
+    """Wait until `holds` returns true; fails after two minutes."""
     give_up = time.monotonic() + _PATIENCE_S
     while not holds():
         if time.monotonic() > give_up:
             raise AssertionError(f"waited {_PATIENCE_S:g} s for {what}")
-        time.sleep(0.1)
+        time.sleep(0.05)

@@ -15,7 +15,7 @@ from tests.cli.conftest import Run
 from tests.controlplane.kubeconfigs import kubeconfig
 from tests.controlplane.server import ControlPlane
 from workbench.live import take_snapshot
-from workbench.live.kubernetes.resources import LISTS
+from workbench.live.kubernetes.resources import EVENTS, LISTS
 from workbench.objects.schemas.json_schema import SCHEMA_KINDS, crd_of
 
 pytestmark = pytest.mark.slow
@@ -112,7 +112,27 @@ def test_what_runs_is_compared_with_policies(server: ControlPlane, tmp_path: Pat
     assert rows == [
         ("volcano", f"{NAMESPACE}/runs", "volcano-1.15", "leaf0", True),
         ("volcano", f"{NAMESPACE}/runs", "spread", "leaf0", True),
+        ("volcano", f"{NAMESPACE}/waits", "volcano-1.15", None, True),
+        ("volcano", f"{NAMESPACE}/waits", "spread", None, True),
     ]
+
+
+def test_the_events_of_what_waits_are_read(server: ControlPlane, tmp_path: Path, run: Run) -> None:
+    path = f"/api/v1/namespaces/{NAMESPACE}/events"
+    for name, about in (("e1", "waits"), ("e2", "runs")):
+        involved = {"kind": "Pod", "namespace": NAMESPACE, "name": about}
+        told = {"reason": "FailedScheduling", "message": "no node has room", "type": "Warning"}
+        server.create({"metadata": {"name": name}, "involvedObject": involved, **told}, path)
+    try:
+        config = kubeconfig(server, tmp_path / "config")
+        result = run("live", "compare", "--kubeconfig", str(config), "--policies", "binpack", "-o", "json")
+        (row,) = [one for one in result.json if "cluster_says" in one]
+        said = [(one["source"], one["objects"], one["reason"], one["message"]) for one in row["cluster_says"]]
+        assert said == [("event", [f"{NAMESPACE}/waits"], "FailedScheduling", "no node has room")]
+        assert (result.status, row["difference"]) == (1, "1 pod placed, but the cluster placed none")
+    finally:
+        for name in ("e1", "e2"):
+            server.ask("DELETE", f"{path}/{name}")
 
 
 def test_the_doctor_tells_what_is_missing_and_what_is_too_much(server: ControlPlane, tmp_path: Path, run: Run) -> None:
@@ -167,7 +187,7 @@ def test_the_same_cluster_gives_the_same_bytes(server: ControlPlane, tmp_path: P
 
 def test_long_lists_come_in_pages(server: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = take_snapshot(kubeconfig=kubeconfig(server, tmp_path / "config"))
-    monkeypatch.setattr("workbench.live.kubernetes.snapshot.PAGE", 1)
+    monkeypatch.setattr("workbench.live.kubernetes.lists.PAGE", 1)
     told: list[tuple[int, int, str]] = []
     paged = take_snapshot(kubeconfig=tmp_path / "config", progress=lambda *step: told.append(step))
     assert paged.objects == whole.objects
@@ -207,7 +227,7 @@ def test_a_reader_is_told_the_rule_that_is_missing(server: ControlPlane, tmp_pat
         "a ClusterRole with the rule "
         '{apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch"]} would allow it'
     )
-    rights = [{"apiGroups": [one.group], "resources": [one.plural], "verbs": ["list"]} for one in LISTS]
+    rights = [{"apiGroups": [one.group], "resources": [one.plural], "verbs": ["list"]} for one in (*LISTS, EVENTS)]
     grant(server, "some", [rule for rule in rights if rule["resources"] != ["hypernodes"]])
     try:
         result = run("live", "snapshot", "--kubeconfig", str(config), "--out", str(tmp_path / "cluster.json"))

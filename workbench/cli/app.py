@@ -10,7 +10,9 @@ import typer
 from workbench.cli.compare import compare
 from workbench.cli.expand import expand
 from workbench.cli.gpus import gpus
+from workbench.cli.kind import kind_app
 from workbench.cli.live import live_app
+from workbench.cli.operator import operator_app
 from workbench.cli.output import emit
 from workbench.cli.place import place
 from workbench.cli.policies import policies
@@ -47,6 +49,8 @@ _app.command()(compare)
 _app.command()(gpus)
 _app.add_typer(topology_app, name="topology")
 _app.add_typer(live_app, name="live")
+_app.add_typer(operator_app, name="operator")
+_app.add_typer(kind_app, name="kind")
 _app.command()(validate)
 _app.command()(expand)
 _app.command()(run)

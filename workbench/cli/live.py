@@ -11,9 +11,11 @@ from workbench.cli.arguments import policy_names, standard_input
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Out, TableOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
+from workbench.cli.watch import watch
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
+    from workbench.cluster.waiting import Said
     from workbench.evaluate.audit import Audit
 
 __all__ = ["live_app"]
@@ -95,7 +97,8 @@ def compare(
 
     Each gang is taken off its nodes, and the policies place it anew on the cluster as it is now. A real scheduler takes
     one of several equal HyperNodes at random: it agrees with a policy if it placed as many pods and chose one of the
-    policy's equals. Exit status 1 when something differs.
+    policy's equals. Jobs that wait are placed together, next to what the cluster says about them. Exit status 1 when
+    something differs.
 
     Examples:
 
@@ -110,17 +113,21 @@ def compare(
     if recorded is not None and paths:
         raise InputError("nothing else is read", source="--recorded", expected="--recorded FILE or PATH")
     names = policy_names(policies)
-    found = (
-        _of_sessions(recorded, names)
-        if recorded is not None
-        else _of_cluster(paths, names, context, kubeconfig, timeout)
-    )
-    if output is TableOutput.json:
-        emit(to_json([{**where, **told.to_dict()} for where, told in found]), out)
+    said: dict[str, tuple[Said, ...]] = {}
+    if recorded is not None:
+        found = _of_sessions(recorded, names)
     else:
-        print_tables(*audit_tables(found))
+        found, said = _of_cluster(paths, names, context, kubeconfig, timeout)
+    if output is TableOutput.json:
+        emit(to_json([{**where, **told.to_dict(), **_waiting_record(told, said)} for where, told in found]), out)
+    else:
+        words = {key: [one.text for one in each] for key, each in said.items()}
+        print_tables(*audit_tables(found, words))
     if any(not told.agrees for _, told in found):
         raise typer.Exit(1)
+
+
+live_app.command()(watch)
 
 
 @live_app.command()
@@ -195,11 +202,15 @@ def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str],
 
 def _of_cluster(
     paths: list[str], names: list[str], context: str | None, kubeconfig: Path | None, timeout: float
-) -> list[tuple[dict[str, str], Audit]]:
-    """What is found of the running gangs of a snapshot or of the cluster, each with the name of its scheduler."""
+) -> tuple[list[tuple[dict[str, str], Audit]], dict[str, tuple[Said, ...]]]:
+    """What is found of the gangs of a snapshot or of the cluster, each with the name of its scheduler.
+
+    The running gangs come first. Second, by name, what the cluster says about each gang that waits.
+    """
     from workbench.cluster.observed import observed_gangs
     from workbench.cluster.state import ClusterState
-    from workbench.evaluate.audit import audit
+    from workbench.cluster.waiting import waiting_gangs
+    from workbench.evaluate.audit import audit, audit_waiting
     from workbench.formats.load import load_objects
     from workbench.policies import get_policy
 
@@ -210,11 +221,27 @@ def _of_cluster(
     chosen = [get_policy(name) for name in names or ["volcano"]]
     found = []
     with progress_bar("comparing") as step:
-        for one in observed_gangs(ClusterState(objects, any_scheduler=True), step):
+        state = ClusterState(objects, any_scheduler=True)
+        for one in observed_gangs(state, step):
             for policy in chosen:
                 told = audit([one.gang], one.snapshot, 0, one.nodes, policy)
                 found.append(({"scheduler": one.scheduler}, told))
-    return found
+        waiting = list(waiting_gangs(state))
+        gangs, tried = [each.gang for each in waiting], [bool(each.said) for each in waiting]
+        answers = [audit_waiting(gangs, state.snapshot, tried, policy) for policy in chosen]
+        for each, audits in zip(waiting, zip(*answers, strict=True), strict=True):
+            found += [({"scheduler": each.scheduler}, told) for told in audits]
+    return found, {each.gang.key: each.said for each in waiting}
+
+
+def _waiting_record(told: Audit, said: dict[str, tuple[Said, ...]]) -> dict[str, Any]:
+    """What the row of a job that waits has beyond the others."""
+    if told.observed_pods or told.gang.key not in said:
+        return {}
+    return {
+        "reasons": [reason.to_dict() for reason in told.reasons],
+        "cluster_says": [one.to_dict() for one in said[told.gang.key]],
+    }
 
 
 def _announce(cluster: Any) -> None:

@@ -13,10 +13,14 @@ from typing import Any
 from workbench.errors import ClusterError
 from workbench.live.deadline import within
 
-__all__ = ["Cluster", "cluster_of"]
+__all__ = ["Cluster", "cluster_of", "contexts"]
 
 #: Keys of a user in a kubeconfig that promise credentials.
 _PROMISES = ("exec", "auth-provider", "token", "tokenFile", "client-certificate", "client-certificate-data", "username")
+
+
+#: Seconds to read a file.
+_PROMPT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,10 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
     timeout_s : float
         Seconds within which the credentials must be there.
 
+    Notes
+    -----
+    Inside of a cluster, without a kubeconfig, the pod's service account is used.
+
     Raises
     ------
     ClusterError
@@ -76,18 +84,19 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
     """
     from kubernetes.config import kube_config
 
-    named = str(kubeconfig) if kubeconfig is not None else os.environ.get("KUBECONFIG") or "~/.kube/config"
-    paths = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+    named, paths = _files(kubeconfig)
     if not any(path.is_file() for path in paths):
-        raise ClusterError(f"no kubeconfig: {named} does not exist; name one with --kubeconfig or KUBECONFIG")
+        if kubeconfig is None and context is None and os.environ.get("KUBERNETES_SERVICE_HOST"):
+            return _of_this_pod(timeout_s)
+        raise _no_kubeconfig(named)
     file = os.pathsep.join(map(str, paths))
     written = _in_time(lambda: _merged(kube_config, file), named, timeout_s)
-    contexts = _named(written, "contexts", "context")
+    known = _named(written, "contexts", "context")
     chosen = context if context is not None else str(written.get("current-context") or "")
-    if chosen not in contexts:
+    if chosen not in known:
         what = f"no context {chosen!r}" if chosen else "no current context"
-        raise ClusterError(f"{named}: {what}; contexts: {', '.join(sorted(contexts)) or 'none'}")
-    user = str(contexts[chosen].get("user") or "")
+        raise ClusterError(f"{named}: {what}; contexts: {', '.join(sorted(known)) or 'none'}")
+    user = str(known[chosen].get("user") or "")
     place = f"{named}: context {chosen}"
     found = _in_time(lambda: _configuration(kube_config, file, chosen), place, timeout_s)
 
@@ -112,6 +121,55 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
         server_name=found.tls_server_name,
         proxy=found.proxy,
     )
+
+
+def contexts(kubeconfig: str | Path | None = None) -> tuple[list[str], str]:
+    """The names of all contexts of a kubeconfig, sorted, and that of the current one; no program is run.
+
+    Parameters
+    ----------
+    kubeconfig : path, optional
+        As for `cluster_of`.
+
+    Raises
+    ------
+    ClusterError
+        No kubeconfig, or one that cannot be read.
+    """
+    from kubernetes.config import kube_config
+
+    named, paths = _files(kubeconfig)
+    if not any(path.is_file() for path in paths):
+        raise _no_kubeconfig(named)
+    written = _in_time(lambda: _merged(kube_config, os.pathsep.join(map(str, paths))), named, _PROMPT_S)
+    names = sorted(_named(written, "contexts", "context"), key=str.encode)
+    return names, str(written.get("current-context") or "")
+
+
+def _files(kubeconfig: str | Path | None) -> tuple[str, list[Path]]:
+    """The kubeconfig as it was named, and its files."""
+    named = str(kubeconfig) if kubeconfig is not None else os.environ.get("KUBECONFIG") or "~/.kube/config"
+    return named, [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+
+
+def _no_kubeconfig(named: str) -> ClusterError:
+    return ClusterError(f"no kubeconfig: {named} does not exist; name one with --kubeconfig or KUBECONFIG")
+
+
+def _of_this_pod(timeout_s: float) -> Cluster:
+    """The cluster that this process runs in, as the service account of its pod."""
+    from kubernetes.client import Configuration
+    from kubernetes.config import incluster_config
+
+    found = Configuration()
+    read: Any = incluster_config.load_incluster_config
+    _in_time(lambda: read(client_configuration=found), "this pod", timeout_s)
+
+    def authorization() -> str:
+        with _muted():
+            return str(found.get_api_key_with_prefix("authorization") or "")
+
+    return Cluster("in-cluster", "service account", str(found.host).rstrip("/"), authorization, found.ssl_ca_cert)
 
 
 def _merged(kube_config: Any, file: str) -> dict[str, Any]:

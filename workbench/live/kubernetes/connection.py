@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
+from weakref import WeakSet
 
 import httpx
 import orjson
@@ -21,6 +26,10 @@ _REVIEWS = tuple(
     f"/apis/authorization.k8s.io/v1/{kind}" for kind in ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
 )
 _CONNECT_S = 5.0
+
+#: Times that a server is asked which answers that it has too much to do, and the longest pause before the next time.
+_TRIES_WHEN_BUSY = 5
+_LONGEST_WAIT_S = 2.0
 
 
 class NoSuchApi(ClusterError):
@@ -68,22 +77,42 @@ class Connection:
     def __init__(self, cluster: Cluster, timeout_s: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
         self.cluster = cluster
         self.timeout_s = timeout_s
+        self._sockets: WeakSet[socket.socket] = WeakSet()
         inner = transport or httpx.HTTPTransport(verify=_tls(cluster), proxy=cluster.proxy, trust_env=False)
         self._http = httpx.Client(
-            transport=_ReadOnly(inner),
+            transport=self._guarded(inner),
             timeout=httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
             follow_redirects=False,
             trust_env=False,
             headers={"Accept": "application/json", "User-Agent": "topology-workbench"},
         )
 
-    def __enter__(self) -> Connection:
+    def _guarded(self, inner: httpx.BaseTransport) -> httpx.BaseTransport:
+        return _ReadOnly(inner)
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._http.close()
+        self.close()
+
+    def close(self) -> None:
+        """End all requests, those of other threads as well; the connection must not be used again."""
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        # A socket that is closed while another thread reads from it leaves its number to the next socket that is
+        # opened, and the thread would read that one's bytes. So sockets are shut down, and their readers close them.
+        for one in list(self._sockets):
+            with suppress(OSError):
+                socket.socket.shutdown(one, socket.SHUT_RDWR)
+
+    def _opened(self, event: str, info: Mapping[str, Any]) -> None:
+        """Called by the HTTP library at each step; remembers the sockets."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._sockets.add(info["return_value"].get_extra_info("socket"))
 
     def get(self, path: str, **query: str) -> Any:
         """The parsed JSON at a path of the API server.
@@ -122,24 +151,86 @@ class Connection:
         answer = self._asked("POST", path, {}, orjson.dumps(body))
         return dict(answer.get("status") or {})
 
+    def stream(self, path: str, silence_s: float, **query: str) -> Iterator[Any]:
+        """The parsed JSON of each line of an answer that goes on, as that of a watch.
+
+        Parameters
+        ----------
+        path : str
+        silence_s : float
+            Seconds without a byte after which the connection counts as lost.
+        **query : str
+
+        Yields
+        ------
+        any
+
+        Raises
+        ------
+        ClusterError
+            As for `get`; also when the connection breaks between two lines.
+        """
+        request = self._request("GET", path, query, None)
+        request.extensions["timeout"] = httpx.Timeout(silence_s, connect=_CONNECT_S).as_dict()
+        try:
+            answer = self._http.send(request, stream=True)
+            try:
+                if answer.status_code != HTTPStatus.OK:
+                    self._judged("GET", path, answer.status_code, answer.read())
+                for line in answer.iter_lines():
+                    yield orjson.loads(line)
+            finally:
+                answer.close()
+        except (httpx.HTTPError, httpx.StreamError, orjson.JSONDecodeError) as error:
+            what = reason_of(error) if isinstance(error, httpx.HTTPError) else "the answer broke off"
+            raise self._error(what) from None
+
     def _asked(self, method: str, path: str, query: dict[str, str], body: bytes | None) -> Any:
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        answer = self._answered(self._request(method, path, query, body))
+        return self._judged(method, path, answer.status_code, answer.content)
+
+    def _request(
+        self, method: str, path: str, query: dict[str, str], body: bytes | None, content_type: str = "application/json"
+    ) -> httpx.Request:
+        headers = {"Content-Type": content_type} if body is not None else {}
         if authorization := self.cluster.authorization():
             headers["Authorization"] = authorization
         name = self.cluster.server_name
-        extensions = {"sni_hostname": name} if name else {}
+        extensions: dict[str, Any] = {"trace": self._opened}
+        if name:
+            extensions["sni_hostname"] = name
         url = self.cluster.server + path
-        request = self._http.build_request(
-            method, url, params=query, content=body, headers=headers, extensions=extensions
-        )
+        return self._http.build_request(method, url, params=query, content=body, headers=headers, extensions=extensions)
+
+    def _answered(self, request: httpx.Request) -> httpx.Response:
+        """The whole answer to a request, whatever its status; a server that has too much to do is asked again."""
+        for _ in range(_TRIES_WHEN_BUSY):
+            answer = self._answered_once(request)
+            if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+                break
+            # It has not begun to carry out the request.
+            said = answer.headers.get("Retry-After", "")
+            time.sleep(min(float(said) if said.isdigit() else 1.0, _LONGEST_WAIT_S))
+        return answer
+
+    def _answered_once(self, request: httpx.Request) -> httpx.Response:
+
+        def send() -> httpx.Response:
+            try:
+                return self._http.send(request)
+            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                # A server may close an idle connection just when it is used again. Reading twice does no harm.
+                if request.method != "GET":
+                    raise
+                return self._http.send(request)
+
         try:
-            answer = within(self.timeout_s, lambda: self._http.send(request), "workbench-request", self._http.close)
+            return within(self.timeout_s, send, "workbench-request", self._interrupt)
         except (TimeoutError, httpx.TimeoutException):
             raise self._error(f"no whole answer within {self.timeout_s:g} s") from None
         except httpx.HTTPError as error:
             # The exception holds the request with its headers: it is not passed on.
             raise self._error(reason_of(error)) from None
-        return self._judged(method, path, answer.status_code, answer.content)
 
     def _judged(self, method: str, path: str, status: int, content: bytes) -> Any:
         if 200 <= status < 300:

@@ -15,7 +15,7 @@ from workbench.formats.lint_files import lint_files
 from workbench.formats.scheduler_conf import CONFIG_KEY, parse_config
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
-from workbench.live.kubernetes.resources import CONFIG_MAPS, LISTS
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS
 from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
 from workbench.model.counted import counted
 from workbench.policies import get_policy
@@ -121,7 +121,7 @@ def examine(connection: Connection) -> list[Check]:
 
 def _rights(connection: Connection) -> Iterator[Check]:
     missing = 0
-    for one in LISTS:
+    for one in (*LISTS, EVENTS):
         if not _allowed(connection, "list", one.group, one.plural):
             missing += 1
             state = State.problem if one.needed else State.note

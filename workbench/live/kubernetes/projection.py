@@ -27,6 +27,8 @@ _CLAIM = ("name", "persistentVolumeClaim")
 #: Fields of a pod's spec that carry programs, credentials or files.
 _NOT_OF_A_POD = frozenset({"ephemeralContainers", "imagePullSecrets", "securityContext", "hostAliases", "dnsConfig"})
 _POD_STATUS = ("phase", "conditions", "nominatedNodeName", "reason", "startTime", "resourceClaimStatuses")
+_EVENT = ("involvedObject", "reason", "message", "type", "count", "series", "lastTimestamp", "eventTime")
+_ABOUT = ("kind", "namespace", "name", "uid")
 _NODE_SPEC = ("taints", "unschedulable")
 _NODE_STATUS = ("allocatable", "capacity", "addresses")
 
@@ -47,7 +49,10 @@ def projected(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
         Without managed fields, last applied configurations, and of containers everything but names, resources, ports
         and restart policies: environment, commands and mounted files stay in the cluster.
     """
-    kept = {key: _without_programs(value) for key, value in item.items() if key != "metadata"}
+    if kind == "Event":
+        kept = {**_some(item, _EVENT), "involvedObject": _some(item.get("involvedObject"), _ABOUT)}
+    else:
+        kept = {key: _without_programs(value) for key, value in item.items() if key != "metadata"}
     kept["metadata"] = _metadata(item.get("metadata") or {})
     if kind == "Pod":
         kept["status"] = _some(item.get("status"), _POD_STATUS)

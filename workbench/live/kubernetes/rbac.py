@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.live.kubernetes.resources import CONFIG_MAPS, LISTS
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS
 
 __all__ = ["reader_role"]
 
@@ -36,8 +36,8 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
     bound = [_subject(subject)]
     rules = [
         {"apiGroups": [group], "resources": plurals, "verbs": ["get", "list", "watch"]}
-        for group in sorted({one.group for one in LISTS})
-        if (plurals := [one.plural for one in LISTS if one.group == group])
+        for group in sorted({one.group for one in (*LISTS, EVENTS)})
+        if (plurals := [one.plural for one in (*LISTS, EVENTS) if one.group == group])
     ]
     found = _pair("ClusterRole", None, rules, bound)
     for namespace in sorted({one.namespace for one in CONFIG_MAPS}):

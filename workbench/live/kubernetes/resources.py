@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CONFIG_MAPS", "LISTS", "NamedConfigMap", "Resource"]
+__all__ = ["CONFIG_MAPS", "EVENTS", "LISTS", "NamedConfigMap", "Resource"]
 
 
 class Resource(NamedTuple):
@@ -16,6 +16,8 @@ class Resource(NamedTuple):
         The group is empty for Kubernetes' core.
     needed : bool
         Without this kind there is no snapshot; otherwise its absence is a gap.
+    selector : str
+        Field selector of the list; empty: all objects are read.
     """
 
     group: str
@@ -23,6 +25,7 @@ class Resource(NamedTuple):
     plural: str
     kind: str
     needed: bool = False
+    selector: str = ""
 
     @property
     def path(self) -> str:
@@ -70,6 +73,9 @@ LISTS = (
     Resource("", "v1", "nodes", "Node", needed=True),
     Resource("", "v1", "pods", "Pod", needed=True),
 )
+
+#: Warnings, of which a snapshot keeps those about what waits; read last, once it is known what does.
+EVENTS = Resource("", "v1", "events", "Event", selector="type=Warning")
 
 #: The tables of leaf switches of Ascend's scheduler plugin, and the configuration of Volcano's scheduler.
 CONFIG_MAPS = (

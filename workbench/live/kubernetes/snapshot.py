@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,18 @@ from typing import Any
 import orjson
 
 from workbench.cancel import reached
-from workbench.errors import ClusterError, InternalError
+from workbench.errors import ClusterError
 from workbench.formats.load import load
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
-from workbench.live.kubernetes.connection import Connection, Expired, Forbidden, NoSuchApi
+from workbench.live.kubernetes.connection import Connection, Forbidden, NoSuchApi
+from workbench.live.kubernetes.lists import listed
 from workbench.live.kubernetes.projection import projected
-from workbench.live.kubernetes.resources import CONFIG_MAPS, LISTS, Resource
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, Resource
+from workbench.live.kubernetes.waiting import WaitingObjects
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Scenario
 
 __all__ = ["LiveSnapshot", "read_cluster", "take_snapshot"]
-
-#: Objects asked for at a time.
-PAGE = 500
-
-#: Times that a list is begun anew because the API server no longer kept the position in it.
-_TRIES = 3
 
 #: Reports progress: (objects of a kind read, objects of it in all, its plural name).
 Progress = Callable[[int, int, str], None]
@@ -126,10 +121,11 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     objects: list[bytes] = []
     versions: dict[str, str] = {}
     gaps: list[Notice] = []
-    for resource in LISTS:
+    waiting = WaitingObjects()
+    for resource in (*LISTS, EVENTS):
         name = f"{resource.plural}.{resource.group}".rstrip(".")
         try:
-            found, versions[name] = _listed(connection, resource, progress)
+            found, versions[name] = _listed(connection, resource, progress, waiting)
         except NoSuchApi:
             if resource.needed:
                 raise ClusterError(
@@ -156,36 +152,24 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     return LiveSnapshot(cluster.context, cluster.server, cluster.user, versions, tuple(gaps), tuple(objects))
 
 
-def _listed(connection: Connection, resource: Resource, progress: Progress | None) -> tuple[list[bytes], str]:
-    """All objects of a kind as JSON, and the resourceVersion of the list."""
-    for attempt in itertools.count(1):
-        found: list[bytes] = []
-        version = ""
-        try:
-            for page in _pages(connection, resource):
-                metadata = page.get("metadata") or {}
-                version = version or str(metadata.get("resourceVersion", ""))
-                found += [_kept(resource.api_version, resource.kind, item) for item in page.get("items") or []]
-                in_all = len(found) + int(metadata.get("remainingItemCount") or 0)
-                if progress is not None:
-                    progress(len(found), in_all, resource.plural)
-                reached(resource.plural, len(found), in_all)
-            return found, version
-        except Expired:
-            if attempt == _TRIES:
-                raise
-    raise InternalError("a list was neither read nor given up")
+def _listed(
+    connection: Connection, resource: Resource, progress: Progress | None, waiting: WaitingObjects
+) -> tuple[list[bytes], str]:
+    """All objects of a kind as JSON, of events those about what waits, and the resourceVersion of the list."""
 
+    def keep(item: Mapping[str, Any]) -> bytes | None:
+        waiting.see(resource.kind, item)
+        if resource is EVENTS and not waiting.concerns(item):
+            return None
+        return _kept(resource.api_version, resource.kind, item)
 
-def _pages(connection: Connection, resource: Resource) -> Iterator[dict[str, Any]]:
-    query = {"limit": str(PAGE)}
-    while True:
-        page = connection.get(resource.path, **query)
-        yield page
-        token = (page.get("metadata") or {}).get("continue")
-        if not token:
-            return
-        query["continue"] = str(token)
+    def tell(read: int, in_all: int) -> None:
+        if progress is not None:
+            progress(read, in_all, resource.plural)
+        reached(resource.plural, read, in_all)
+
+    found, version = listed(connection, resource.path, keep, tell, resource.selector)
+    return [one for one in found if one is not None], version
 
 
 def _kept(api_version: str, kind: str, item: Mapping[str, Any]) -> bytes:

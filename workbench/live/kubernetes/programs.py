@@ -7,16 +7,39 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["missing", "programs"]
+__all__ = ["cache_folder", "missing_programs", "programs"]
 
 _NEEDED = ("etcd", "kube-apiserver")
 _INSTALLED = Path("/usr/local/kubebuilder/bin")
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """The folder of this package in the user's cache."""
     home = os.environ.get("XDG_CACHE_HOME")
     root = Path(home) if home else Path.home() / ".cache"
-    return root / "topology-workbench" / "control-plane" / "current"
+    return root / "topology-workbench"
+
+
+def programs() -> Path | None:
+    """The folder that holds etcd and kube-apiserver; None if there is none.
+
+    KUBEBUILDER_ASSETS is asked first, then /usr/local/kubebuilder/bin, setup-envtest, and the cache that
+    ``make control-plane`` fills.
+    """
+    if named := os.environ.get("KUBEBUILDER_ASSETS"):
+        # Named, so no other release takes its place unnoticed.
+        return Path(named) if _is_whole(Path(named)) else None
+    built = cache_folder() / "control-plane" / "current"
+    return next((one for one in (_INSTALLED, _envtest(), built) if one is not None and _is_whole(one)), None)
+
+
+def missing_programs() -> str:
+    """Why no control plane can be started; empty: one can."""
+    if programs() is not None:
+        return ""
+    if named := os.environ.get("KUBEBUILDER_ASSETS"):
+        return f"KUBEBUILDER_ASSETS={named} lacks etcd or kube-apiserver"
+    return "etcd and kube-apiserver are not installed (make control-plane builds them, or set KUBEBUILDER_ASSETS)"
 
 
 def _envtest() -> Path | None:
@@ -28,28 +51,5 @@ def _envtest() -> Path | None:
     return Path(asked.stdout.strip()) if asked.returncode == 0 and asked.stdout.strip() else None
 
 
-def _whole(folder: Path) -> bool:
+def _is_whole(folder: Path) -> bool:
     return all(os.access(folder / name, os.X_OK) for name in _NEEDED)
-
-
-def programs() -> Path | None:
-    """The folder that holds etcd and kube-apiserver; None if there is none.
-
-    KUBEBUILDER_ASSETS is asked first, then /usr/local/kubebuilder/bin, setup-envtest, and the cache that
-    ``make control-plane`` fills.
-    """
-    if named := os.environ.get("KUBEBUILDER_ASSETS"):
-        # Named, so no other release takes its place unnoticed.
-        return Path(named) if _whole(Path(named)) else None
-    return next(
-        (folder for folder in (_INSTALLED, _envtest(), _cache()) if folder is not None and _whole(folder)), None
-    )
-
-
-def missing() -> str:
-    """Why no control plane can be started; empty: one can."""
-    if programs() is not None:
-        return ""
-    if named := os.environ.get("KUBEBUILDER_ASSETS"):
-        return f"KUBEBUILDER_ASSETS={named} lacks etcd or kube-apiserver"
-    return "etcd and kube-apiserver are not installed (make control-plane builds them, or set KUBEBUILDER_ASSETS)"

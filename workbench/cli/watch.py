@@ -1,0 +1,113 @@
+"""`workbench live watch`: follow a live cluster."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+
+from workbench.cli.option_values import one_of, seconds
+from workbench.cli.options import TableOutput
+from workbench.cli.output import emit, live_table, tell
+
+if TYPE_CHECKING:
+    from workbench.control.views import JobRow
+
+__all__ = ["watch"]
+
+#: Seconds between two pictures of the cluster.
+_BETWEEN_S = 0.2
+
+
+def watch(
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Tells why jobs wait; see 'workbench policies'.")
+    ] = "volcano",
+    until: Annotated[
+        float | None, seconds("--for", least=0, most=1e9, help="Stop after this time; else at Ctrl-C.")
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
+    ] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else KUBECONFIG, or ~/.kube/config.")
+    ] = None,
+    timeout: Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For each request.")] = 60.0,
+    output: Annotated[
+        TableOutput, one_of(TableOutput, "-o", "--output", help="json: an object per line for each change of a job.")
+    ] = TableOutput.table,
+) -> None:
+    """Follow a live cluster: its jobs, where they run, and why they wait.
+
+    In a terminal the table changes in place; elsewhere each change of a job is a line.
+
+    Examples:
+
+    \b
+      workbench live watch --context production
+      workbench live watch --for 60 -o json
+    """
+    from workbench.live import LiveView
+    from workbench.report.cluster_tables import job_table
+
+    begun = time.monotonic()
+    with LiveView(context, kubeconfig=kubeconfig, policy=policy, timeout_s=timeout, announce=_announce) as view:
+        for gap in view.gaps.values():
+            tell(f"note: {gap.message}")
+        told: dict[str, JobRow] = {}
+        with live_table() as show:
+            try:
+                while True:
+                    rows = _with_reasons(view)
+                    if show is not None and output is TableOutput.table:
+                        show(*job_table(rows))
+                    else:
+                        told = _tell_changes(told, rows, output)
+                    left = 1e9 if until is None else until - (time.monotonic() - begun)
+                    while not view.update(min(max(left, 0.0), 1.0)):
+                        left = 1e9 if until is None else until - (time.monotonic() - begun)
+                        if left <= 0:
+                            return
+                    # Changes come in bursts; what a person reads need not follow each.
+                    time.sleep(_BETWEEN_S)
+            except KeyboardInterrupt:
+                return
+
+
+def _announce(cluster: Any) -> None:
+    tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
+
+
+def _with_reasons(view: Any) -> list[JobRow]:
+    """The jobs of a view; one that waits without a reason of its scheduler gets that of the view's policy."""
+    rows: list[JobRow] = view.jobs()
+    if all(row.waits_for or not row.pending for row in rows):
+        return rows
+    found = view.reasons()
+    return [
+        row._replace(waits_for=row.waits_for or found.get(f"{row.namespace}/{row.name}", "")) if row.pending else row
+        for row in rows
+    ]
+
+
+def _tell_changes(told: dict[str, JobRow], rows: list[JobRow], output: TableOutput) -> dict[str, JobRow]:
+    """Print a line for each job that is new, gone or changed; returns the rows as now told."""
+    now = {f"{row.namespace}/{row.name}": row for row in rows}
+    for key in sorted(told.keys() | now.keys()):
+        row = now.get(key)
+        if row == told.get(key):
+            continue
+        if output is TableOutput.json:
+            emit(orjson.dumps({"job": key, **({"gone": True} if row is None else row._asdict())}).decode())
+        elif row is None:
+            emit(f"{key}: gone")
+        else:
+            counts = {name: getattr(row, name) for name in ("pending", "running", "succeeded", "failed")}
+            pods = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+            where = f", in {row.hypernode} (tier {row.tier})" if row.hypernode else ""
+            waits = f"; waits: {row.waits_for}" if row.waits_for else ""
+            emit(f"{key}: {row.phase}{f', {pods}' if pods else ''}{where}{waits}")
+    return now

@@ -1,0 +1,376 @@
+"""`Mirror`: the objects of a live cluster, kept up to date by watches."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from workbench.control.kinds import Ref, api_path, api_version, key_of
+from workbench.control.object_table import ObjectTable
+from workbench.control.store import Object, StoreChange
+from workbench.errors import ClusterError
+from workbench.live.kubernetes.connection import Connection, Expired, Forbidden, NoSuchApi
+from workbench.live.kubernetes.lists import listed
+from workbench.model.notice import Notice
+
+__all__ = ["Mirror", "without_managed_fields"]
+
+#: Seconds after which the API server ends a watch, so that a connection that died silently is noticed, and seconds of
+#: silence that are bearable until then: a bookmark comes about once a minute.
+_WATCH_S = 300
+_SILENCE_S = 330.0
+
+#: Seconds until a lost watch is begun anew: doubled after each failure.
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
+
+#: Seconds after which a kind that the cluster does not serve, or may not be read, is asked for again.
+_ABSENT_S = 30.0
+
+
+#: Seconds that closing waits for each watch; a watch that begins just then ends with the process.
+_GOODBYE_S = 2.0
+
+
+class _News(NamedTuple):
+    """What a watch has to tell: one object (with its type of event), or a whole list with its resourceVersion."""
+
+    kind: str
+    event: str
+    objects: Sequence[Object]
+    version: int = 0
+
+
+class Mirror:
+    """Objects of some kinds of a live cluster. It reads as `workbench.control.store.Store` says.
+
+    Each kind has a thread that lists it, then watches it, and lists it anew when the watch has expired. What they learn
+    becomes visible when `watch` is called, by the thread that owns the mirror.
+
+    Parameters
+    ----------
+    connection : Connection
+    kinds : sequence of str
+        Kinds as in `workbench.control.kinds.Ref.kind`; listed in this order before `start` returns.
+    keep : callable, optional
+        Called with the kind and each object; returns what of it is kept, or None for an object that this mirror leaves
+        out. Default: everything but managed fields.
+
+    Attributes
+    ----------
+    gaps : dict of str to Notice
+        Kinds that the cluster does not serve or the user may not read, by kind; asked for again now and then.
+    lost : Counter
+        Number of watches that broke or expired, by kind.
+    """
+
+    def __init__(
+        self, connection: Connection, kinds: Sequence[str], keep: Callable[[str, Object], Object | None] | None = None
+    ) -> None:
+        self.connection = connection
+        self.kinds = tuple(kinds)
+        self.gaps: dict[str, Notice] = {}
+        self.lost: Counter[str] = Counter()
+        self._keep = keep or without_managed_fields
+        self._table = ObjectTable()
+        self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
+        self._arrived = threading.Event()
+        self._stopped = threading.Event()
+        self._threads: list[threading.Thread] = []
+        #: Pods that were bound through this mirror while no watch has shown them with their node: uid, node and
+        #: annotations.
+        self._bound: dict[Ref, tuple[str, str, Mapping[str, str]]] = {}
+        #: Objects that were deleted through this mirror while no watch has shown them gone: identity and uid, and the
+        #: last version known.
+        self._gone: dict[tuple[Ref, str], int] = {}
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # reading
+    # -----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """Version of the newest change."""
+        return self._table.version
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def get(self, key: Ref) -> Object | None:
+        """The object with identity `key`; None if it does not exist."""
+        return self._table.get(key)
+
+    def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
+        """The objects of a kind in all namespaces or in one, sorted by namespace and name."""
+        return self._table.list(kind, namespace)
+
+    def contents(self) -> Sequence[Object]:
+        """Every object, sorted by kind, namespace and name."""
+        return self._table.contents()
+
+    def watch(self, since: int) -> Sequence[StoreChange]:
+        """Take over what the watches have learned, and return the changes after version `since`, oldest first."""
+        self._arrived.clear()
+        while True:
+            try:
+                news = self._news.get_nowait()
+            except queue.Empty:
+                break
+            self._take(news)
+        return self._table.watch(since)
+
+    def forget(self, version: int) -> None:
+        """Drop the changes up to `version`; a later `watch` from an earlier version fails."""
+        self._table.forget(version)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until a watch has learned something, or for `timeout_s` seconds; returns whether one has."""
+        return self._arrived.wait(timeout_s)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # following
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """List every kind, and begin to watch it.
+
+        Raises
+        ------
+        ClusterError
+            The API server does not answer.
+        """
+        begun = []
+        for kind in self.kinds:
+            version = self._list_once(kind)
+            begun.append((kind, version))
+        self.watch(self.version)
+        for kind, version in begun:
+            one = threading.Thread(target=self._follow, args=(kind, version), name=f"watch-{kind}", daemon=True)
+            self._threads.append(one)
+            one.start()
+
+    def close(self) -> None:
+        """Stop to watch; the connection is closed."""
+        self._stopped.set()
+        self.connection.close()
+        for one in self._threads:
+            one.join(_GOODBYE_S)
+
+    def _list_once(self, kind: str) -> int | None:
+        """Hand the list of a kind over; returns its resourceVersion, or None where it cannot be read."""
+        path = api_path(kind)
+        try:
+            found, version = listed(self.connection, path, self._named(kind))
+        except NoSuchApi:
+            self.gaps[kind] = Notice("kind-not-served", f"the cluster has no {kind} ({api_version(kind)})", kind)
+            return None
+        except Forbidden:
+            text = f"user {self.connection.cluster.user} may not list {kind} ({api_version(kind)})"
+            self.gaps[kind] = Notice("not-permitted", text, kind)
+            return None
+        self.gaps.pop(kind, None)
+        self._tell(_News(kind, "LIST", [one for one in found if one is not None], int(version or 0)))
+        return int(version or 0)
+
+    def _named(self, kind: str) -> Callable[[Object], Object | None]:
+        # The items of a list do not say their kind.
+        named = {"apiVersion": api_version(kind), "kind": kind}
+        return lambda data: self._keep(kind, {**data, **named})
+
+    def _tell(self, news: _News) -> None:
+        self._news.put(news)
+        self._arrived.set()
+
+    def _follow(self, kind: str, version: int | None) -> None:
+        """Watch a kind until the mirror is closed."""
+        pause = _FIRST_PAUSE_S
+        while not self._stopped.is_set():
+            try:
+                if version is None:
+                    version = self._list_once(kind)
+                    if version is None:
+                        self._stopped.wait(_ABSENT_S)
+                        continue
+                version = self._watched(kind, version)
+                pause = _FIRST_PAUSE_S
+            except (Expired, NoSuchApi, Forbidden):
+                self.lost[kind] += 1
+                version = None
+            except ClusterError:
+                self.lost[kind] += 1
+                self._stopped.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+    def _watched(self, kind: str, version: int) -> int:
+        """Hand over events until the API server ends the watch; returns the resourceVersion to go on from."""
+        query = {"watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": str(_WATCH_S)}
+        begun = time.monotonic()
+        events = self.connection.stream(api_path(kind), _SILENCE_S, resourceVersion=str(version), **query)
+        for event in events:
+            data = event.get("object") or {}
+            if event.get("type") == "ERROR":
+                if data.get("code") == 410:
+                    raise Expired(f"the watch of {kind} has expired")
+                raise ClusterError(f"the watch of {kind} ended: {data.get('message')}")
+            version = int((data.get("metadata") or {}).get("resourceVersion") or version)
+            if event.get("type") != "BOOKMARK":
+                kept = self._keep(kind, data)
+                self._tell(
+                    _News(kind, event["type"] if kept is not None else "DELETED", [data if kept is None else kept])
+                )
+        if time.monotonic() - begun < 1.0:
+            # A server that ends every watch at once must not be asked without a pause.
+            raise ClusterError(f"the watch of {kind} ended at once")
+        return version
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # taking over
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _take(self, news: _News) -> None:
+        if news.event == "DELETED":
+            self._take_deletion(news.objects[0])
+            return
+        for data in news.objects:
+            self._take_object(data)
+        if news.event == "LIST":
+            self._drop_missing(news)
+
+    def _take_object(self, data: Object) -> None:
+        key, uid = key_of(data), str(data["metadata"].get("uid"))
+        if (key, uid) in self._gone:
+            return
+        known = self._table.get(key)
+        if known is not None and _version(data) <= _version(known):
+            return
+        if known is not None and known["metadata"].get("uid") != uid:
+            self._table.remove(key)
+            self._bound.pop(key, None)
+            known = None
+        self._table.put(key, _sharing(known, self._with_binding(key, data)))
+
+    def _with_binding(self, key: Ref, data: Object) -> Object:
+        """The pod with the node that it was bound to, where the news is older than the binding."""
+        bound = self._bound.get(key)
+        if bound is None:
+            return data
+        uid, node, annotations = bound
+        if data["metadata"].get("uid") != uid or data["spec"].get("nodeName"):
+            del self._bound[key]
+            return data
+        return _as_bound(data, node, annotations)
+
+    def _take_deletion(self, data: Object) -> None:
+        key, uid = key_of(data), str(data["metadata"].get("uid"))
+        self._gone.pop((key, uid), None)
+        known = self._table.get(key)
+        if known is not None and known["metadata"].get("uid") == uid:
+            self._table.remove(key)
+            self._bound.pop(key, None)
+
+    def _drop_missing(self, news: _News) -> None:
+        """Remove what a list no longer has, unless it is younger than the list."""
+        there = {key_of(data) for data in news.objects}
+        for data in list(self._table.list(news.kind)):
+            key = key_of(data)
+            if key not in there and _version(data) <= news.version:
+                self._table.remove(key)
+                self._bound.pop(key, None)
+        # The list may be older than the object, and then its whole life is still to come in a watch.
+        for gone, version in list(self._gone.items()):
+            if gone[0].kind == news.kind and gone[0] not in there and version <= news.version:
+                del self._gone[gone]
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # what this process wrote itself
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def put(self, data: Object) -> Object:
+        """Take over an object as the API server stored it in answer to a write; returns it as kept."""
+        key = key_of(data)
+        known = self._table.get(key)
+        if known is not None and _version(data) <= _version(known):
+            return known
+        kept = self._keep(key.kind, data) if key.kind in self.kinds else None
+        if kept is None:
+            return data
+        stored = _sharing(known, self._with_binding(key, kept))
+        self._table.put(key, stored)
+        return stored
+
+    def bound(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object | None:
+        """Take note that a pod was bound.
+
+        Parameters
+        ----------
+        key : Ref
+            The pod.
+        node : str
+            Name of its node.
+        annotations : mapping of str to str
+            Those written with the binding.
+
+        Returns
+        -------
+        mapping, optional
+            The pod as kept; None if the mirror does not know it.
+        """
+        known = self._table.get(key)
+        if known is None:
+            return None
+        self._bound[key] = str(known["metadata"].get("uid")), node, annotations
+        data = _as_bound(known, node, annotations)
+        self._table.put(key, data)
+        return data
+
+    def removed(self, key: Ref, uid: str) -> None:
+        """Take note that an object with this uid was deleted."""
+        known = self._table.get(key)
+        if known is not None and known["metadata"].get("uid") == uid:
+            self._gone[key, uid] = _version(known)
+            self._bound.pop(key, None)
+            self._table.remove(key)
+
+
+def _as_bound(pod: Object, node: str, annotations: Mapping[str, str]) -> Object:
+    """A pod with the node and the annotations that its binding gives to it."""
+    metadata = pod["metadata"]
+    if annotations:
+        metadata = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}
+    return {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}}
+
+
+def _version(data: Object) -> int:
+    return int(data["metadata"].get("resourceVersion") or 0)
+
+
+def without_managed_fields(kind: str, data: Object) -> Object:
+    """An object without the record of who owns which field, which may be larger than the rest."""
+    metadata = data.get("metadata") or {}
+    if "managedFields" not in metadata:
+        return data
+    return {**data, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+
+
+def _sharing(before: Object | None, after: Object) -> Object:
+    """The object `after` with the parts of `before` that are equal, so that a reader sees by identity what changed."""
+    if before is None:
+        return after
+    shared: dict[str, Any] = dict(after)
+    for name in ("spec", "status"):
+        if name in after:
+            shared[name] = _same(before.get(name), after[name], ("containers",))
+    shared["metadata"] = _same(before["metadata"], after["metadata"], ("labels", "annotations", "ownerReferences"))
+    return shared
+
+
+def _same(before: Any, after: Any, parts: Iterable[str]) -> Any:
+    if before == after:
+        return before
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return after
+    equal = {name: before[name] for name in parts if name in after and before.get(name) == after[name]}
+    return {**after, **equal} if equal else after

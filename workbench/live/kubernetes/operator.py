@@ -1,0 +1,101 @@
+"""`Operator`: the controllers and the scheduler of this package at work on a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from workbench.control.kinds import key_of
+from workbench.control.reconciler import Reconciler
+from workbench.control.reconcilers.discovery import LabelDiscovery
+from workbench.control.reconcilers.hyper_jobs import HyperJobReconciler
+from workbench.control.reconcilers.jobs import JobReconciler
+from workbench.control.reconcilers.pod_groups import PodGroupReconciler
+from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus, QueueStatus
+from workbench.control.scheduler import Scheduler
+from workbench.control.store import Object
+from workbench.jobs.lifecycle.request import JobRequest
+from workbench.jobs.schedulers import OPERATOR
+from workbench.live.kubernetes.api_store import ApiStore
+from workbench.live.kubernetes.loop import KINDS, Loop, Tell
+from workbench.live.kubernetes.mirror import without_managed_fields
+from workbench.live.kubernetes.ssh_keys import new_ssh_keys
+from workbench.live.kubernetes.writer import Writer
+from workbench.model.placement import Refusal
+from workbench.policies.base import Policy
+from workbench.policies.registry import get_policy
+
+__all__ = ["Operator"]
+
+
+class Operator(Loop):
+    """The controllers of Jobs, PodGroups, HyperJobs and HyperNodes, and a scheduler, on a live cluster.
+
+    Parameters
+    ----------
+    connection : Writer
+    policy : str or Policy
+        Decides where pods go: a name as ``workbench policies`` lists them, or a policy.
+    schedulers : collection of str
+        Values of schedulerName whose Jobs, HyperJobs and pods this operator handles; all others it leaves alone.
+    controllers : bool
+        False: only pods are scheduled, because Volcano's controllers run in the cluster.
+    tell : callable, optional
+        Called with each line of the operator's log.
+
+    Notes
+    -----
+    All state is read from the cluster at the start: an operator that was killed goes on where the cluster is.
+    """
+
+    def __init__(
+        self,
+        connection: Writer,
+        policy: str | Policy = "volcano",
+        *,
+        schedulers: Collection[str] = (OPERATOR,),
+        controllers: bool = True,
+        tell: Tell | None = None,
+    ) -> None:
+        self.policy = get_policy(policy) if isinstance(policy, str) else policy
+        self.schedulers = frozenset(schedulers)
+        self._controllers = controllers
+        super().__init__(ApiStore(connection, KINDS, self._kept), tell)
+
+    @property
+    def pending(self) -> int:
+        """Number of gangs that the last session could not place."""
+        if not self.started:
+            return 0
+        return sum(isinstance(decision.result, Refusal) for decision in self.scheduler.decisions)
+
+    def _kept(self, kind: str, data: Object) -> Object | None:
+        """What the mirror keeps of an object; None for a Job or HyperJob of another scheduler."""
+        spec = data.get("spec") or {}
+        if kind == "Job" and not self._asks_for_us(spec):
+            return None
+        if kind == "HyperJob":
+            parts = spec.get("replicatedJobs") or ()
+            if not all(self._asks_for_us(part.get("templateSpec") or {}) for part in parts):
+                return None
+        return without_managed_fields(kind, data)
+
+    def _asks_for_us(self, job_spec: Object) -> bool:
+        return (job_spec.get("schedulerName") or "volcano") in self.schedulers
+
+    def _stages(self) -> Sequence[Sequence[Reconciler]]:
+        parts = self.store, self.clock, self.log
+        self.scheduler = Scheduler(*parts, self.policy, names=self.schedulers)
+        if not self._controllers:
+            return ((self.scheduler,),)
+        # Whatever happened to a Job while nobody looked is found when it is synchronised.
+        requests = [(key_of(job), JobRequest("OutOfSync")) for job in self.store.list("Job")]
+        controllers = (
+            HyperJobReconciler(*parts),
+            PodGroupReconciler(*parts, schedulers=tuple(self.schedulers)),
+            QueueStatus(*parts),
+            HyperNodeStatus(*parts),
+            LabelDiscovery(*parts),
+            FinishedJobs(*parts),
+            JobReconciler(*parts, ssh_keys=new_ssh_keys, requests=requests),
+        )
+        return (controllers, (self.scheduler,))
