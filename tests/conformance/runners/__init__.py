@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from tests.conformance.registry import Area
-from tests.conformance.runners import gpu, switch_affinity, volcano_jobs, volcano_recorded, volcano_topology
+from tests.conformance.runners import (
+    communication,
+    gpu,
+    switch_affinity,
+    volcano_jobs,
+    volcano_recorded,
+    volcano_topology,
+)
 
-_MODULES = (gpu, switch_affinity, volcano_jobs, volcano_recorded, volcano_topology)
+_MODULES = (communication, gpu, switch_affinity, volcano_jobs, volcano_recorded, volcano_topology)
 
 #: Sub-folder of the cases -> its runners.
 AREAS: dict[str, Area] = {module.RUNNERS.area: module.RUNNERS for module in _MODULES}
