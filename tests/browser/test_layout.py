@@ -94,3 +94,17 @@ def test_a_narrow_window_shows_one_part_and_keeps_the_result_in_sight(bench):
     editor.wait_for()
     assert comparer.is_visible()
     assert bench.outside == [] and bench.complaints == []
+
+
+@pytest.mark.parametrize("bench", [(1000, "light"), (1440, "dark")], indirect=True)
+def test_a_long_result_line_leaves_the_bar_one_line(bench):
+    bar = bench.panel("scenario")
+    text = "1 placed, 1 pending (volcano-1.15, volcano-1.13); 2 placed (gang, binpack, spread, allocate, random)"
+    height = bar.bounding_box()["height"]
+    bench.kernel(f"[bench._bar.show_result({text * 2!r}), 0][1]")
+    line = result(bench)
+    line.get_by_text(text).wait_for(timeout=PATIENCE_MS)
+    assert bar.bounding_box()["height"] == height
+    opened = bar.get_by_role("button", name="Open …").bounding_box()
+    assert opened["x"] >= line.bounding_box()["x"] + line.bounding_box()["width"]
+    assert line.bounding_box()["width"] > 150

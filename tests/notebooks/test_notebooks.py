@@ -113,6 +113,14 @@ KEY_CELLS = {
         "exclusive": "'default/small/small-trainer-0': 's0'",
         "run": "small-trainer-3",
     },
+    "08_live_cluster.ipynb": {
+        "read": "nodes: 8, running pods: 14, gangs that wait: 2",
+        "picture": "<svg",
+        "running": "s4",
+        "waits": "<svg",
+        "why": "best s3 (tier 1) holds 4 of 6",
+        "own": "6 pods on 4 nodes",
+    },
     "workbench.ipynb": {"workbench": "Workbench"},
 }
 

@@ -46,6 +46,18 @@ def test_a_node_whose_gpus_were_changed_has_all_of_them_free(editor):
     assert dict(card(editor, "node", "node0")["lines"])["free"] == "4 of 4 GPUs"
 
 
+def test_the_page_knows_the_gpus_in_use_of_each_item(editor):
+    def used():
+        return {item["name"]: item["used"] for item in ask(editor, "state")["items"] if "used" in item}
+
+    assert used() == {"node0": 3}
+    ids = [editor.draft.find("node", "node0").id]
+    editor.edit(op="set", ids=ids, fields={"gpus": 4})
+    assert used() == {}
+    editor.undo()
+    assert used() == {"node0": 3}
+
+
 def test_running_pods_are_named_on_a_node_and_counted_under_a_switch():
     editor = TopologyEditor("datasets/demo")
     first, *_ = running = [pod for pod in editor.snapshot.running if pod.node >= 0]

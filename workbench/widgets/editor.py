@@ -39,6 +39,7 @@ from workbench.topology.presets import PRESETS
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
+from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.item_card import item_card
 from workbench.widgets.loading import Loading
 from workbench.widgets.messages import one_line, text_in
@@ -120,6 +121,7 @@ class TopologyEditor(Panel):
             cluster, self._before = _begin(source)
             self.history = History(draft_of(cluster.hypernodes.values(), cluster.nodes.values()))
             self._yaml.write(cluster.hypernodes)
+        self._in_use = GpusInUse(self._before)
 
     @property
     def draft(self) -> Draft:
@@ -231,7 +233,7 @@ class TopologyEditor(Panel):
 
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
         return {
-            "items": [item.to_dict() for item in self.draft],
+            "items": [self._record(item) for item in self.draft],
             "formats": list(writable_formats()),
             "presets": _presets(),
             "without_gpus": self._without_gpus({})["ids"],
@@ -281,7 +283,7 @@ class TopologyEditor(Panel):
         item_id = body.get("id")
         if type(item_id) is not int:
             raise InputError("no id of an item", source="editor", got=shown(item_id), expected="a whole number")
-        return item_card(self.draft, item_id, self._before)
+        return item_card(self.draft, item_id, self._in_use, self._before)
 
     def _preset(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"line": fabric_line(fabric_asked(body))}
@@ -384,6 +386,11 @@ class TopologyEditor(Panel):
             return set(), f"{_too_many(len(part))}. Select a smaller part."
         return {item.name for item in part if item.kind == "switch"}, ""
 
+    def _record(self, item: Item) -> dict[str, Any]:
+        """What the page knows of an item: its fields, and how many of its GPUs are in use if any are."""
+        used = self._in_use.of(item)
+        return {**item.to_dict(), "used": used} if used else item.to_dict()
+
     def _marks(self) -> dict[str, Any]:
         return {
             "revision": self.history.revision,
@@ -430,7 +437,7 @@ class TopologyEditor(Panel):
         self.tell(
             "patch",
             {
-                "set": [change.after.to_dict() for change in changes if change.after is not None],
+                "set": [self._record(change.after) for change in changes if change.after is not None],
                 "gone": [change.id for change in changes if change.after is None],
                 **self._marks(),
                 **told,

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
-
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.topology.draft import Draft, Item
+from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.place_card import label_texts, listed
 
 __all__ = ["item_card"]
 
 
-def item_card(draft: Draft, item_id: int, before: ClusterSnapshot | None) -> dict[str, Any]:
+def item_card(draft: Draft, item_id: int, in_use: GpusInUse, before: ClusterSnapshot | None) -> dict[str, Any]:
     """Title and lines of the card of an item of the drawing (a switch or a node), as a JSON-ready dict.
 
     Parameters
@@ -24,13 +23,15 @@ def item_card(draft: Draft, item_id: int, before: ClusterSnapshot | None) -> dic
         The drawing.
     item_id : int
         Number of the item.
+    in_use : GpusInUse
+        What running pods hold of the GPUs of the drawing.
     before : ClusterSnapshot, optional
-        The cluster from which the drawing was made, for its running pods and their GPUs; None: there is none.
+        The cluster from which the drawing was made, for its running pods; None: there is none.
     """
     item = draft[item_id]
     nodes = [item] if item.kind == "node" else [one for one in draft.beneath(item_id) if one.kind == "node"]
     lines = [] if item.kind == "node" else [("HyperNode", f"tier {item.tier}"), ("nodes", f"{len(nodes):,}")]
-    lines += _free(nodes, before)
+    lines += _free(nodes, in_use)
     lines += _running({node.name for node in nodes}, item.kind == "node", before)
     above = ", ".join(f"{switch.name} (tier {switch.tier})" for switch in draft.ancestors(item_id))
     lines += [("in", above)] if above else []
@@ -44,18 +45,11 @@ def _states(item: Item) -> list[tuple[str, bool]]:
     return [("cordoned", item.cordoned), ("failed", item.failed), ("link failed", item.link_failed)]
 
 
-def _free(nodes: Collection[Item], before: ClusterSnapshot | None) -> list[tuple[str, str]]:
+def _free(nodes: Collection[Item], in_use: GpusInUse) -> list[tuple[str, str]]:
     total = sum(node.gpus for node in nodes)
     if not total:
         return []
-    free = total
-    if before is not None:
-        in_use = np.bitwise_count(before.gpu_total & ~before.gpu_free).sum(axis=1)
-        n_gpus = np.bitwise_count(before.gpu_total).sum(axis=1)
-        for node in nodes:
-            # A node whose number of GPUs was changed has all of them free.
-            at = before.topology.node(node.name) if before.topology.has_node(node.name) else -1
-            free -= int(in_use[at]) if at >= 0 and n_gpus[at] == node.gpus else 0
+    free = total - sum(map(in_use.of, nodes))
     return [("free", f"{free:,} of {counted(total, 'GPU', form=',')}")]
 
 

@@ -27,14 +27,30 @@ class ScenarioBar(Panel, Generic[T]):
     show : callable
         Function that shows the content; if `show` or `read` raises an error, the bar shows the error and nothing
         changes.
+    read_cluster : callable
+        Function from the name of a context of the user's kubeconfig to the content; called in the background.
     """
 
     _esm = STATIC / "scenario.js"
-    handlers = {"save": "_save", "open": "_open", "state": "_state", "arrived": "_arrived", "give_up": "_give_up"}
+    handlers = {
+        "save": "_save",
+        "open": "_open",
+        "contexts": "_contexts",
+        "cluster": "_cluster",
+        "state": "_state",
+        "arrived": "_arrived",
+        "give_up": "_give_up",
+    }
 
-    def __init__(self, save: Callable[[], str], read: Callable[[str, str], T], show: Callable[[T], None]) -> None:
+    def __init__(
+        self,
+        save: Callable[[], str],
+        read: Callable[[str, str], T],
+        show: Callable[[T], None],
+        read_cluster: Callable[[str], T],
+    ) -> None:
         super().__init__()
-        self._text, self._read, self._show = save, read, show
+        self._text, self._read, self._show, self._read_cluster = save, read, show, read_cluster
         self._result = ""
         self._loading: Loading[T] = Loading(self.tell)
 
@@ -89,6 +105,16 @@ class ScenarioBar(Panel, Generic[T]):
     def _open(self, body: dict[str, Any]) -> dict[str, Any]:
         text, name = text_in(body, "text"), text_in(body, "name") or "text"
         return {"name": name} if self.load(name, lambda: self._read(text, name)) else {"waiting": True}
+
+    def _contexts(self, body: dict[str, Any]) -> dict[str, Any]:
+        from workbench.live import contexts
+
+        names, current = contexts()
+        return {"contexts": names, "current": current}
+
+    def _cluster(self, body: dict[str, Any]) -> dict[str, Any]:
+        name = text_in(body, "name")
+        return {"name": name} if self.load(name, lambda: self._read_cluster(name)) else {"waiting": True}
 
     def _arrived(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"name": self._loading.name} if self.show_loaded() else {}

@@ -55,6 +55,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
 
     Notes
     -----
+    The button "Cluster …" reads a live cluster of the user's kubeconfig as it is now: what runs takes up room in the
+    drawing, and what waits becomes the jobs.
+
     A file that is not read at once is read in the background, with its progress and a button to cancel on
     the page. Until then the drawing is empty; `editor`, `matrices`, `comparer`, `snapshot` and `save` wait for the
     file, and raise its error.
@@ -66,7 +69,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         policies: Sequence[str] | None = None,
     ) -> None:
         self._panels: dict[str, Panel] = {}
-        self._bar: ScenarioBar[_Begun] = ScenarioBar(self._text, _read_text, lambda begun: self._show(*begun))
+        self._bar: ScenarioBar[_Begun] = ScenarioBar(
+            self._text, _read_text, lambda begun: self._show(*begun), _read_cluster
+        )
         super().__init__([self._bar])
         # The page arranges the parts by these class names (js/bench.js, panel.css).
         self.add_class("wb-bench")
@@ -187,6 +192,13 @@ def _read_text(text: str, name: str) -> _Begun:
     except InputError as error:
         raise error.of(name) from None
     return ScenarioFile(scenario.snapshot, jobs), Scenario(scenario.snapshot, ())
+
+
+def _read_cluster(context: str) -> _Begun:
+    """Read a live cluster as it is now; nothing is written to it."""
+    from workbench.live import take_snapshot
+
+    return _read_text(take_snapshot(context).to_json().decode(), f"context {context}")
 
 
 def _begin(source: str | Path | Scenario | ClusterSnapshot | None, policies: _Named | None) -> _Begun:

@@ -5,6 +5,7 @@ import { ROOT } from "./items.js";
 import { CELL, labelWidth, layout, switchAt, wayTo } from "./layout.js";
 import { h } from "./panel.js";
 import { showLegend } from "./legend.js";
+import { drawLevels } from "./levels.js";
 import { Links } from "./links.js";
 import { tierColour } from "./palette.js";
 
@@ -90,6 +91,7 @@ export class Canvas {
     };
     dress();
     drawFarNodesPlainly(this.cy, () => this.colours);
+    drawLevels(this.cy, () => this.colours);
     drawInOrder(this.cy);
     // The whole drawing stays fitted until the user moves or zooms it; what it was fitted to, last.
     this.held = false;
@@ -245,9 +247,10 @@ export class Canvas {
   dataOf(item) {
     const folded = item.kind === "switch" && this.items.folded.has(item.id) && this.items.hasChildren(item.id);
     const tier = item.tier ?? 0;
+    const { gpus: of, used } = this.items.gpusOf(item.id);
     return {
       id: String(item.id), kind: item.kind, label: this.items.label(item), room: labelWidth(this.items, item),
-      tier, colour: tierColour(tier), folded, gpus: item.gpus ?? 0,
+      tier, colour: tierColour(tier), folded, gpus: item.gpus ?? 0, used, of,
       cordoned: item.cordoned ?? false, failed: item.failed ?? false, finding: this.findings.get(item.id) ?? "",
     };
   }
@@ -297,9 +300,10 @@ export class Canvas {
   isNew(id) {
     const item = this.items.get(id);
     const hidden = this.items.folded.has(id) ? this.items.sizeBeneath(id) : -1;
+    const { gpus, used } = this.items.gpusOf(id);
     const was = this.madeFrom.get(id);
-    if (was?.item === item && was.hidden === hidden) return false;
-    this.madeFrom.set(id, { item, hidden });
+    if (was?.item === item && was.hidden === hidden && was.gpus === gpus && was.used === used) return false;
+    this.madeFrom.set(id, { item, hidden, gpus, used });
     return true;
   }
 

@@ -9,6 +9,7 @@ export class Items {
     this.folded = new Set();
     this.sorted = new Map();
     this.sizes = new Map();
+    this.sums = new Map();
     // Results of layout.js: the block of each item, and its position.
     this.blocks = new Map();
     this.places = new Map();
@@ -21,6 +22,7 @@ export class Items {
     this.childIds = new Map([[ROOT, new Set()]]);
     this.sorted.clear();
     this.sizes.clear();
+    this.sums.clear();
     this.blocks.clear();
     this.places.clear();
     this.switches = 0;
@@ -59,6 +61,7 @@ export class Items {
     this.sorted.delete(parent);
     for (let up = parent, steps = 0; up !== undefined && up !== ROOT && steps < 100; steps++) {
       this.sizes.delete(up);
+      this.sums.delete(up);
       this.blocks.delete(up);
       up = this.byId.get(up)?.parent;
     }
@@ -122,6 +125,23 @@ export class Items {
       this.sizes.set(id, size);
     }
     return size;
+  }
+
+  /** GPUs of an item, or of all nodes under it, and how many of them are in use: {gpus, used}. */
+  gpusOf(id) {
+    const item = this.byId.get(id);
+    if (item.kind === "node") return { gpus: item.gpus ?? 0, used: item.used ?? 0 };
+    let sum = this.sums.get(id);
+    if (sum === undefined) {
+      sum = { gpus: 0, used: 0 };
+      for (const child of this.childIds.get(id) ?? []) {
+        const { gpus, used } = this.gpusOf(child);
+        sum.gpus += gpus;
+        sum.used += used;
+      }
+      this.sums.set(id, sum);
+    }
+    return sum;
   }
 
   /** Folded switches at or under some items, those of the uppermost level that has any. */

@@ -31,6 +31,19 @@ test("a new item is hung under the nearest switch that can hold it", () => {
   assert.equal(items.parentForNew(leaf.id, "switch"), ROOT);
 });
 
+test("the GPUs of a switch are those of its nodes, whatever changes", () => {
+  const items = fabric(2, 2);
+  const [first, second] = items.children(1);
+  const [node] = items.children(first.id);
+  items.set({ ...node, gpus: 8, used: 3 });
+  items.set({ ...items.children(second.id)[0], gpus: 4 });
+  assert.deepEqual([1, first.id, node.id].map((id) => items.gpusOf(id)), [{ gpus: 12, used: 3 }, { gpus: 8, used: 3 }, { gpus: 8, used: 3 }]);
+  items.set({ ...node, gpus: 8, used: 3, parent: second.id });
+  assert.deepEqual([1, first.id, second.id].map((id) => items.gpusOf(id)), [{ gpus: 12, used: 3 }, { gpus: 0, used: 0 }, { gpus: 12, used: 3 }]);
+  items.remove(node.id);
+  assert.deepEqual(items.gpusOf(1), { gpus: 4, used: 0 });
+});
+
 test("a large drawing is folded from the nodes upwards", () => {
   const items = fabric(100, 30);
   items.foldToFit(500);

@@ -14,6 +14,7 @@ export function legendEntries(nodes, bandwidths) {
   for (const node of nodes) {
     if (node.kind === "switch") tiers.add(node.tier);
     else states.set(node.gpus ? "gpus" : "plain", node.gpus ? "node with GPUs" : "node without GPUs");
+    if (node.used) states.set("used", "GPUs in use");
     if (node.folded) states.set("folded", "folded: its items are hidden");
     if (node.cordoned) states.set("cordoned", "cordoned");
     if (node.failed) states.set("failed", "failed");
@@ -23,7 +24,7 @@ export function legendEntries(nodes, bandwidths) {
   const named = speeds.length <= NAMED_SPEEDS ? speeds : [0, Math.floor(speeds.length / 2), speeds.length - 1].map((i) => speeds[i]);
   return [
     ...[...tiers].sort((a, b) => a - b).map((tier) => ({ text: `tier ${tier}`, kind: "switch", colour: tierColour(tier) })),
-    ...["plain", "gpus", "folded", "cordoned", "failed", "warning", "error"].filter((kind) => states.has(kind)).map((kind) => ({ text: states.get(kind), kind })),
+    ...["plain", "gpus", "used", "folded", "cordoned", "failed", "warning", "error"].filter((kind) => states.has(kind)).map((kind) => ({ text: states.get(kind), kind })),
     ...named.map(([speed, colour]) => ({ text: `${speed} Gbit/s`, kind: "link", colour })),
   ];
 }

@@ -17,6 +17,11 @@ test("states and findings are named once each", () => {
   assert.deepEqual(texts(legendEntries(nodes, [])), ["node without GPUs", "cordoned", "failed", "has a warning"]);
 });
 
+test("GPUs in use are explained where there are any", () => {
+  const nodes = [{ kind: "switch", tier: 1, used: 3, of: 16 }, { kind: "node", gpus: 8, used: 3, of: 8 }];
+  assert.deepEqual(texts(legendEntries(nodes, [])), ["tier 1", "node with GPUs", "GPUs in use"]);
+});
+
 test("bandwidths have ordered colours; of many, three are named", () => {
   const few = legendEntries([], [100, 400, 0, 400]);
   assert.deepEqual(few.map(({ text, colour }) => [text, colour]), [["100 Gbit/s", heat(0)], ["400 Gbit/s", heat(1)]]);

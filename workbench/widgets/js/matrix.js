@@ -1,6 +1,7 @@
 // The matrix loader: paste a printout, mark GPUs as free, taken, required or avoided, and see which k are best.
 import { copyText } from "./clipboard.js";
 import { acceptFiles, drawn, h, openPanel } from "./panel.js";
+import { percent } from "./percent.js";
 import { entryAt, latest, moved } from "./latest.js";
 
 const ACROSS = 16;
@@ -244,7 +245,7 @@ function render(context) {
           h("button", { "aria-pressed": String(view.shown === row.policy), onclick: () => change({ shown: row.policy }) }, row.policy)),
         h("td", {}, short(row.gpus)),
         h("td", {}, row.gpus.length ? (row.bottleneck_gb_s === null ? "–" : String(Number(row.bottleneck_gb_s.toPrecision(4)))) : ""),
-        h("td", {}, row.of_best === null ? "" : `${Math.round(row.of_best * 100)} %`),
+        h("td", {}, row.of_best === null ? "" : percent(row.of_best)),
         h("td", { class: "wb-quiet" }, row.note)))));
   }
 

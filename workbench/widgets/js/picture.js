@@ -35,10 +35,7 @@ export class Picture {
    */
   draw({ frame, groups, places }) {
     this.update(frame, groups);
-    this.groups[groups.length - 1].forEach(({ element }, i) => {
-      const transform = `translate(${places[i]})`;
-      if (element.getAttribute("transform") !== transform) element.setAttribute("transform", transform);
-    });
+    this.groups[groups.length - 1].forEach((one, i) => put(one, places[i]));
   }
 
   update(frame, groups) {
@@ -77,6 +74,24 @@ export class Picture {
   container(i) {
     return this.element.querySelector(`.${GROUPS[i]}`);
   }
+}
+
+/**
+ * Put an element, as it stands in its markup or as this function has put it before, at a place "x y".
+ *
+ * Each part of it gets coordinates of its own: a transform per square would make every square a layer of its own to the
+ * browser, which goes through all layers at each frame.
+ */
+function put(one, place) {
+  if (one.place === place) return;
+  const at = place.split(" ").map(Number);
+  one.parts ??= [...one.element.children].map((part) => ["x", "y"].map((axis) => Number(part.getAttribute(axis) ?? 0)));
+  one.parts.forEach((from, i) => ["x", "y"].forEach((axis, k) => {
+    const to = String(from[k] + at[k]);
+    const part = one.element.children[i];
+    if (part.getAttribute(axis) !== to) part.setAttribute(axis, to);
+  }));
+  one.place = place;
 }
 
 /** Update the elements of one group, each known by name and markup, to a list of [name, markup]. */

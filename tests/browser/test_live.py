@@ -1,0 +1,75 @@
+"""A live cluster in the Workbench: picked, read, changed and read again, on a real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.lab import PATIENCE_MS, Server, open_notebook
+from tests.controlplane.conftest import control_plane  # noqa: F401 - a fixture
+from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
+from tests.controlplane.live import Live
+from tests.controlplane.server import ControlPlane, started
+from workbench.live.kubernetes.apply import apply
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def live(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Live]:  # noqa: F811
+    with started(tmp_path / "server") as plane:
+        cluster = Live(plane, tmp_path)
+        prepare(cluster)
+        cluster.nodes()
+        cluster.operator()
+        yield cluster
+        cluster.close()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1000, "dark")])
+def test_a_cluster_is_picked_and_its_present_moment_becomes_the_scenario(
+    chromium, lab: Server, live: Live, width, theme
+):
+    apply(live.writer, [job("runs", 2, GPUS), job("waits", WIDTH + 1, GPUS)])
+    live.until(lambda: live.job_phases().get("runs") == "Running", "the job to run")
+    cell = f"""
+import os
+os.environ["KUBECONFIG"] = {str(live.config)!r}
+from workbench.widgets.workbench import Workbench
+bench = Workbench()
+bench
+"""
+    notebook = open_notebook(chromium, lab, f"live-{width}", [cell], theme)
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.run(0)
+    bar = notebook.panel("scenario")
+    bar.get_by_role("button", name="Cluster …").click()
+    choice = bar.get_by_label("context")
+    choice.wait_for(timeout=PATIENCE_MS)
+    assert choice.input_value() == "test"
+    choice.press("Tab")
+    notebook.page.keyboard.press("Enter")
+    bar.locator(".wb-message").get_by_text("test is shown").wait_for(timeout=PATIENCE_MS)
+    assert notebook.kernel("bench.snapshot.n_nodes") == RACKS * WIDTH
+    assert notebook.kernel("len(bench.snapshot.running)") == 2
+    assert notebook.kernel("[gang.key for gang in bench.comparer.gangs]") == ["default/waits"]
+    notebook.screenshot(bar, f"live-{width}-{theme}")
+    bar.locator(".wb-result-line").get_by_text("1 pending").wait_for(timeout=PATIENCE_MS)
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_without_a_kubeconfig_one_line_tells(chromium, lab: Server, tmp_path):
+    cell = f"""
+import os
+os.environ["KUBECONFIG"] = {str(tmp_path / "none")!r}
+from workbench.widgets.workbench import Workbench
+bench = Workbench()
+bench
+"""
+    notebook = open_notebook(chromium, lab, "live-none", [cell], "light")
+    notebook.run(0)
+    bar = notebook.panel("scenario")
+    bar.get_by_role("button", name="Cluster …").click()
+    bar.locator(".wb-message").get_by_text("no kubeconfig").wait_for(timeout=PATIENCE_MS)
