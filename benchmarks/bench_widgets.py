@@ -1,4 +1,4 @@
-"""Benchmark of the Jupyter widgets in headless Chromium: first picture, unfolding, one edit, one comparison.
+"""Benchmark of the Jupyter widgets in headless Chromium: first picture, select all, unfolding, an edit, a comparison.
 
 Page, browser, server and kernel are processes of their own, as for a user, so this benchmark runs on all cores, unlike
 the others.
@@ -23,6 +23,9 @@ from measure import row
 
 from tests.browser.chromium import launched, missing
 from tests.browser.lab import PATIENCE_MS, Notebook, open_notebook, start_lab
+from workbench.formats.fabric.registry import get_format
+from workbench.formats.snapshot_file import save
+from workbench.topology.generate import Fabric
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
@@ -91,6 +94,35 @@ async () => {
 """
 
 
+# From running a cell that opens a file until its drawing stands on the page.
+_OPENED = """
+async () => {
+  const panel = window.jupyterapp.shell.currentWidget;
+  panel.content.activeCellIndex = 1;
+  const began = performance.now();
+  window.jupyterapp.commands.execute('notebook:run-cell');
+  for (;;) {
+    const editor = document.querySelector('.wb-editor[data-ready=true]');
+    if (Number(editor?.dataset.drawn) > 0) break;
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - began;
+}
+"""
+
+# From the key until everything is marked in the drawing and the kernel knows of it.
+_SELECT_ALL = """
+async (root) => {
+  const began = performance.now();
+  const pressed = new KeyboardEvent('keydown', {key: 'a', ctrlKey: true, bubbles: true});
+  root.querySelector('.wb-canvas').dispatchEvent(pressed);
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  while (root.dataset.pending === '1') await new Promise((done) => setTimeout(done, 1));
+  return performance.now() - began;
+}
+"""
+
 # The same drawing thrown away and made anew.
 _AFRESH = """
 async (root) => {
@@ -122,14 +154,16 @@ async (index) => {
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """Four rows of the result table, with the goals of issue 7; without a browser no row, but a line that says why."""
+    """Rows of the result table, each with its goal; without a browser no row, but a line that says why."""
     if reason := missing():
         print(f"bench_widgets: {reason}; skipped", file=sys.stderr)
         return
     with _all_cores(), tempfile.TemporaryDirectory() as folder, launched() as browser:
         server = start_lab(Path(folder))
         try:
-            yield from _editor(browser, server)
+            whole = "pyvis, all unfolded: it cannot fold", _pyvis(browser, PODS)
+            yield from _files(browser, server, whole)
+            yield from _editor(browser, server, whole)
             yield from _workbench(browser, server)
         finally:
             server.process.terminate()
@@ -196,12 +230,36 @@ def _until(notebook: Notebook, panel: Locator, attribute: str, key: str = "", bu
     return spent
 
 
-def _editor(browser: Browser, server: Server) -> Iterator[dict[str, object]]:
+def _files(browser: Browser, server: Server, whole: tuple[str, float]) -> Iterator[dict[str, object]]:
+    """Rows about opening a file of 20,300 nodes, and selecting all of them for the first time."""
+    snapshot = Fabric((NODES, LEAVES, PODS)).snapshot()
+    selections = []
+    for name, goal_ms in (("snapshot.json", 3_000), ("snapshot.yaml", 5_000), ("manifests.yaml", 5_000)):
+        path = server.folder / name
+        if name == "manifests.yaml":
+            path.write_text(get_format("cluster").write(snapshot).text)
+        else:
+            save(snapshot, path)
+        cell = f"bench = Workbench({str(path)!r})\nbench"
+        notebook = open_notebook(browser, server, f"bench-{path.stem}-{path.suffix[1:]}", [_CELL, cell])
+        notebook.run(0)
+        opened = notebook.page.evaluate(_OPENED)
+        yield _row(
+            "workbench, first picture", f"20300 nodes, {name}", [opened], goal_ms, "from running the cell", whole
+        )
+        panel = notebook.panel("editor")
+        notebook.settle(panel)
+        selections.append(notebook.page.evaluate(_SELECT_ALL, panel.element_handle()))
+        afresh = "the items drawn anew", median(panel.evaluate(_AFRESH) for _ in range(5))
+        notebook.page.context.close()
+    yield _row("editor, select all", "20300 nodes", selections, 300, "first time; key to kernel's answer", afresh)
+
+
+def _editor(browser: Browser, server: Server, whole: tuple[str, float]) -> Iterator[dict[str, object]]:
     notebook = open_notebook(browser, server, "bench-editor", [_CELL, "editor = TopologyEditor(cluster)\neditor"])
     notebook.run(0)
     first = notebook.page.evaluate(_FIRST)
     panel = notebook.panel("editor")
-    whole = "pyvis, all unfolded: it cannot fold", _pyvis(browser, PODS)
     yield _row("editor, first picture", "20300 nodes, folded", [first], 5_000, "from running the cell", whole)
     notebook.page.wait_for_function("r => r.dataset.findings", arg=panel.element_handle(), timeout=PATIENCE_MS)
     _select_first(notebook, panel)

@@ -27,6 +27,7 @@ from workbench.model.display import set_installer
 
 if TYPE_CHECKING:
     from workbench.control.cluster import EmbeddedCluster as EmbeddedCluster
+    from workbench.evaluate import cost as cost
     from workbench.evaluate.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
@@ -109,6 +110,7 @@ _HOME = {
     "best_gpus": "workbench.model.best_gpus",
     "bottleneck_curve": "workbench.evaluate.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
+    "cost": "workbench.evaluate",
     "differences": "workbench.evaluate.differences",
     "expand_job": "workbench.jobs.expand",
     "from_networkx": "workbench.formats.fabric.graphml",
@@ -259,7 +261,8 @@ def __getattr__(name: str) -> Any:
 
         return version()
     if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+        home = import_module(_HOME[name])
+        value = getattr(home, name, None) or import_module(f"{_HOME[name]}.{name}")  # a room of functions
         globals()[name] = value
         return value
     raise AttributeError(f"module 'workbench' has no attribute '{name}'")
