@@ -17,6 +17,7 @@ import yaml
 from tests.cli.conftest import Run
 from tests.controlplane.live import Live
 from tests.controlplane.server import ControlPlane, until
+from workbench.control.kinds import api_path
 from workbench.live.kubernetes.clusters import made_clusters
 from workbench.live.kubernetes.control_plane import _free_ports
 
@@ -143,6 +144,9 @@ def test_kind_is_called_with_a_cluster_and_a_kubeconfig_of_its_own(
     assert [call[:2] for call in calls] == [["create", "cluster"], ["delete", "cluster"]]
     assert calls[1][calls[1].index("--name") + 1] == "workbench-k"
     server.close()
+    # The server stands for the cluster that kind would have deleted; the next tests use it, too.
+    for kind in ("Node", "HyperNode"):
+        assert control_plane.ask("DELETE", api_path(kind))[0] == 200
 
 
 def test_without_kind_the_way_without_docker_is_named(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

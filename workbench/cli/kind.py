@@ -35,7 +35,7 @@ def _kind() -> None:
 def up(
     topology: Annotated[
         str,
-        typer.Option("--topology", metavar="FILE|PRESET", help="Manifests, or a preset of 'topology generate'."),
+        typer.Option("--topology", metavar="TOPOLOGY", help="Manifests, or a preset of 'topology generate'."),
     ],
     name: Name = "demo",
     control_plane: Annotated[
