@@ -48,21 +48,27 @@ def snapshot(
     ] = None,
     kubeconfig: Kubeconfig = None,
     timeout: Timeout = _TIMEOUT_S,
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="Replace names that somebody chose, for a bug report.")
+    ] = False,
     out: Out = None,
 ) -> None:
     """Read nodes, pods, jobs, queues and HyperNodes of a live cluster into one file.
 
     Every command takes the file in place of manifests. It has no Secrets and no environment, commands or mounted
-    files of containers. What the user may not read is told, with the RBAC rule that would allow it.
+    files of containers. What the user may not read is told, with the RBAC rule that would allow it. With --anonymize
+    the same name has the same stand-in everywhere and policies decide alike; read messages of conditions and events
+    before you publish them, because only names of the cluster are replaced there.
 
     Examples:
 
     \b
       workbench live snapshot --out cluster.json
+      workbench live snapshot --anonymize --out report.json
       workbench compare cluster.json --policies volcano-1.13,volcano-1.15
     """
     check_out(out)
-    emit(_taken(context, kubeconfig, timeout).decode(), out)
+    emit(_taken(context, kubeconfig, timeout, anonymize).decode(), out)
 
 
 @live_app.command()
@@ -248,7 +254,7 @@ def _announce(cluster: Any) -> None:
     tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
 
 
-def _taken(context: str | None, kubeconfig: Path | None, timeout: float) -> bytes:
+def _taken(context: str | None, kubeconfig: Path | None, timeout: float, anonymize: bool = False) -> bytes:
     """A snapshot of the cluster as a file; where it is read and what is missing is told on stderr."""
     from workbench.live import take_snapshot
 
@@ -257,6 +263,7 @@ def _taken(context: str | None, kubeconfig: Path | None, timeout: float) -> byte
             context,
             kubeconfig=kubeconfig,
             timeout_s=timeout,
+            anonymize=anonymize,
             announce=_announce,
             progress=step,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import orjson
 from workbench.cancel import reached
 from workbench.errors import ClusterError
 from workbench.formats.load import load
+from workbench.live.kubernetes.anonymous import ANYBODY, anonymized
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection, Forbidden, NoSuchApi
 from workbench.live.kubernetes.lists import listed
@@ -66,6 +67,22 @@ class LiveSnapshot:
         """The cluster and its pending jobs, as `workbench.load` reads the file."""
         return load("-", stdin=self.to_json())
 
+    def anonymized(self) -> LiveSnapshot:
+        """The same cluster without the names that somebody chose, for a bug report.
+
+        The same name has the same stand-in everywhere, in the byte order of the names, so policies place the jobs as
+        they place those of the cluster. Context, server and user are called ``anonymous``.
+        """
+        objects, names = anonymized(self.objects)
+
+        def hidden(text: str) -> str:
+            for told in (self.user, self.server, self.context):
+                text = text.replace(told, ANYBODY) if told else text
+            return names.in_text(text)
+
+        gaps = tuple(replace(gap, message=hidden(gap.message)) for gap in self.gaps)
+        return LiveSnapshot(ANYBODY, ANYBODY, ANYBODY, self.versions, gaps, objects)
+
     def __repr__(self) -> str:
         return f"LiveSnapshot(context {self.context!r}, {len(self.objects):,} objects, {len(self.gaps)} gaps)"
 
@@ -75,6 +92,7 @@ def take_snapshot(
     *,
     kubeconfig: str | Path | None = None,
     timeout_s: float = 60.0,
+    anonymize: bool = False,
     announce: Callable[[Cluster], object] | None = None,
     progress: Progress | None = None,
 ) -> LiveSnapshot:
@@ -88,6 +106,8 @@ def take_snapshot(
         None: the files of KUBECONFIG, or else ``~/.kube/config``.
     timeout_s : float
         Limit in seconds for each request.
+    anonymize : bool
+        Whether names that somebody chose get stand-ins (`LiveSnapshot.anonymized`).
     announce : callable, optional
         Called with the `Cluster` (context, server, user) before the first request.
     progress : callable, optional
@@ -102,7 +122,8 @@ def take_snapshot(
     if announce is not None:
         announce(cluster)
     with Connection(cluster, timeout_s) as connection:
-        return read_cluster(connection, progress)
+        found = read_cluster(connection, progress)
+    return found.anonymized() if anonymize else found
 
 
 def read_cluster(connection: Connection, progress: Progress | None = None) -> LiveSnapshot:

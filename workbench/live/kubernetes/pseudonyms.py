@@ -1,0 +1,114 @@
+"""`Pseudonyms`: stand-ins for the names of a cluster, the same for the same name, in the same byte order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from ipaddress import ip_address
+
+__all__ = ["Pseudonyms"]
+
+#: A name, an address or a path of names inside of a text.
+_TOKEN = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?")
+_URL = re.compile(r"\b[a-z][a-z0-9+]*://[^\s\"',;]+")
+_MAIL = re.compile(r"[^\s@\"'<>]+@[^\s@\"'<>]+\.[a-z]+")
+
+
+#: Classes whose names others begin with, and those that may follow: ``<job>-<uid>``, ``<job>-<task>-<number>``.
+_BEGINNINGS = ("hyperjob", "job")
+_ENDINGS = ("task", "uid")
+
+
+class Pseudonyms:
+    """Stand-ins for names, numbered in byte order, so that what a scheduler decides by name it decides alike.
+
+    Parameters
+    ----------
+    names : mapping of str to iterable of str
+        The names of each class, such as ``node`` or ``job``. Classes that have a name in common are numbered as one,
+        and called by the first of them: a name has one stand-in, whatever it names.
+    kept : collection of str
+        Names that stand for themselves.
+    addresses : iterable of str
+        IP addresses; their stand-ins are addresses, too, of the block 10.0.0.0/8.
+
+    Notes
+    -----
+    A stand-in is its class, a hyphen and a number with leading zeros, such as ``node-0007``; that of a uid is a UUID.
+    Names that controllers make of others, such as that of a pod of a Volcano Job, are made of the stand-ins of these.
+    """
+
+    def __init__(
+        self, names: Mapping[str, Iterable[str]], kept: Collection[str] = (), addresses: Iterable[str] = ()
+    ) -> None:
+        classes = {kind: set(each) for kind, each in names.items()}
+        self._kept = frozenset(kept)
+        self._first = {name for kind in _BEGINNINGS for name in classes.get(kind, ())}
+        self._later = {name for kind in _ENDINGS for name in classes.get(kind, ())} | self._kept
+        self._of: dict[str, str] = {}
+        plain = {kind: {name for name in each if self._parts(name) is None} for kind, each in classes.items()}
+        for called, members in _joined(plain):
+            ordered = sorted(members, key=str.encode)
+            width = len(str(len(ordered)))
+            for number, name in enumerate(ordered, 1):
+                uuid = f"00000000-0000-4000-8000-{number:012}"
+                self._of[name] = uuid if called == "uid" else f"{called}-{number:0{width}}"
+        for number, address in enumerate(sorted({*addresses}, key=lambda one: (":" in one, int(ip_address(one)))), 1):
+            self._of[address] = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+
+    def get(self, name: str, otherwise: str) -> str:
+        """The stand-in for a name, or for one within its namespace (``namespace/name``); else `otherwise`."""
+        return self._one(name) or self._path(name) or otherwise
+
+    def _one(self, name: str) -> str:
+        """The stand-in for a name; empty: unknown."""
+        if name in self._of:
+            return self._of[name]
+        parts = self._parts(name)
+        return "" if parts is None else "-".join(self._of.get(part) or self._one(part) or part for part in parts)
+
+    def _path(self, name: str) -> str:
+        """The stand-in for a path of known names; empty: none."""
+        parts = name.split("/")
+        known = [self._one(part) or (part if part in self._kept else "") for part in parts]
+        return "/".join(known) if len(parts) > 1 and all(known) else ""
+
+    def _parts(self, name: str) -> list[str] | None:
+        """The names that a name was made of, the first that of a Job, the others tasks, uids or numbers; else None."""
+        at = name.rfind("-")
+        while at > 0:
+            if name[:at] in self._first:
+                later = self._endings(name[at + 1 :])
+                if later:
+                    return [name[:at], *later]
+            at = name.rfind("-", 0, at)
+        return None
+
+    def _endings(self, text: str) -> list[str]:
+        """The tasks, uids and numbers that a text consists of; empty if there is anything else."""
+        if text in self._later or text.isdecimal():
+            return [text]
+        for at in (i for i, letter in enumerate(text) if letter == "-"):
+            if text[:at] in self._later or text[:at].isdecimal():
+                rest = self._endings(text[at + 1 :])
+                if rest:
+                    return [text[:at], *rest]
+        return []
+
+    def in_text(self, text: str) -> str:
+        """A text in which every known name stands as its stand-in, and no URL and no mail address is left."""
+        text = _MAIL.sub("someone@example.invalid", _URL.sub("https://example.invalid", text))
+        return _TOKEN.sub(lambda found: self._token(found[0]), text)
+
+    def _token(self, token: str) -> str:
+        return self._one(token) or "/".join(self._one(part) or part for part in token.split("/"))
+
+
+def _joined(classes: Mapping[str, set[str]]) -> list[tuple[str, set[str]]]:
+    """The classes, those with a name in common as one."""
+    found: list[tuple[str, set[str]]] = []
+    for called, members in classes.items():
+        shared = [one for one in found if not members.isdisjoint(one[1])]
+        found = [one for one in found if members.isdisjoint(one[1])]
+        found.append((shared[0][0] if shared else called, members.union(*(one[1] for one in shared))))
+    return found
