@@ -11,7 +11,7 @@ import workbench
 from tests.widgets.page import ask, refused
 from workbench.cancel import reached
 from workbench.errors import InputError
-from workbench.widgets import loading
+from workbench.widgets import begun_drawing, loading
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.loading import Loading
 from workbench.widgets.workbench import Workbench
@@ -60,6 +60,28 @@ def test_a_workbench_of_a_slow_file_begins_empty_and_tells_its_progress(gate, sa
     assert ask(bench._bar, "state")["loaded"]
     assert ask(bench._bar, "arrived") == {"name": "demo"} and ask(bench._bar, "arrived") == {}
     assert len(bench._editor.draft) == 15 and bench.comparer.policies == [("gang", {})]
+    bench.comparer.wait()
+    bench.end()
+
+
+def test_drawing_a_file_is_part_of_reading_it_and_is_told(monkeypatch, said, patient):
+    monkeypatch.setattr(loading, "_PROMPT_S", 0.0)
+    monkeypatch.setattr(loading, "_PAUSE_S", 0)
+    drawn = []
+    first = begun_drawing.draft_of
+
+    def draft_of(*args):
+        drawn.append(threading.current_thread())
+        return first(*args)
+
+    monkeypatch.setattr(begun_drawing, "draft_of", draft_of)
+    bench = Workbench("datasets/demo", ["gang"])
+    wait_for(said, "loaded")
+    assert drawn[0] is threading.current_thread()  # the empty drawing that is shown meanwhile
+    assert len(drawn) == 2 and drawn[1] is not threading.current_thread()
+    assert {"text": "reading demo: drawing the nodes"} in heard(said, "loading")
+    ask(bench._bar, "arrived")
+    assert len(drawn) == 2 and len(bench.editor.draft) == 15
     bench.comparer.wait()
     bench.end()
 

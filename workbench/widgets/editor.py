@@ -16,16 +16,14 @@ from workbench.cancel import finish
 from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
 from workbench.formats.fabric.registry import get_format, writable_formats
-from workbench.formats.load import load_objects, load_to_draw
-from workbench.formats.manifest_text import HyperNodeText, TextError
+from workbench.formats.load import load_objects
+from workbench.formats.manifest_text import TextError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.topology import Topology
 from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.metadata import Metadata
-from workbench.objects.node import Node
 from workbench.objects.selectors import compile_pattern
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item, differences
@@ -34,10 +32,10 @@ from workbench.topology.draft_objects import draft_of, hypernodes_after, hyperno
 from workbench.topology.draft_presets import fabric_line
 from workbench.topology.history import History
 from workbench.topology.lint import lint
-from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.presets import PRESETS
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
+from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
 from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.item_card import item_card
@@ -101,26 +99,23 @@ class TopologyEditor(Panel):
     }
 
     def __init__(
-        self, source: Topology | ClusterSnapshot | Scenario | ClusterObjects | str | Path | None = None
+        self, source: Topology | ClusterSnapshot | Scenario | ClusterObjects | BegunDrawing | str | Path | None = None
     ) -> None:
         super().__init__()
-        self.history = History(Draft())
+        begun = source if isinstance(source, BegunDrawing) else begin_drawing(source)
+        self.history = History(begun.draft)
         #: Ids of the items selected on the page; those that are gone stay, because undo brings them back.
         self._selected: list[int] = []
         self.changed: list[Callable[[], None]] = []
         self.wants_gpus: Callable[[], bool] = lambda: False
         self._copied = NOTHING
-        self._yaml = HyperNodeText()
+        self._yaml = begun.text
         #: Changes that are not yet written into the text, by id.
         self._unwritten: dict[int, Change] = {}
         self._linting = Worker()
         self._importing: Loading[tuple[str, ClusterObjects]] = Loading(self.tell)
-        self._before: ClusterSnapshot | None = None
+        self._before = begun.snapshot
         self._matrices: dict[int, BandwidthMatrix] = {}
-        if source is not None:
-            cluster, self._before = _begin(source)
-            self.history = History(draft_of(cluster.hypernodes.values(), cluster.nodes.values()))
-            self._yaml.write(cluster.hypernodes)
         self._in_use = GpusInUse(self._before)
 
     @property
@@ -537,22 +532,3 @@ def _suffix(text: str) -> str:
     if text.startswith(("{", "[")):
         return ".json"
     return ".yaml" if text.startswith(("---", "apiVersion", "- ")) else ".txt"
-
-
-def _begin(
-    source: Topology | ClusterSnapshot | Scenario | ClusterObjects | str | Path,
-) -> tuple[ClusterObjects, ClusterSnapshot | None]:
-    if isinstance(source, ClusterObjects):
-        return source, None
-    if isinstance(source, str | Path):
-        return load_to_draw(source)
-    if isinstance(source, Scenario):
-        source = source.snapshot
-    if isinstance(source, ClusterSnapshot):
-        return ClusterObjects.of(hypernodes_in(source.topology), nodes_in(source)), source
-    if isinstance(source, Topology):
-        nodes = [Node(Metadata(name), {}) for name in source.node_names]
-        return ClusterObjects.of(hypernodes_in(source), nodes), None
-    raise InputError(
-        "nothing that can be drawn", source="source", got=shown(source), expected="a topology, a snapshot or a file"
-    )

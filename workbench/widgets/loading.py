@@ -14,7 +14,7 @@ __all__ = ["Loading"]
 T = TypeVar("T")
 
 #: Seconds to wait for a file before the page is told to wait: small files are shown in the answer to the request.
-_PROMPT_S = 0.2
+_PROMPT_S = 0.1
 
 #: Seconds between two reports of the progress.
 _PAUSE_S = 0.2

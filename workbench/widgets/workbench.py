@@ -21,6 +21,7 @@ from workbench.formats.scenario_file import (
 )
 from workbench.formats.whole_file import write_whole
 from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.matrix_loader import MatrixLoader
@@ -29,8 +30,8 @@ from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
 
-#: The content of a scenario file, and the scenario as a value if there is one.
-_Begun = tuple[ScenarioFile, Scenario | None]
+#: The content of a scenario file, the scenario as a value if there is one, and its drawing.
+_Begun = tuple[ScenarioFile, Scenario | None, BegunDrawing]
 
 _Named = tuple[tuple[str, Mapping[str, Any]], ...]
 
@@ -147,7 +148,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             ScenarioFile(self._editor.snapshot, comparer.text, tuple(comparer.policies), comparer.config)
         )
 
-    def _show(self, begun: ScenarioFile, given: Scenario | None) -> None:
+    def _show(self, begun: ScenarioFile, given: Scenario | None, drawing: BegunDrawing) -> None:
         """Make the three widgets for a scenario, put them on the page, and close those of the scenario before.
 
         `begun` is the content of a scenario file, `given` a scenario passed as a value, or None.
@@ -156,7 +157,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         config = begun.config
         for name, parameters in names:
             make_policy(name, parameters if config is None else with_config(name, parameters, config))
-        editor = TopologyEditor(begun.snapshot)
+        editor = TopologyEditor(drawing)
         comparer = PlacementComparer(given, [name for name, _ in names] or USUAL_POLICIES, config)
         if names:
             comparer.choose(names)
@@ -186,12 +187,12 @@ def _read_text(text: str, name: str) -> _Begun:
     """Read the text of a scenario file, or of manifests."""
     begun = parse_scenario(text.encode(), name)
     if begun is not None:
-        return begun, Scenario(begun.snapshot, ()) if begun.snapshot is not None else None
+        return _drawn(begun)
     try:
         scenario, jobs = load_with_job_text("-", text)
     except InputError as error:
         raise error.of(name) from None
-    return ScenarioFile(scenario.snapshot, jobs), Scenario(scenario.snapshot, ())
+    return _drawn(ScenarioFile(scenario.snapshot, jobs))
 
 
 def _read_cluster(context: str) -> _Begun:
@@ -203,19 +204,25 @@ def _read_cluster(context: str) -> _Begun:
 
 def _begin(source: str | Path | Scenario | ClusterSnapshot | None, policies: _Named | None) -> _Begun:
     """What a workbench begins with; `policies`, if given, replace those of a scenario file."""
-    begun, given = _content(source)
-    return begun if policies is None else replace(begun, policies=policies), given
+    begun, given, drawing = _content(source)
+    return begun if policies is None else replace(begun, policies=policies), given, drawing
 
 
 def _content(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
     if source is None:
-        return ScenarioFile(None), None
+        return _drawn(ScenarioFile(None))
     if isinstance(source, ClusterSnapshot):
-        return ScenarioFile(source), Scenario(source, ())
+        return _drawn(ScenarioFile(source))
     if isinstance(source, Scenario):
-        return ScenarioFile(source.snapshot), source
+        return ScenarioFile(source.snapshot), source, begin_drawing(source.snapshot)
     saved = read_scenario(source)
     if saved is not None:
-        return saved, Scenario(saved.snapshot, ()) if saved.snapshot is not None else None
+        return _drawn(saved)
     scenario, jobs = load_with_job_text(source)
-    return ScenarioFile(scenario.snapshot, jobs), Scenario(scenario.snapshot, ())
+    return _drawn(ScenarioFile(scenario.snapshot, jobs))
+
+
+def _drawn(begun: ScenarioFile) -> _Begun:
+    """The content of a scenario file with its drawing."""
+    snapshot = begun.snapshot
+    return begun, None if snapshot is None else Scenario(snapshot, ()), begin_drawing(snapshot)
