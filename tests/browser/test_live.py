@@ -11,7 +11,7 @@ from tests.browser.lab import PATIENCE_MS, Server, open_notebook
 from tests.controlplane.conftest import control_plane  # noqa: F401 - a fixture
 from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
 from tests.controlplane.live import Live
-from tests.controlplane.server import ControlPlane, started
+from tests.controlplane.server import ControlPlane, started, until
 from workbench.live.kubernetes.apply import apply
 
 pytestmark = pytest.mark.browser
@@ -57,6 +57,64 @@ bench
     assert notebook.kernel("[gang.key for gang in bench.comparer.gangs]") == ["default/waits"]
     notebook.screenshot(bar, f"live-{width}-{theme}")
     bar.locator(".wb-result-line").get_by_text("1 pending").wait_for(timeout=PATIENCE_MS)
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "dark"), (1000, "light")])
+def test_a_cluster_is_followed_edits_pause_and_resume_goes_back(chromium, lab: Server, live: Live, width, theme):
+    apply(live.writer, [job("first", 2, GPUS), job("waits", WIDTH + 1, GPUS)])
+    live.until(lambda: live.job_phases().get("first") == "Running", "the job to run")
+    cell = f"""
+import os
+os.environ["KUBECONFIG"] = {str(live.config)!r}
+from workbench.widgets.workbench import Workbench
+bench = Workbench()
+bench
+"""
+    notebook = open_notebook(chromium, lab, f"follow-{width}", [cell], theme)
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.run(0)
+    bar = notebook.panel("scenario")
+    bar.get_by_role("button", name="Cluster …").click()
+    bar.get_by_label("context").wait_for(timeout=PATIENCE_MS)
+    bar.get_by_role("button", name="Follow").press("Enter")
+    strip = notebook.panel("live")
+    state = strip.locator(".wb-live-state")
+    state.get_by_text("cluster test: followed").wait_for(timeout=PATIENCE_MS)
+    row = strip.locator("tbody tr")
+    row.filter(has_text="default/waits").get_by_text("Pending", exact=True).wait_for(timeout=PATIENCE_MS)
+    assert "wb-waits" in row.nth(0).get_attribute("class") and "default/waits" in row.nth(0).inner_text()
+    editor = notebook.panel("editor")
+    drawn = editor.get_attribute("data-drawn")
+
+    # Another job begins to run: the table and the GPUs in use follow.
+    apply(live.writer, [job("second", 1, GPUS)])
+    row.filter(has_text="default/second").get_by_text("1 running").wait_for(timeout=PATIENCE_MS)
+    until(lambda: notebook.kernel("len(bench.snapshot.running)") == 3, "the drawing to follow")
+    assert editor.get_attribute("data-drawn") == drawn, "what changed was patched, not drawn anew"
+    notebook.screenshot(strip, f"follow-{width}-{theme}")
+
+    # An edit pauses; what happens meanwhile waits until Resume.
+    notebook.kernel("bench.editor.edit(op='add_nodes', count=1, prefix='mine-')")
+    state.get_by_text("paused").wait_for(timeout=PATIENCE_MS)
+    apply(live.writer, [job("third", 1, GPUS)])
+    live.until(lambda: live.job_phases().get("third") == "Running", "the job to run")
+    assert notebook.kernel("bench.snapshot.n_nodes") == RACKS * WIDTH + 1
+    assert notebook.kernel("len(bench.snapshot.running)") == 3
+    strip.get_by_role("button", name="Resume").click()
+    row.filter(has_text="default/third").get_by_text("1 running").wait_for(timeout=PATIENCE_MS)
+    until(lambda: notebook.kernel("len(bench.snapshot.running)") == 4, "the drawing to follow")
+    assert notebook.kernel("bench.snapshot.n_nodes") == RACKS * WIDTH
+
+    # The API server goes: one line says so, and what was seen stays.
+    live.plane.kill_server()
+    strip.locator(".wb-message").wait_for(timeout=PATIENCE_MS)
+    state.get_by_text("does not answer").wait_for(timeout=PATIENCE_MS)
+    assert row.count() == 4
+    strip.get_by_role("button", name="Stop").click()
+    state.get_by_text("no longer followed").wait_for(timeout=PATIENCE_MS)
+    names = "[one.name for one in __import__('threading').enumerate()]"
+    until(lambda: "follow-test" not in notebook.kernel(names), "the thread to end")
     assert notebook.outside == [] and notebook.complaints == []
 
 

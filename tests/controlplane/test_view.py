@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -82,7 +83,8 @@ def test_a_job_that_waits_is_told_with_the_policys_reason(live: Live) -> None:
 
 def test_each_change_of_a_job_is_a_line(live: Live) -> None:
     command = [sys.executable, "-m", "workbench", "live", "watch", "--kubeconfig", str(live.config)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
     assert process.stdout is not None and process.stderr is not None
     assert process.stderr.readline().startswith("context test, server https://127.0.0.1")
     apply(live.writer, [job("a", 2, 8)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,11 +62,13 @@ def watch(
         with live_table() as show:
             try:
                 while True:
-                    rows = _with_reasons(view)
+                    rows = view.jobs(ask_policy=True)
                     if show is not None and output is TableOutput.table:
                         show(*job_table(rows))
                     else:
                         told = _tell_changes(told, rows, output)
+                        # Into a pipe, lines would wait for more.
+                        sys.stdout.flush()
                     left = 1e9 if until is None else until - (time.monotonic() - begun)
                     while not view.update(min(max(left, 0.0), 1.0)):
                         left = 1e9 if until is None else until - (time.monotonic() - begun)
@@ -79,18 +82,6 @@ def watch(
 
 def _announce(cluster: Any) -> None:
     tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
-
-
-def _with_reasons(view: Any) -> list[JobRow]:
-    """The jobs of a view; one that waits without a reason of its scheduler gets that of the view's policy."""
-    rows: list[JobRow] = view.jobs()
-    if all(row.waits_for or not row.pending for row in rows):
-        return rows
-    found = view.reasons()
-    return [
-        row._replace(waits_for=row.waits_for or found.get(f"{row.namespace}/{row.name}", "")) if row.pending else row
-        for row in rows
-    ]
 
 
 def _tell_changes(told: dict[str, JobRow], rows: list[JobRow], output: TableOutput) -> dict[str, JobRow]:

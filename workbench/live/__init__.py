@@ -6,9 +6,10 @@ sockets.
 
 from __future__ import annotations
 
+from workbench.control.views import JobRow
 from workbench.live.kubernetes.configuration import contexts
 from workbench.live.kubernetes.doctor import examine_cluster
 from workbench.live.kubernetes.snapshot import LiveSnapshot, take_snapshot
 from workbench.live.kubernetes.view import LiveView
 
-__all__ = ["LiveSnapshot", "LiveView", "contexts", "examine_cluster", "take_snapshot"]
+__all__ = ["JobRow", "LiveSnapshot", "LiveView", "contexts", "examine_cluster", "take_snapshot"]

@@ -32,6 +32,7 @@ from workbench.topology.draft_objects import draft_of, hypernodes_after, hyperno
 from workbench.topology.draft_presets import fabric_line
 from workbench.topology.history import History
 from workbench.topology.lint import lint
+from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.presets import PRESETS
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
@@ -208,6 +209,28 @@ class TopologyEditor(Panel):
         nodes_each=16)``.
         """
         self._edit(op)
+
+    def show_moment(self, snapshot: ClusterSnapshot) -> None:
+        """Show the drawn cluster as it is at another moment; only what differs is drawn anew.
+
+        Parameters
+        ----------
+        snapshot : ClusterSnapshot
+            Nodes and HyperNodes that differ from the drawing become one step of the history.
+        """
+        cluster = ClusterObjects.of(hypernodes_in(snapshot.topology), nodes_in(snapshot))
+        changes = differences(self.draft, draft_of(cluster.hypernodes.values(), cluster.nodes.values()))
+        before, self._before, self._in_use = self._in_use, snapshot, GpusInUse(snapshot)
+        made = self.history.do("follow the cluster", changes) if changes else ()
+        told = {change.id for change in made}
+        refilled = [
+            item
+            for item in self.draft
+            if item.kind == "node" and item.id not in told and before.of(item) != self._in_use.of(item)
+        ]
+        self._spread(made)
+        if refilled:
+            self.tell("patch", {"set": [self._record(item) for item in refilled], "gone": [], **self._marks()})
 
     def ask_for_gpus(self) -> None:
         """Have the page ask what to do about nodes without GPUs if jobs request GPUs.

@@ -28,7 +28,8 @@ class ScenarioBar(Panel, Generic[T]):
         Function that shows the content; if `show` or `read` raises an error, the bar shows the error and nothing
         changes.
     read_cluster : callable
-        Function from the name of a context of the user's kubeconfig to the content; called in the background.
+        Function from the name of a context of the user's kubeconfig, and whether the cluster will be followed, to the
+        content; called in the background.
     """
 
     _esm = STATIC / "scenario.js"
@@ -47,7 +48,7 @@ class ScenarioBar(Panel, Generic[T]):
         save: Callable[[], str],
         read: Callable[[str, str], T],
         show: Callable[[T], None],
-        read_cluster: Callable[[str], T],
+        read_cluster: Callable[[str, bool], T],
     ) -> None:
         super().__init__()
         self._text, self._read, self._show, self._read_cluster = save, read, show, read_cluster
@@ -113,8 +114,8 @@ class ScenarioBar(Panel, Generic[T]):
         return {"contexts": names, "current": current}
 
     def _cluster(self, body: dict[str, Any]) -> dict[str, Any]:
-        name = text_in(body, "name")
-        return {"name": name} if self.load(name, lambda: self._read_cluster(name)) else {"waiting": True}
+        name, follow = text_in(body, "name"), body.get("follow") is True
+        return {"name": name} if self.load(name, lambda: self._read_cluster(name, follow)) else {"waiting": True}
 
     def _arrived(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"name": self._loading.name} if self.show_loaded() else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ipywidgets
 
@@ -24,14 +24,33 @@ from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
+from workbench.widgets.follower import ClusterMoment, Follower
+from workbench.widgets.live_strip import LiveStrip
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.panel import Panel
 from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
 
-#: The content of a scenario file, the scenario as a value if there is one, and its drawing.
-_Begun = tuple[ScenarioFile, Scenario | None, BegunDrawing]
+
+class _Begun(NamedTuple):
+    """What a workbench begins with.
+
+    Attributes
+    ----------
+    content : ScenarioFile
+    given : Scenario, optional
+        The scenario as a value, if there is one.
+    drawing : BegunDrawing
+    follower : Follower, optional
+        Of the live cluster that the scenario is the first moment of.
+    """
+
+    content: ScenarioFile
+    given: Scenario | None
+    drawing: BegunDrawing
+    follower: Follower | None = None
+
 
 _Named = tuple[tuple[str, Mapping[str, Any]], ...]
 
@@ -57,7 +76,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     Notes
     -----
     The button "Cluster …" reads a live cluster of the user's kubeconfig as it is now: what runs takes up room in the
-    drawing, and what waits becomes the jobs.
+    drawing, and what waits becomes the jobs. *Follow* keeps both as the cluster is until something is edited, which
+    pauses: the edits, and jobs written under "Jobs", are then tried on that moment.
 
     A file that is not read at once is read in the background, with its progress and a button to cancel on
     the page. Until then the drawing is empty; `editor`, `matrices`, `comparer`, `snapshot` and `save` wait for the
@@ -70,17 +90,15 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         policies: Sequence[str] | None = None,
     ) -> None:
         self._panels: dict[str, Panel] = {}
-        self._bar: ScenarioBar[_Begun] = ScenarioBar(
-            self._text, _read_text, lambda begun: self._show(*begun), _read_cluster
-        )
+        self._bar: ScenarioBar[_Begun] = ScenarioBar(self._text, _read_text, self._show, _read_cluster)
         super().__init__([self._bar])
         # The page arranges the parts by these class names (js/bench.js, panel.css).
         self.add_class("wb-bench")
         named = None if policies is None else tuple((name, {}) for name in policies)
         if not isinstance(source, str | Path):
-            self._show(*_begin(source, named))
+            self._show(_begin(source, named))
         elif not self._bar.load(Path(source).name, lambda: _begin(source, named)):
-            self._show(*_begin(None, named))
+            self._show(_begin(None, named))
 
     @property
     def editor(self) -> TopologyEditor:
@@ -126,7 +144,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         """
         begun = _read_text(text, name)
         self._bar.give_up()
-        self._show(*begun)
+        self._show(begun)
 
     def end(self) -> None:
         """Cancel running work, and close the three widgets."""
@@ -148,21 +166,19 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             ScenarioFile(self._editor.snapshot, comparer.text, tuple(comparer.policies), comparer.config)
         )
 
-    def _show(self, begun: ScenarioFile, given: Scenario | None, drawing: BegunDrawing) -> None:
-        """Make the three widgets for a scenario, put them on the page, and close those of the scenario before.
-
-        `begun` is the content of a scenario file, `given` a scenario passed as a value, or None.
-        """
-        names = list(begun.policies)
-        config = begun.config
+    def _show(self, begun: _Begun) -> None:
+        """Make the widgets for a scenario, put them on the page, and close those of the scenario before."""
+        content, given = begun.content, begun.given
+        names = list(content.policies)
+        config = content.config
         for name, parameters in names:
             make_policy(name, parameters if config is None else with_config(name, parameters, config))
-        editor = TopologyEditor(drawing)
+        editor = TopologyEditor(begun.drawing)
         comparer = PlacementComparer(given, [name for name, _ in names] or USUAL_POLICIES, config)
         if names:
             comparer.choose(names)
-        if begun.jobs:
-            comparer.take_jobs(begun.jobs)
+        if content.jobs:
+            comparer.take_jobs(content.jobs)
         before = self._panels
         self._editor, self._comparer, self._matrices = editor, comparer, MatrixLoader(assign=editor.assign)
         editor.changed.append(lambda: comparer.use(editor.snapshot_later()))
@@ -173,8 +189,29 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         for name, panel in self._panels.items():
             panel.add_class(f"wb-part-{name}")
         self._bar.show_result("")
-        self.children = [self._bar, *self._panels.values()]
+        strip = None if begun.follower is None else _strip_of(begun.follower, editor, comparer)
+        self.children = [self._bar, *([] if strip is None else [strip]), *self._panels.values()]
+        if strip is not None:
+            self._panels["live"] = strip
         _close(before)
+
+
+def _strip_of(follower: Follower, editor: TopologyEditor, comparer: PlacementComparer) -> LiveStrip:
+    """A strip whose moments are drawn and placed on; an edit pauses it, so that nothing of the user's is lost."""
+    showing = False
+
+    def show(moment: ClusterMoment) -> None:
+        nonlocal showing
+        showing = True
+        try:
+            editor.show_moment(moment.scenario.snapshot)
+        finally:
+            showing = False
+        comparer.use(editor.snapshot_later(), moment.scenario.gangs)
+
+    strip = LiveStrip(follower, show)
+    editor.changed.append(lambda: None if showing else strip.pause())
+    return strip
 
 
 def _close(panels: Mapping[str, Panel]) -> None:
@@ -195,17 +232,21 @@ def _read_text(text: str, name: str) -> _Begun:
     return _drawn(ScenarioFile(scenario.snapshot, jobs))
 
 
-def _read_cluster(context: str) -> _Begun:
+def _read_cluster(context: str, follow: bool) -> _Begun:
     """Read a live cluster as it is now; nothing is written to it."""
-    from workbench.live import take_snapshot
+    from workbench.live import LiveView, take_snapshot
 
-    return _read_text(take_snapshot(context).to_json().decode(), f"context {context}")
+    if not follow:
+        return _read_text(take_snapshot(context).to_json().decode(), f"context {context}")
+    follower = Follower(LiveView(context))
+    scenario = follower.first.scenario
+    return _Begun(ScenarioFile(scenario.snapshot), scenario, begin_drawing(scenario), follower)
 
 
 def _begin(source: str | Path | Scenario | ClusterSnapshot | None, policies: _Named | None) -> _Begun:
     """What a workbench begins with; `policies`, if given, replace those of a scenario file."""
-    begun, given, drawing = _content(source)
-    return begun if policies is None else replace(begun, policies=policies), given, drawing
+    begun = _content(source)
+    return begun if policies is None else begun._replace(content=replace(begun.content, policies=policies))
 
 
 def _content(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
@@ -214,7 +255,7 @@ def _content(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
     if isinstance(source, ClusterSnapshot):
         return _drawn(ScenarioFile(source))
     if isinstance(source, Scenario):
-        return ScenarioFile(source.snapshot), source, begin_drawing(source.snapshot)
+        return _Begun(ScenarioFile(source.snapshot), source, begin_drawing(source.snapshot))
     saved = read_scenario(source)
     if saved is not None:
         return _drawn(saved)
@@ -222,7 +263,7 @@ def _content(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
     return _drawn(ScenarioFile(scenario.snapshot, jobs))
 
 
-def _drawn(begun: ScenarioFile) -> _Begun:
+def _drawn(content: ScenarioFile) -> _Begun:
     """The content of a scenario file with its drawing."""
-    snapshot = begun.snapshot
-    return begun, None if snapshot is None else Scenario(snapshot, ()), begin_drawing(snapshot)
+    snapshot = content.snapshot
+    return _Begun(content, None if snapshot is None else Scenario(snapshot, ()), begin_drawing(snapshot))

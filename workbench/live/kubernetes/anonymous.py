@@ -120,12 +120,12 @@ def anonymized(objects: Iterable[bytes]) -> Anonymous:
         return name
 
     for one in read:
-        _Writer(collect, str).value(one)
+        _Hiding(collect, str).value(one)
     # What a label or annotation refers to is called by what it is.
     names["value"] = names.pop("value", set()).difference(*names.values())
     found = Pseudonyms(names, _COMMON, addresses)
-    writer = _Writer(lambda name, called: found.get(name, name), found.in_text)
-    return Anonymous(tuple(orjson.dumps(writer.value(one), option=orjson.OPT_SORT_KEYS) for one in read), found)
+    hiding = _Hiding(lambda name, called: found.get(name, name), found.in_text)
+    return Anonymous(tuple(orjson.dumps(hiding.value(one), option=orjson.OPT_SORT_KEYS) for one in read), found)
 
 
 def _index_of(objects: Sequence[Mapping[str, Any]]) -> NameIndex:
@@ -171,7 +171,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-class _Writer:
+class _Hiding:
     """Writes values anew with stand-ins.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from types import TracebackType
@@ -151,7 +151,9 @@ class Connection:
         answer = self._asked("POST", path, {}, orjson.dumps(body))
         return dict(answer.get("status") or {})
 
-    def stream(self, path: str, silence_s: float, **query: str) -> Iterator[Any]:
+    def stream(
+        self, path: str, silence_s: float, opened: Callable[[], object] = lambda: None, **query: str
+    ) -> Iterator[Any]:
         """The parsed JSON of each line of an answer that goes on, as that of a watch.
 
         Parameters
@@ -159,6 +161,8 @@ class Connection:
         path : str
         silence_s : float
             Seconds without a byte after which the connection counts as lost.
+        opened : callable
+            Called once the server has begun to answer, before the first line.
         **query : str
 
         Yields
@@ -177,6 +181,7 @@ class Connection:
             try:
                 if answer.status_code != HTTPStatus.OK:
                     self._judged("GET", path, answer.status_code, answer.read())
+                opened()
                 for line in answer.iter_lines():
                     yield orjson.loads(line)
             finally:

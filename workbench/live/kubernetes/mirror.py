@@ -65,6 +65,8 @@ class Mirror:
         Kinds that the cluster does not serve or the user may not read, by kind; asked for again now and then.
     lost : Counter
         Number of watches that broke or expired, by kind.
+    failing : dict of str to str
+        Why a kind cannot be followed at this moment, by kind; what is known of it may be old.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Mirror:
         self.kinds = tuple(kinds)
         self.gaps: dict[str, Notice] = {}
         self.lost: Counter[str] = Counter()
+        self.failing: dict[str, str] = {}
         self._keep = keep or without_managed_fields
         self._table = ObjectTable()
         self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
@@ -199,8 +202,9 @@ class Mirror:
             except (Expired, NoSuchApi, Forbidden):
                 self.lost[kind] += 1
                 version = None
-            except ClusterError:
+            except ClusterError as error:
                 self.lost[kind] += 1
+                self.failing[kind] = str(error)
                 self._stopped.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
 
@@ -208,7 +212,9 @@ class Mirror:
         """Hand over events until the API server ends the watch; returns the resourceVersion to go on from."""
         query = {"watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": str(_WATCH_S)}
         begun = time.monotonic()
-        events = self.connection.stream(api_path(kind), _SILENCE_S, resourceVersion=str(version), **query)
+        events = self.connection.stream(
+            api_path(kind), _SILENCE_S, lambda: self.failing.pop(kind, None), resourceVersion=str(version), **query
+        )
         for event in events:
             data = event.get("object") or {}
             if event.get("type") == "ERROR":

@@ -95,6 +95,11 @@ class LiveView:
         """Kinds that the cluster does not serve or the user may not read."""
         return dict(self._mirror.gaps)
 
+    @property
+    def trouble(self) -> str:
+        """Why the cluster cannot be followed at this moment, in one line; empty while every watch goes on."""
+        return next(iter(dict(self._mirror.failing).values()), "")
+
     def update(self, timeout_s: float = 0.0) -> bool:
         """Take over what changed.
 
@@ -128,9 +133,20 @@ class LiveView:
         snapshot, gangs = self._observer.observed()
         return Scenario(snapshot, tuple(gangs))
 
-    def jobs(self) -> list[JobRow]:
-        """The Jobs, and the PodGroups of pods without one; ``pandas.DataFrame(view.jobs())`` is a table."""
-        return job_rows(self._mirror, self.snapshot.topology)
+    def jobs(self, *, ask_policy: bool = False) -> list[JobRow]:
+        """The Jobs, and the PodGroups of pods without one; ``pandas.DataFrame(view.jobs())`` is a table.
+
+        Parameters
+        ----------
+        ask_policy : bool
+            Whether jobs that wait without a reason of their scheduler get that of the view's policy.
+        """
+        rows = job_rows(self._mirror, self.snapshot.topology)
+        if not ask_policy or all(row.waits_for or not row.pending for row in rows):
+            return rows
+        found = self.reasons()
+        told = (found.get(f"{row.namespace}/{row.name}", "") if row.pending else "" for row in rows)
+        return [row._replace(waits_for=row.waits_for or reason) for row, reason in zip(rows, told)]
 
     def pods(self) -> list[PodRow]:
         """The pods with their nodes and GPUs; ``pandas.DataFrame(view.pods())`` is a table."""

@@ -9,7 +9,8 @@ function render(context) {
   const files = acceptFiles(root, (text, name) => loading.send("open", { text, name }));
   const contexts = h("select", { "aria-label": "context" });
   const cluster = h("span", { class: "wb-bar", hidden: true }, contexts,
-    h("button", { onclick: readCluster, title: "nodes, pods and jobs as they are now; nothing is written" }, "Read"));
+    h("button", { onclick: () => readCluster(false), title: "nodes, pods and jobs as they are now; nothing is written" }, "Read"),
+    h("button", { onclick: () => readCluster(true), title: "read it, and follow what changes; nothing is written" }, "Follow"));
   const tabs = benchTabs(root);
   const result = h("output", { class: "wb-result-line", "aria-label": "result" });
   root.append(
@@ -33,9 +34,9 @@ function render(context) {
     contexts.focus();
   }
 
-  function readCluster() {
+  function readCluster(follow) {
     cluster.hidden = true;
-    loading.send("cluster", { text: "", name: contexts.value });
+    loading.send("cluster", { text: "", name: contexts.value, follow });
   }
 
   const showResult = ({ line }) => {

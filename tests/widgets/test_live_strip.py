@@ -1,0 +1,178 @@
+"""Following a cluster in the Workbench: moments, pausing by an edit, trouble, and the end."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import workbench
+from tests.widgets.page import ask
+from workbench.control.views import JobRow
+from workbench.errors import ClusterError
+from workbench.live import LiveView
+from workbench.model.snapshot import Scenario
+from workbench.topology.generate import Fabric
+from workbench.widgets import follower as follower_module
+from workbench.widgets.follower import Follower
+from workbench.widgets.workbench import Workbench
+
+DEMO = workbench.load("datasets/demo")
+BUSY = workbench.load("datasets/recorded-cluster/cluster.json")
+
+
+class FakeView:
+    """A view whose changes a test makes."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.cluster = SimpleNamespace(context="fake")
+        self.now, self.trouble, self.closed = scenario, "", False
+        self.error: Exception | None = None
+        self._changed = threading.Event()
+
+    def change(self, scenario: Scenario) -> None:
+        self.now = scenario
+        self._changed.set()
+
+    def update(self, timeout_s: float = 0.0) -> bool:
+        changed = self._changed.wait(min(timeout_s, 0.02))
+        if changed:
+            self._changed.clear()
+        if self.error is not None:
+            raise self.error
+        return changed
+
+    def scenario(self) -> Scenario:
+        return self.now
+
+    def jobs(self, *, ask_policy: bool) -> list[JobRow]:
+        waiting = [(gang.name, gang.n_pods) for gang in self.now.gangs]
+        return [JobRow("ns", name, "Job", "Pending", n, 0, 0, 0, "", None, "no room") for name, n in waiting]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def view(monkeypatch: pytest.MonkeyPatch) -> FakeView:
+    view = FakeView(Scenario(DEMO.snapshot, DEMO.gangs[:1]))
+    monkeypatch.setattr(follower_module, "_BURST_S", 0.0)
+    monkeypatch.setattr("workbench.live.LiveView", lambda context: view)
+    return view
+
+
+@pytest.fixture
+def bench(view: FakeView, patient: Any) -> Any:
+    bench = Workbench()
+    ask(bench._bar, "cluster", name="fake", follow=True)
+    yield bench
+    bench.comparer.wait()
+    bench.end()
+
+
+def strip_of(bench: Workbench) -> Any:
+    return bench.children[1]
+
+
+def wait_for_news(said: list[Any], number: int = 1) -> None:
+    for _ in range(1000):
+        if sum(message["type"] == "news" for message in said) >= number:
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("no news")
+
+
+def test_the_first_moment_is_the_scenario_and_later_ones_follow(
+    bench: Workbench, view: FakeView, said: list[Any]
+) -> None:
+    strip = strip_of(bench)
+    state = ask(strip, "state")
+    assert (state["name"], state["rest"], state["trouble"]) == ("fake", "", "")
+    assert [job["job"] for job in state["jobs"]] == [f"ns/{DEMO.gangs[0].name}"]
+    assert bench.comparer.gangs == DEMO.gangs[:1]
+    view.change(DEMO)
+    wait_for_news(said)
+    assert len(ask(strip, "moment")["jobs"]) == len(DEMO.gangs)
+    assert bench.comparer.gangs == DEMO.gangs
+    assert ask(strip, "moment")["clock"] == ask(strip, "state")["clock"], "a moment is taken once"
+
+
+def test_nodes_that_differ_are_one_step_and_gpus_in_use_are_patched(
+    bench: Workbench, view: FakeView, said: list[Any]
+) -> None:
+    view.change(Scenario(Fabric((2, 3)).snapshot(), ()))
+    wait_for_news(said)
+    ask(strip_of(bench), "moment")
+    assert bench.snapshot.n_nodes == 6 and bench.editor.history.undo_label == "follow the cluster"
+    view.change(BUSY)
+    wait_for_news(said, 2)
+    ask(strip_of(bench), "moment")
+    assert bench.snapshot.topology.node_names == BUSY.snapshot.topology.node_names
+    assert len(bench.snapshot.running) == len(BUSY.snapshot.running) > 0
+    revision = bench.editor.history.revision
+    said.clear()
+    view.change(replace(BUSY, snapshot=replace(BUSY.snapshot, running=(), gpu_free=BUSY.snapshot.gpu_total)))
+    wait_for_news(said)
+    ask(strip_of(bench), "moment")
+    assert bench.editor.history.revision == revision, "the nodes are the same"
+    (patch,) = [message["body"] for message in said if message["type"] == "patch"]
+    emptied = {item["name"] for item in patch["set"]}
+    assert patch["gone"] == [] and emptied
+    assert all("used" not in item for item in patch["set"])
+
+
+def test_an_edit_pauses_and_resume_goes_back(bench: Workbench, view: FakeView, said: list[Any]) -> None:
+    strip = strip_of(bench)
+    bench.editor.edit(op="add_nodes", count=2, prefix="mine-")
+    assert ask(strip, "state")["rest"] == "paused"
+    view.change(BUSY)
+    wait_for_news(said)
+    assert ask(strip, "moment")["rest"] == "paused"
+    assert "mine-1" in bench.snapshot.topology.node_names or "mine-0" in bench.snapshot.topology.node_names
+    assert ask(strip, "resume")["rest"] == ""
+    assert bench.snapshot.topology.node_names == BUSY.snapshot.topology.node_names
+
+
+def test_resume_without_news_takes_the_edit_back_as_one_step_to_undo(bench: Workbench) -> None:
+    bench.editor.edit(op="add_nodes", count=2, prefix="mine-")
+    ask(strip_of(bench), "resume")
+    assert bench.snapshot.topology.node_names == DEMO.snapshot.topology.node_names
+    bench.editor.undo()
+    assert bench.snapshot.n_nodes == DEMO.snapshot.n_nodes + 2
+    assert ask(strip_of(bench), "state")["rest"] == "paused"
+
+
+def test_trouble_is_told_and_goes(bench: Workbench, view: FakeView, said: list[Any]) -> None:
+    view.trouble = "no answer"
+    wait_for_news(said)
+    assert ask(strip_of(bench), "state")["trouble"] == "no answer"
+    view.trouble, view.error = "", ClusterError("gone for good")
+    wait_for_news(said, 2)
+    assert ask(strip_of(bench), "state")["trouble"] == "gone for good"
+    view.error = None
+    wait_for_news(said, 3)
+    assert ask(strip_of(bench), "state")["trouble"] == ""
+
+
+def test_stop_ends_the_thread_and_another_scenario_closes_the_view(bench: Workbench, view: FakeView) -> None:
+    strip = strip_of(bench)
+    thread = strip._follower._thread
+    assert ask(strip, "stop")["rest"] == "stopped"
+    thread.join(5)
+    assert not thread.is_alive() and view.closed
+    ask(bench._bar, "open", text="kind: Node\napiVersion: v1\nmetadata: {name: n}\n", name="n.yaml")
+    assert strip not in bench.children
+
+
+def test_a_follower_that_nobody_started_closes_its_view(view: FakeView) -> None:
+    follower = Follower(view)  # type: ignore[arg-type]
+    assert follower.first.scenario is view.now
+    del follower
+    assert view.closed
+
+
+def test_the_view_is_the_one_of_the_package() -> None:
+    assert {"update", "trouble", "scenario", "jobs", "close"} <= set(dir(LiveView))

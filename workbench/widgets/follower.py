@@ -1,0 +1,100 @@
+"""`Follower`: a live cluster as it is now, read in the background for a widget."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.errors import WorkbenchError
+from workbench.model.snapshot import Scenario
+from workbench.widgets.messages import one_line
+
+if TYPE_CHECKING:
+    from workbench.live import JobRow, LiveView
+
+__all__ = ["ClusterMoment", "Follower"]
+
+#: Seconds from the first of some changes until the page hears of them: changes come in bursts.
+_BURST_S = 0.25
+
+#: Seconds between two looks at whether the cluster still answers.
+_LOOK_S = 0.5
+
+
+class ClusterMoment(NamedTuple):
+    """What a cluster was like at some time.
+
+    Attributes
+    ----------
+    clock : str
+        When, as hours, minutes and seconds of this machine.
+    scenario : Scenario
+        The cluster with what runs, and the gangs that wait.
+    jobs : list of JobRow
+        Jobs with their phases, and why they wait.
+    """
+
+    clock: str
+    scenario: Scenario
+    jobs: list[JobRow]
+
+
+class Follower:
+    """Follows a cluster in a thread and keeps its newest moment until somebody takes it.
+
+    Parameters
+    ----------
+    view : LiveView
+        Closed with the follower. Only the follower's thread uses it after `start`.
+    """
+
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
+        self.name = view.cluster.context
+        self.first = self._look()
+        self._newest: ClusterMoment | None = None
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        #: Why the cluster does not answer; empty: it does.
+        self.trouble = ""
+        # A follower that nobody started, because its reading was cancelled, has nobody to close it.
+        weakref.finalize(self, view.close)
+
+    def start(self, told: Callable[[], None]) -> None:
+        """Begin to follow; `told` is called in the thread when there is a new moment or trouble."""
+
+        def run() -> None:
+            while not self._stopped.is_set():
+                try:
+                    new, trouble = self._view.update(_LOOK_S), self._view.trouble
+                    if new:
+                        time.sleep(_BURST_S)
+                        self._view.update()
+                        self._newest = self._look()
+                except WorkbenchError as error:
+                    # Such as objects that no snapshot can be made of; the next change may mend them.
+                    new, trouble = False, str(error)
+                if (new or trouble != self.trouble) and not self._stopped.is_set():
+                    self.trouble = one_line(trouble)
+                    told()
+
+        self._thread = threading.Thread(target=run, name=f"follow-{self.name}", daemon=True)
+        self._thread.start()
+
+    def take(self) -> ClusterMoment | None:
+        """The newest moment, once; None if nothing has changed since the last call."""
+        newest, self._newest = self._newest, None
+        return newest
+
+    def close(self) -> None:
+        """End the thread, the watches and the connection."""
+        self._stopped.set()
+        self._view.close()
+
+    def _look(self) -> ClusterMoment:
+        now = datetime.now().strftime("%H:%M:%S")
+        return ClusterMoment(now, self._view.scenario(), self._view.jobs(ask_policy=True))
