@@ -477,10 +477,16 @@ def test_a_hyper_job_becomes_jobs() -> None:
     assert cluster.store.list("Job") == [] and cluster.store.list("Pod") == []
 
 
+def pod_group(queue: str) -> dict[str, Any]:
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    return {**kind, "metadata": {"name": "g"}, "spec": {"queue": queue}}
+
+
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
         (job(queue="missing"), 'queue.scheduling.volcano.sh "missing" not found'),
+        (pod_group("missing"), 'unable to find queue: queue.scheduling.volcano.sh "missing" not found'),
         (job(tasks=[task(), task()]), "duplicated"),
         (job(plugins={"nonsense": []}), "nonsense"),
         (job(plugins={"svc": ["--nonsense"]}), "spec.plugins.svc[0]"),

@@ -73,6 +73,8 @@ class Webhooks(Working):
             reason = "Invalid" if any(one.by_schema for one in verdict.findings) else "Denied"
             _refuse(reason, key, _with_paths(verdict))
         stored = with_defaults(data, verdict.defaults)
+        if key.kind == "PodGroup" and (queue := stored["spec"]["queue"]) not in queues:
+            _refuse("Denied", key, f'unable to find queue: queue.scheduling.volcano.sh "{queue}" not found')
         if key.kind == "Job":
             check_job(stored)
             missing = job_queue_findings(stored["spec"]["queue"], queues)
