@@ -136,3 +136,18 @@ def test_a_hyperjob_runs_each_job_in_a_hypernode_of_its_own(live: Live) -> None:
     live.operator()
     apply(live.writer, [*fabric, hyper_job])
     live.until(lambda: live.nodes_of_pods() == expected, f"the placement {expected}")
+
+
+def test_a_job_whose_plugin_fails_is_terminated_after_the_last_retry(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # All fifteen take 164 s.
+    monkeypatch.setattr("workbench.control.retries.MOST_RETRIES", 5)
+    live.nodes()
+    live.operator()
+    objects = objects_of("demo/cluster.yaml", "samples/pytorch-job.yaml")
+    job = next(one for one in objects if one["kind"] == "Job")
+    job["spec"]["plugins"] = {"ray": []}
+    apply(live.writer, objects)
+    live.until(lambda: set(live.job_phases().values()) == {"Terminated"}, "the Job to be terminated")
+    assert live.list("Pod") == [] and any("FailedSync" in line and "head" in line for line in live.lines)

@@ -11,6 +11,7 @@ from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.owned import controller_of
 from workbench.control.reconciler import Reconciler
+from workbench.control.retries import MOST_RETRIES, Retries
 from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import ClusterError, InputError, StoreError
 from workbench.jobs.create_pod import create_pod
@@ -26,7 +27,7 @@ from workbench.jobs.lifecycle.actions import (
     RunHooks,
 )
 from workbench.jobs.lifecycle.events import job_request
-from workbench.jobs.lifecycle.next_status import next_status
+from workbench.jobs.lifecycle.next_status import NextStep, next_status
 from workbench.jobs.lifecycle.observed import GroupState, Observed, PodState, read_pod_state
 from workbench.jobs.lifecycle.request import SYNC, Delayed, JobRequest, answer_to
 from workbench.jobs.pod_group_of_job import pod_group_of_job, updated_pod_group
@@ -42,6 +43,7 @@ from workbench.objects.queue import PriorityClass, read_priority_class
 __all__ = ["DelayedAction", "JobReconciler"]
 
 _SYNCHRONISE = JobRequest("OutOfSync")
+_TERMINATE = JobRequest(action="TerminateJob")
 
 
 class DelayedAction(NamedTuple):
@@ -77,7 +79,8 @@ class JobReconciler(Reconciler):
     Notes
     -----
     One request is handled per turn, so that the next one sees what this one has changed. Requests that only
-    synchronise are handled together.
+    synchronise are handled together. A request that fails, for instance because a plugin's hook does, changes no status
+    and is made again up to 15 times (`workbench.control.retries.Retries`); then the Job is terminated.
     """
 
     kinds = frozenset({"Job", "Pod", "PodGroup", "Command", "PersistentVolumeClaim"})
@@ -98,6 +101,7 @@ class JobReconciler(Reconciler):
         self._commands: dict[Ref, list[Ref]] = {}
         self._read: dict[Ref, _KnownJob] = {}
         self._delayed: dict[Ref, dict[Delayed, float]] = {}
+        self._retries = Retries()
         for one in waiting:
             self._delayed.setdefault(one.job, {})[one.delayed] = one.due
         for key, request in requests:
@@ -113,7 +117,8 @@ class JobReconciler(Reconciler):
     @property
     def requests(self) -> list[tuple[Ref, JobRequest]]:
         """The requests that are not handled yet, by Job, those of a Job in the order in which they arose."""
-        return [(key, request) for key, found in sorted(self._requests.items()) for request in found]
+        found = [(key, request) for key, each in sorted(self._requests.items()) for request in each]
+        return found + [one for one in self._retries.planned() if one not in found]
 
     # -----------------------------------------------------------------------------------------------------------------
     # what changed
@@ -143,6 +148,7 @@ class JobReconciler(Reconciler):
         if after is None:
             for room in (self._requests, self._pods, self._read, self._delayed):
                 room.pop(change.key, None)
+            self._retries.forget(change.key)
             return []
         if change.existing:
             # Its requests and delayed actions, if any, come with it.
@@ -220,7 +226,8 @@ class JobReconciler(Reconciler):
                 raise
         if self._requests.get(key):
             return self.clock.now
-        return min(self._delayed.get(key, {}).values(), default=None)
+        times = [*self._delayed.get(key, {}).values(), self._retries.next_time(key)]
+        return min((time for time in times if time is not None), default=None)
 
     def _delete_commands(self, key: Ref) -> None:
         """Delete the commands for a Job, which have become requests."""
@@ -240,6 +247,9 @@ class JobReconciler(Reconciler):
         if due is not None:
             del delayed[due]
             return replace(due.request, action=due.action)
+        again = self._retries.take_due(key, self.clock.now)
+        if again is not None:
+            return again
         requests = self._requests.pop(key, [])
         if not requests:
             return None
@@ -268,24 +278,50 @@ class JobReconciler(Reconciler):
         )
         step = next_status(read.job, observed, request)
         self._delayed[key] = {one: waiting.get(one, self.clock.now + one.delay) for one in step.delayed}
-        status = step.status
-        try:
-            for action in step.actions:
-                status = self._carry_out(key, read, action, status)
-        except (InputError, StoreError) as error:
-            if isinstance(error, StoreError) and error.reason in ("Conflict", "NotFound"):
-                raise
-            self._say(key, "FailedSync", str(error), warning=True)
+        status = self._carry_out_all(key, read, step)
+        if status is None:
+            self._retry(key, stored, request)
+            return
+        self._retries.forget(key, request)
         before, after = observed.status.phase, status.phase
         if before != after:
             self._say(key, after, f"{_because(request)}{before or 'new'} → {after}")
         written = job_status_manifest(status)
         self.store.patch_status(key, {**dict.fromkeys(stored.get("status") or {}), **written})
 
+    def _retry(self, key: Ref, stored: Object, request: JobRequest) -> None:
+        """Plan a retry of a request that failed, or terminate the Job if none is left."""
+        if self._retries.again(key, request, self.clock.now):
+            return
+        self._say(key, "FailedSync", f"no success after {MOST_RETRIES} retries: the Job is terminated", warning=True)
+        if request != _TERMINATE:
+            self._handle(key, stored, _TERMINATE)
+
+    def _carry_out_all(self, key: Ref, read: _KnownJob, step: NextStep) -> JobStatus | None:
+        """Carry out the actions of a step; returns the status to write, or None if one of them failed."""
+        status = step.status
+        pods: list[Object] = []
+        for action in step.actions:
+            try:
+                if isinstance(action, CreatePod):
+                    # All pods are prepared before the first is created: none is created if a plugin refuses one.
+                    pods = pods or [
+                        self._made_pod(key, read, one) for one in step.actions if isinstance(one, CreatePod)
+                    ]
+                    self._create_pod(key, pods.pop(0))
+                else:
+                    status = self._carry_out(key, read, action, status)
+            except (InputError, StoreError) as error:
+                if isinstance(error, StoreError) and error.reason in ("Conflict", "NotFound"):
+                    raise
+                of_hooks = isinstance(action, RunHooks) and action.moment != "delete"
+                text = f"Execute plugin when job add failed, err: {error}" if of_hooks else str(error)
+                self._say(key, "PluginError" if of_hooks else "FailedSync", text, warning=True)
+                return None
+        return status
+
     def _carry_out(self, key: Ref, read: _KnownJob, action: Action, status: JobStatus) -> JobStatus:
         match action:
-            case CreatePod():
-                self._create_pod(key, read, action)
             case DeletePod():
                 self._delete_pod(Ref("Pod", key.namespace, action.name))
             case KeepPodGroup():
@@ -301,13 +337,15 @@ class JobReconciler(Reconciler):
                 self._say(key, action.reason, action.message, warning=True)
         return status
 
-    def _create_pod(self, key: Ref, read: _KnownJob, action: CreatePod) -> None:
+    def _made_pod(self, key: Ref, read: _KnownJob, action: CreatePod) -> Object:
         task = next(task for task in tasks_of(read.manifest) if task["name"] == action.task)
         # The status tells the version and the number of restarts, which the pod carries.
         job = {**read.manifest, "status": (self.store.get(key) or {}).get("status") or {}}
         pod = create_pod(job, task["template"], task, action.index)
-        pod = dict(on_pod_create(pod, job, job["spec"]["plugins"]))
-        if self.store.get(Ref("Pod", key.namespace, action.name)) is None:
+        return dict(on_pod_create(pod, job, job["spec"]["plugins"]))
+
+    def _create_pod(self, key: Ref, pod: Object) -> None:
+        if self.store.get(Ref("Pod", key.namespace, pod["metadata"]["name"])) is None:
             self.store.create(pod)
 
     def _delete_pod(self, pod: Ref) -> None:
