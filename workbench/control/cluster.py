@@ -19,7 +19,7 @@ from workbench.control.kubelets import Behaviour, Kubelets
 from workbench.control.life_views import JobView, LifeTimeline, PodView, job_view, pod_view, timeline_of
 from workbench.control.manager import Manager
 from workbench.control.memory_store import MemoryStore
-from workbench.control.reconcilers.discovery import LabelDiscovery
+from workbench.control.reconcilers.discovery import Discovery
 from workbench.control.reconcilers.garbage import GarbageCollector
 from workbench.control.reconcilers.hyper_jobs import HyperJobReconciler
 from workbench.control.reconcilers.jobs import JobReconciler
@@ -132,7 +132,7 @@ class EmbeddedCluster(Working, Displayed):
             ReplicaReconciler,
             QueueStatus,
             HyperNodeStatus,
-            LabelDiscovery,
+            Discovery,
             FinishedJobs,
         )
         # What pods do at one moment they do before a controller looks. Garbage is collected first, lest a new Job finds

@@ -1,94 +1,184 @@
-"""The topology discovery of Volcano's controller: HyperNodes from node labels, as its ConfigMap says."""
+"""The topology discovery of Volcano's controller: HyperNodes from node labels and fabrics, as its ConfigMap says."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from types import MappingProxyType
 from typing import Any
 
+from workbench.control.clock import Clock
+from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
-from workbench.control.store import StoreChange
-from workbench.errors import InputError, StoreError
+from workbench.control.store import Object, Store, StoreChange
+from workbench.errors import ClusterError, InputError, StoreError
 from workbench.formats.discovery_conf import discovery_config_of
-from workbench.objects.discovery import DiscoveryConfig, config_map_name, read_topology_types, reload
+from workbench.objects.discovery import (
+    VOLCANO_SOURCES,
+    DiscoveryConfig,
+    DiscoverySource,
+    config_map_name,
+    read_topology_types,
+    reload,
+)
 from workbench.objects.hypernode import HyperNode, read_hypernode
-from workbench.topology.discovery.label import SOURCE, discover_label
+from workbench.topology.discovery.label import SOURCE as LABEL
+from workbench.topology.discovery.label import discover_label
 from workbench.topology.discovery.reconcile import ReconcilePlan, reconcile
+from workbench.topology.discovery.result import DiscoveryResult
 
-__all__ = ["LabelDiscovery"]
+__all__ = ["Ask", "Discovery"]
 
-_CONFIG, _ROUND = "configuration", "round"
+#: Asks the endpoint of a source, given the Secret that its settings name, if there is one; raises `InputError` where
+#: the settings do not suffice.
+Ask = Callable[[DiscoverySource, Object | None], Future[DiscoveryResult]]
+
+#: Seconds between two looks for the answer of an endpoint, and until a source that could not be asked is asked again.
+_LOOK_S, _RETRY_S = 0.2, 30.0
 
 
-class LabelDiscovery(Reconciler):
-    """Makes HyperNodes of node labels while the controller's ConfigMap enables the source ``label``.
+class Discovery(Reconciler):
+    """Makes HyperNodes as the sources find them that the controller's ConfigMap enables.
 
-    The ConfigMap is ``volcano-system/volcano-controller-configmap``, key ``volcano-controller.conf``. A round takes
-    place when the configuration changed, when a node came, went or changed a label that matters, and when a HyperNode
-    was deleted. The source ``ufm`` is not asked: the embedded cluster opens no connection.
+    The ConfigMap is ``volcano-system/volcano-controller-configmap``, key ``volcano-controller.conf``. Whenever it
+    changes, every enabled source begins anew. The source ``label`` makes a round when a node came, went or changed a
+    label that matters, and when a HyperNode was deleted. Only HyperNodes that carry the label of the source are updated
+    or deleted.
+
+    Parameters
+    ----------
+    store, clock, log
+        As for `workbench.control.reconciler.Reconciler`.
+    asks : mapping of str to callable
+        How to ask each source that has an endpoint. With any, all sources also make a round at the end of their
+        interval. Without, as in an embedded cluster, which opens no connection, the log says that ``ufm`` is not asked.
 
     Notes
     -----
     Source: docs/reference/volcano-topology.md, section 9. Where upstream retries a configuration that it cannot read or
-    run, the log says so once.
+    run, the log says so once. A source that cannot be asked, for instance because its Secret is missing, is asked again
+    after 30 s, and does not hold up other sources. Its Secret is read at each round, so that a new password is used.
     """
 
     kinds = frozenset({"ConfigMap", "Node", "HyperNode"})
 
+    def __init__(
+        self, store: Store, clock: Clock, log: EventLog, asks: Mapping[str, Ask] = MappingProxyType({})
+    ) -> None:
+        super().__init__(store, clock, log)
+        self._asks = asks
+
     def _begin(self) -> None:
         self._config = DiscoveryConfig()
-        # For each network type its node labels, widest first; None: the source does not run.
-        self._types: Mapping[str, Sequence[str]] | None = None
+        self._reread = False
+        #: Sources that run, in the order of the configuration, with the time of their next round.
+        self._due: dict[str, float] = {}
+        #: Rounds whose answer is awaited.
+        self._awaited: dict[str, Future[DiscoveryResult]] = {}
+        #: For each network type its node labels, widest first; only while the source label runs.
+        self._types: Mapping[str, Sequence[str]] = {}
         self._labels: dict[str, Mapping[str, str]] = {}
         self._map = Ref("ConfigMap", *config_map_name({}))
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # what changed
+    # -----------------------------------------------------------------------------------------------------------------
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
         """The configuration, a node's labels, or the end of a HyperNode can ask for a round."""
         if change.key.kind == "ConfigMap":
-            return [_CONFIG] if change.key == self._map else []
+            if change.key != self._map:
+                return []
+            self._reread = True
+            return [self._map]
+        return self._round_of_labels() if self._matters(change) else []
+
+    def _matters(self, change: StoreChange) -> bool:
+        """Whether a change of a node or HyperNode changes what the labels of nodes say."""
         if change.key.kind == "HyperNode":
-            return [_ROUND] if change.after is None else []
+            return change.after is None
         before = self._labels.pop(change.key.name, {})
         if change.after is not None:
             self._labels[change.key.name] = change.after["metadata"].get("labels") or {}
         after = self._labels.get(change.key.name, {})
-        relevant = (key for keys in (self._types or {}).values() for key in keys)
-        return [_ROUND] if any(before.get(key) != after.get(key) for key in relevant) else []
+        return any(before.get(key) != after.get(key) for keys in self._types.values() for key in keys)
+
+    def _round_of_labels(self) -> Iterable[Hashable]:
+        if LABEL not in self._due:
+            return []
+        self._due[LABEL] = self.clock.now
+        return [self._map]
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # what to do
+    # -----------------------------------------------------------------------------------------------------------------
 
     def reconcile(self, key: Hashable) -> float | None:
-        """Read the configuration again, or make a round."""
-        if key == _CONFIG:
+        """Read the configuration again if it changed, and make the rounds that are due."""
+        if self._reread:
             self._reload()
-        if self._types is not None:
-            self._discover(self._types)
-        return None
+            self._reread = False
+        for source in [name for name, due in self._due.items() if due <= self.clock.now]:
+            self._due[source] = self._round(source)
+        return min((due for due in self._due.values() if due < math.inf), default=None)
 
     def _reload(self) -> None:
         stored = self.store.get(self._map)
         try:
             new = None if stored is None else discovery_config_of(stored.get("data") or {}, str(self._map))
-            change = reload(self._config, new)
+            change = reload(self._config, new, VOLCANO_SOURCES | self._asks.keys())
             enabled = {} if new is None else new.enabled
-            if SOURCE in change.restarted + change.started:
-                self._types = read_topology_types(enabled[SOURCE].config)
-            elif SOURCE in change.stopped:
-                self._types = None
+            begun = [name for name in enabled if name in change.restarted + change.started]
+            types = read_topology_types(enabled[LABEL].config) if LABEL in begun else None
         except InputError as error:
             self._warn(str(error))
             return
         self._config = new or DiscoveryConfig()
+        if types is not None:
+            self._types = types
+        # What an endpoint still answers to the old settings is not used.
+        self._awaited.clear()
+        kept = {name: due for name, due in self._due.items() if name in change.waiting}
+        self._due = dict.fromkeys(begun, self.clock.now) | kept
         if change.failing:
             waiting = f"; waiting behind it: {', '.join(change.waiting)}" if change.waiting else ""
             self._warn(f"unsupported discoverer type: {change.failing}{waiting}")
-        if "ufm" in change.restarted + change.started:
-            self._warn("the source ufm is not asked: an embedded cluster opens no connection")
 
-    def _discover(self, types: Mapping[str, Sequence[str]]) -> None:
+    def _round(self, source: str) -> float:
+        """Make a round of a source, or a part of one; returns the time at which it goes on."""
+        if source == LABEL:
+            self._carry_out_round(lambda existing: discover_label(self._types, self._labels, existing))
+        elif source not in self._asks:
+            self._warn(f"the source {source} is not asked: an embedded cluster opens no connection")
+        elif source not in self._awaited:
+            return self._begin_round(source)
+        elif not self._awaited[source].done():
+            return self.clock.now + _LOOK_S
+        else:
+            answer = self._awaited.pop(source)
+            self._carry_out_round(lambda _: answer.result())
+        return self.clock.now + self._config.enabled[source].interval_s if self._asks else math.inf
+
+    def _begin_round(self, source: str) -> float:
+        settings = self._config.enabled[source]
+        try:
+            secret = None
+            if settings.secret is not None and settings.secret.name and settings.secret.namespace:
+                secret = self.store.get(Ref("Secret", settings.secret.namespace, settings.secret.name))
+            self._awaited[source] = self._asks[source](settings, secret)
+        except (InputError, ClusterError) as error:
+            self._warn(f"{source}: {error}")
+            return self.clock.now + _RETRY_S
+        return self.clock.now + _LOOK_S
+
+    def _carry_out_round(self, discover: Callable[[Sequence[HyperNode]], DiscoveryResult]) -> None:
         stored = {one["metadata"]["name"]: one for one in self.store.list("HyperNode")}
         existing: list[HyperNode] = [read_hypernode(one) for one in stored.values()]
         try:
-            result = discover_label(types, self._labels, existing)
-        except InputError as error:
+            result = discover(existing)
+        except (InputError, ClusterError) as error:
             self._warn(str(error))
             return
         for note in result.notes:
@@ -108,6 +198,9 @@ class LabelDiscovery(Reconciler):
                 elif manifest["metadata"]["name"] in {one.name for one in plan.update}:
                     self.store.update(manifest)
             except StoreError as error:
+                if error.reason == "Conflict":
+                    # Somebody else wrote it just now: the round is made again.
+                    raise
                 self._warn(str(error))
         for name in plan.delete:
             self.store.delete(Ref("HyperNode", "", name))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from workbench.control.kinds import key_of
 from workbench.control.reconciler import Reconciler
-from workbench.control.reconcilers.discovery import LabelDiscovery
+from workbench.control.reconcilers.discovery import Discovery
 from workbench.control.reconcilers.hyper_jobs import HyperJobReconciler
 from workbench.control.reconcilers.jobs import JobReconciler
 from workbench.control.reconcilers.pod_groups import PodGroupReconciler
@@ -16,6 +16,7 @@ from workbench.control.store import Object
 from workbench.jobs.lifecycle.request import JobRequest
 from workbench.jobs.schedulers import OPERATOR
 from workbench.live.kubernetes.api_store import ApiStore
+from workbench.live.kubernetes.discovery_sources import discovery_asks
 from workbench.live.kubernetes.loop import KINDS, Loop, Tell
 from workbench.live.kubernetes.mirror import without_managed_fields
 from workbench.live.kubernetes.ssh_keys import new_ssh_keys
@@ -29,6 +30,9 @@ __all__ = ["Operator"]
 
 class Operator(Loop):
     """The controllers of Jobs, PodGroups, HyperJobs and HyperNodes, and a scheduler, on a live cluster.
+
+    HyperNodes are discovered as the ConfigMap of Volcano's controller says; a UFM, or the URL of an Ethernet fabric's
+    links, is asked only where that ConfigMap names it.
 
     Parameters
     ----------
@@ -94,7 +98,7 @@ class Operator(Loop):
             PodGroupReconciler(*parts, schedulers=tuple(self.schedulers)),
             QueueStatus(*parts),
             HyperNodeStatus(*parts),
-            LabelDiscovery(*parts),
+            Discovery(*parts, asks=discovery_asks()),
             FinishedJobs(*parts),
             JobReconciler(*parts, ssh_keys=new_ssh_keys, requests=requests),
         )
