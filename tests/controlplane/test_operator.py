@@ -151,3 +151,44 @@ def test_a_job_whose_plugin_fails_is_terminated_after_the_last_retry(
     apply(live.writer, objects)
     live.until(lambda: set(live.job_phases().values()) == {"Terminated"}, "the Job to be terminated")
     assert live.list("Pod") == [] and any("FailedSync" in line and "head" in line for line in live.lines)
+
+
+def test_the_policy_follows_the_configuration_of_the_clusters_scheduler(live: Live) -> None:
+    maps = "/api/v1/namespaces/volcano-system/configmaps"
+    live.plane.create({"metadata": {"name": "volcano-system"}}, "/api/v1/namespaces")
+
+    def configure(text: str) -> None:
+        data = {"metadata": {"name": "volcano-scheduler-configmap"}, "data": {"volcano-scheduler.conf": text}}
+        if live.plane.ask("PUT", f"{maps}/volcano-scheduler-configmap", data)[0] == 404:
+            live.plane.create(data, maps)
+
+    def pod(name: str) -> dict[str, Any]:
+        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+        spec = {"schedulerName": "topology-workbench", "containers": [container]}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+    def joins(name: str) -> bool:
+        """Whether a new pod goes to the node that has a pod, once it has a node."""
+        apply(live.writer, [pod(name)])
+        live.until(lambda: live.nodes_of_pods().get(name), "the pod to have a node")
+        found = live.nodes_of_pods()
+        return any(other != name and node == found[name] for other, node in found.items())
+
+    tiers = "actions: allocate\ntiers:\n- plugins:\n  - name: predicates\n  - name: {}\n"
+    amounts = {"cpu": "8", "memory": "8Gi", "pods": "9"}
+    nodes = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}"}, "status": {"allocatable": amounts}}
+        for i in range(4)
+    ]
+    apply(live.writer, [*nodes, pod("first")])
+    live.nodes()
+    live.operator()
+    live.until(lambda: live.nodes_of_pods()["first"], "the first pod to have a node")
+    for text, wanted in ((tiers.format("binpack"), True), (tiers.format("nodeorder"), False)):
+        told = len(live.lines)
+        configure(text)
+        live.until(lambda told=told: any("Configured" in line for line in live.lines[told:]), "it to be read")
+        assert joins(f"with-{str(wanted).lower()}") is wanted
+    configure("actions: [5")
+    live.until(lambda: any("NotRead" in line for line in live.lines), "the broken text to be told")
+    assert not joins("last"), "the configuration before goes on"

@@ -15,6 +15,7 @@ from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
 from workbench.control.owned import controller_of
 from workbench.control.reconciler import Reconciler
+from workbench.control.scheduler_settings import SchedulerSettings
 from workbench.control.store import Binding, Object, Store, StoreChange
 from workbench.control.switch_maps import SwitchMaps
 from workbench.control.visible_devices import device_annotations
@@ -55,6 +56,8 @@ class Scheduler(Reconciler):
         Values of schedulerName that ask for this scheduler. Pods and PodGroups of others are not touched; their
         running pods take up resources. None: the names that `workbench.jobs.schedulers.OWN_SCHEDULERS` lists, and all
         PodGroups, because no other scheduler is there.
+    settings : SchedulerSettings, optional
+        Makes `policy` anew when its configuration in the cluster changes; None: the policy stays as it is.
 
     Attributes
     ----------
@@ -81,11 +84,13 @@ class Scheduler(Reconciler):
         policy: Policy,
         records: Mapping[str, str] = MappingProxyType({}),
         names: Collection[str] | None = None,
+        settings: SchedulerSettings | None = None,
     ) -> None:
         super().__init__(store, clock, log)
         self.policy = policy
         self.decisions: list[Decision] = []
         self._names = names
+        self._settings = settings
         self._state = ClusterState(ClusterObjects(), source="the cluster", any_scheduler=names is not None)
         self._changes: dict[Ref, ObjectChange] = {}
         self._pods: dict[Ref, Pod] = {}
@@ -122,7 +127,7 @@ class Scheduler(Reconciler):
                 return []
             self._to_schedule = True
         elif key.kind == "ConfigMap":
-            if not self._table_changed(change):
+            if not (self._policy_changed(change) or self._table_changed(change)):
                 return []
             self._to_schedule = True
         else:
@@ -165,6 +170,23 @@ class Scheduler(Reconciler):
             return
         self._touched[key] = None
         self._to_schedule |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
+
+    def _policy_changed(self, change: StoreChange) -> bool:
+        """Take note of a ConfigMap; returns whether it changed the policy."""
+        if self._settings is None:
+            return False
+        try:
+            policy = self._settings.changed_policy(change)
+        except InputError as error:
+            self._say(change.key, "NotRead", str(error), warning=True)
+            return False
+        if policy is None:
+            return False
+        self.policy = policy
+        self._say(change.key, "Configured", f"policy {policy.name} follows it")
+        for notice in policy.node.warnings:
+            self._say(change.key, "NotModelled", notice.message, warning=True)
+        return True
 
     def _table_changed(self, change: StoreChange) -> bool:
         """Take note of a ConfigMap; returns whether the table of leaf switches changed."""

@@ -12,6 +12,7 @@ from workbench.control.reconcilers.jobs import JobReconciler
 from workbench.control.reconcilers.pod_groups import PodGroupReconciler
 from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus, QueueStatus
 from workbench.control.scheduler import Scheduler
+from workbench.control.scheduler_settings import SchedulerSettings
 from workbench.control.store import Object
 from workbench.jobs.lifecycle.request import JobRequest
 from workbench.jobs.schedulers import OPERATOR
@@ -38,7 +39,9 @@ class Operator(Loop):
     ----------
     connection : Writer
     policy : str or Policy
-        Decides where pods go: a name as ``workbench policies`` lists them, or a policy.
+        Decides where pods go: a name as ``workbench policies`` lists them, or a policy. One that is named after Volcano
+        and was given no configuration follows that of the cluster's Volcano
+        (`workbench.control.scheduler_settings.SchedulerSettings`).
     schedulers : collection of str
         Values of schedulerName whose Jobs, HyperJobs and pods this operator handles; all others it leaves alone.
     controllers : bool
@@ -88,7 +91,8 @@ class Operator(Loop):
 
     def _stages(self) -> Sequence[Sequence[Reconciler]]:
         parts = self.store, self.clock, self.log
-        self.scheduler = Scheduler(*parts, self.policy, names=self.schedulers)
+        settings = SchedulerSettings(self.policy)
+        self.scheduler = Scheduler(*parts, self.policy, names=self.schedulers, settings=settings)
         if not self._controllers:
             return ((self.scheduler,),)
         # Whatever happened to a Job while nobody looked is found when it is synchronised.
