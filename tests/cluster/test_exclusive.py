@@ -10,7 +10,9 @@ from tests.jobs.test_hyper_job_gangs import entry, made_by, pod
 from tests.objects.test_hyper_job import hyper_job
 from workbench.cluster.assemble import assemble
 from workbench.cluster.changes import deleted, read_change
+from workbench.cluster.observed import observed_gangs
 from workbench.cluster.state import ClusterState
+from workbench.cluster.waiting import waiting_gangs
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
@@ -114,3 +116,19 @@ def test_a_followed_cluster_knows_them_as_long_as_they_run() -> None:
     assert state.snapshot.exclusive == {"ml/h/h-a-0": "s0"}
     state.apply([deleted("Pod", "ml/h-a-0-w-0")])
     assert state.snapshot.exclusive == {}
+
+
+def test_the_jobs_of_a_running_hyper_job_are_taken_off_their_nodes_together() -> None:
+    running = [pod("h-a-0", i, f"node{i}", "Running") for i in range(2)]
+    objects = cluster()
+    for manifest in (MANIFEST, *made_by(MANIFEST), *running, pod("h-a-1", 0), group("h-a-0", "s0")):
+        objects.add(manifest)
+    state = ClusterState(objects, any_scheduler=True)
+    before = state.snapshot
+    (found,) = observed_gangs(state)
+    assert (found.gang.kind, found.gang.key, len(found.gang.jobs)) == ("HyperJob", "ml/h", 2)
+    placed = {"h-a-0-w-0": "node0", "h-a-0-w-1": "node1"}
+    assert {name: node for name, node in found.nodes.items() if node} == placed
+    assert not found.snapshot.running and found.snapshot.exclusive == {} and before.exclusive == {"ml/h/h-a-0": "s0"}
+    assert not any(job.record for job in found.gang.jobs), "what was recorded is as if it had not been"
+    assert list(waiting_gangs(state)) == [], "a HyperJob of which a Job runs does not wait"

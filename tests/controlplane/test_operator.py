@@ -120,7 +120,7 @@ def test_pods_of_other_schedulers_are_left_alone(live: Live) -> None:
     assert "scheduling.k8s.io/group-name" not in (stored["metadata"].get("annotations") or {})
 
 
-def test_a_hyperjob_runs_each_job_in_a_hypernode_of_its_own(live: Live) -> None:
+def test_a_hyperjob_runs_each_job_in_a_hypernode_of_its_own_and_is_compared(live: Live, run: Run) -> None:
     fabric = [dict(one) for one in generate("balanced", sizes="4,6", gpus=8) if one["kind"] != "Job"]
     (hyper_job,) = (one for one in objects_of("samples/hyperjob.yaml") if one["kind"] == "HyperJob")
     part = hyper_job["spec"]["replicatedJobs"][0]
@@ -136,6 +136,16 @@ def test_a_hyperjob_runs_each_job_in_a_hypernode_of_its_own(live: Live) -> None:
     live.operator()
     apply(live.writer, [*fabric, hyper_job])
     live.until(lambda: live.nodes_of_pods() == expected, f"the placement {expected}")
+    live.until(lambda: live.phases() == {"Running"}, "pods to run")
+    compared = run("live", "compare", "--kubeconfig", str(live.config), "-o", "json")
+    assert compared.status == 0, compared.err
+    (told,) = compared.json
+    assert (told["job"], told["verdict"], told["pods"], told["agrees"]) == (
+        f"default/{hyper_job['metadata']['name']}",
+        "placed",
+        20,
+        True,
+    ), told
 
 
 def test_a_job_whose_plugin_fails_is_terminated_after_the_last_retry(

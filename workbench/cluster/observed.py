@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from workbench.cluster.changes import ObjectChange, added
 from workbench.cluster.state import ClusterState
+from workbench.jobs.hyper_job.gangs import hyper_job_of_jobs
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
-from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup
+from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
 
 __all__ = ["ObservedGang", "observed_gangs"]
 
@@ -54,8 +55,8 @@ def observed_gangs(
     ------
     ObservedGang
         By namespace and name. A pod without an owner is a gang of its own if it has GPUs; without GPUs it is left out,
-        as clusters run thousands of them. Pods that are terminating stay where they are. What Volcano wrote on the
-        PodGroup about the HyperNode of the gang is taken away for the moment, too.
+        as clusters run thousands of them. The Jobs of a HyperJob are one gang. Pods that are terminating stay where
+        they are. What Volcano wrote on the PodGroups about the HyperNode of the gang is taken away for the moment, too.
 
     Notes
     -----
@@ -63,9 +64,13 @@ def observed_gangs(
     way, and what has gone since does not.
     """
     gangs: dict[str, list[Pod]] = {}
+    owners: dict[str, set[str]] = {}
+    hyper_jobs = hyper_job_of_jobs(state.objects)
     for pod, key in state.workload.holding:
         if pod.runs and (key or sum(pod.spec.container_gpus)):
-            gangs.setdefault(key or pod.metadata.key, []).append(pod)
+            gang = hyper_jobs.get(key, key) or pod.metadata.key
+            gangs.setdefault(gang, []).append(pod)
+            owners.setdefault(gang, set()).add(key)
     for done, key in enumerate(sorted(gangs, key=str.encode)):
         if progress is not None:
             progress(done, len(gangs), key)
@@ -75,9 +80,9 @@ def observed_gangs(
             replace(one, value=replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending"))
             for one, pod in zip(before, pods, strict=True)
         ]
-        for group in _groups(pods):
-            stored = state.objects.pod_groups.get(group)
-            if stored is not None and ALLOCATED_HYPERNODE_ANNOTATION in stored.metadata.annotations:
+        for group in sorted(group for owner in owners[key] for group in state.members_of(owner)[1]):
+            stored = state.objects.pod_groups[group]
+            if ALLOCATED_HYPERNODE_ANNOTATION in stored.metadata.annotations:
                 annotations = dict(stored.metadata.annotations)
                 del annotations[ALLOCATED_HYPERNODE_ANNOTATION]
                 before.append(_present(state.objects, stored))
@@ -86,11 +91,11 @@ def observed_gangs(
         snapshot, workload = state.apply(changes)
         try:
             placed = {pod.metadata.name: pod.spec.node_name for pod in pods}
-            for gang in workload.gangs:
+            for found in workload.gangs:
                 # A Job, a PodGroup and a Deployment may have the same name.
-                if gang.key == key and any(pod.name in placed for pod in gang.pods()):
-                    nodes = {pod.name: placed.get(pod.name) for pod in gang.pods()}
-                    yield ObservedGang(gang, snapshot, nodes, pods[0].spec.scheduler)
+                if found.key == key and any(pod.name in placed for pod in found.pods()):
+                    nodes = {pod.name: placed.get(pod.name) for pod in found.pods()}
+                    yield ObservedGang(found, snapshot, nodes, pods[0].spec.scheduler)
         finally:
             state.apply(before)
 
@@ -99,9 +104,3 @@ def _present(objects: ClusterObjects, value: Pod | PodGroup) -> ObjectChange:
     """The change that puts an object back as it is, with what admission says of it."""
     name = f"{type(value).__name__} {value.metadata.key}"
     return added(value, objects.refused.get(name, ""), objects.notes.get(name, ()))
-
-
-def _groups(pods: list[Pod]) -> list[str]:
-    """Keys of the PodGroups that some pods name."""
-    names = ((pod, pod.metadata.annotations.get(GROUP_NAME_ANNOTATION)) for pod in pods)
-    return sorted({f"{pod.metadata.namespace}/{name}" for pod, name in names if name})

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.cluster.state import ClusterState
+from workbench.jobs.hyper_job.gangs import hyper_job_of_jobs
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.objects.event import Event
@@ -69,7 +70,8 @@ class WaitingGang:
 
 def waiting_gangs(state: ClusterState) -> Iterator[WaitingGang]:
     """The gangs of a cluster of which no pod runs, by namespace and name, with what the cluster says about each."""
-    objects, running = state.objects, {key for pod, key in state.workload.holding if pod.runs}
+    objects, hyper_jobs = state.objects, hyper_job_of_jobs(state.objects)
+    running = {hyper_jobs.get(key, key) for pod, key in state.workload.holding if pod.runs}
     events = _by_object(objects.events.values())
     for gang in state.workload.gangs:
         if gang.key in running or not gang.n_pods:

@@ -14,10 +14,11 @@ from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, HyperJob, read_child_job
+from workbench.objects.job import Job
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
 
-__all__ = ["JOBS", "gang_of_hyper_job", "join_hyper_jobs"]
+__all__ = ["JOBS", "gang_of_hyper_job", "hyper_job_of_jobs", "join_hyper_jobs"]
 
 #: The sub-group policy of a HyperJob's gang: its sub-groups are Jobs.
 JOBS = "jobs"
@@ -70,6 +71,25 @@ def join_hyper_jobs(
     return tuple(sorted([*alone, *joined], key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind)))
 
 
+def hyper_job_of_jobs(cluster: ClusterObjects) -> dict[str, str]:
+    """Key of the HyperJob of each existing Job whose gang `join_hyper_jobs` joins, by the Job's key."""
+    found = {}
+    for key, hyper_job in cluster.hyper_jobs.items():
+        if hyper_job.over or f"HyperJob {key}" in cluster.refused:
+            continue
+        for name, _ in hyper_job.jobs():
+            job = _made(hyper_job, name, cluster)
+            if job is not None and f"Job {job.metadata.key}" not in cluster.refused:
+                found[job.metadata.key] = key
+    return found
+
+
+def _made(hyper_job: HyperJob, name: str, cluster: ClusterObjects) -> Job | None:
+    """The Job that a HyperJob has made under a name; None if there is none yet."""
+    job = cluster.jobs.get(f"{hyper_job.metadata.namespace}/{name}")
+    return job if job is not None and job.metadata.labels.get(HYPER_JOB_LABEL) == hyper_job.metadata.name else None
+
+
 def _jobs_of(
     hyper_job: HyperJob,
     cluster: ClusterObjects,
@@ -83,8 +103,8 @@ def _jobs_of(
     found = []
     for name, member in hyper_job.jobs():
         key = f"{metadata.namespace}/{name}"
-        job = cluster.jobs.get(key)
-        if job is not None and job.metadata.labels.get(HYPER_JOB_LABEL) == metadata.name:
+        job = _made(hyper_job, name, cluster)
+        if job is not None:
             if f"Job {key}" not in cluster.refused:
                 group = groups.get(key)
                 record = group.record if group else job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, "")
