@@ -12,6 +12,7 @@ from tests.controlplane.conftest import control_plane  # noqa: F401 - a fixture
 from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
 from tests.controlplane.live import Live
 from tests.controlplane.server import ControlPlane, started, until
+from tests.live.test_recording import recorded
 from workbench.live.kubernetes.apply import apply
 
 pytestmark = pytest.mark.browser
@@ -115,6 +116,37 @@ bench
     state.get_by_text("no longer followed").wait_for(timeout=PATIENCE_MS)
     names = "[one.name for one in __import__('threading').enumerate()]"
     until(lambda: "follow-test" not in notebook.kernel(names), "the thread to end")
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1000, "dark")])
+def test_a_recording_is_gone_through_by_its_slider(chromium, lab: Server, tmp_path: Path, width, theme):
+    text, moments = recorded(steps=8)
+    file = tmp_path / "tuesday.jsonl"
+    file.write_text(text, "utf-8")
+    cell = f"""
+from workbench.widgets.workbench import Workbench
+bench = Workbench({str(file)!r})
+bench
+"""
+    notebook = open_notebook(chromium, lab, f"replay-{width}", [cell], theme)
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.run(0)
+    strip = notebook.panel("live")
+    state, slider = strip.locator(".wb-live-state"), strip.get_by_label("moment")
+    state.get_by_text("moment 1 of 9").wait_for(timeout=PATIENCE_MS)
+    slider.press("ArrowRight")
+    state.get_by_text("moment 2 of 9").wait_for(timeout=PATIENCE_MS)
+    slider.press("End")
+    state.get_by_text("moment 9 of 9").wait_for(timeout=PATIENCE_MS)
+    box = slider.bounding_box()
+    assert box is not None
+    slider.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
+    state.get_by_text("moment 5 of 9").wait_for(timeout=PATIENCE_MS)
+    nodes = sorted(key.name for key in moments[4] if key.kind == "Node")
+    assert sorted(notebook.kernel("list(bench.snapshot.topology.node_names)")) == nodes
+    assert strip.get_by_role("button", name="Stop").is_hidden()
+    notebook.screenshot(strip, f"replay-{width}-{theme}")
     assert notebook.outside == [] and notebook.complaints == []
 
 

@@ -6,15 +6,18 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
 from tests.controlplane.live import Live
 from tests.controlplane.server import ControlPlane, started, until
-from workbench.live import LiveView, take_snapshot
+from workbench.live import LiveView, Recording, take_snapshot
 from workbench.live.kubernetes.apply import apply
 from workbench.model.snapshot import ClusterSnapshot
 
@@ -101,6 +104,27 @@ def test_each_change_of_a_job_is_a_line(live: Live) -> None:
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0 and "Traceback" not in said, said
     assert all(line.startswith("default/a: ") for line in lines)
+
+
+def test_what_is_watched_is_recorded(live: Live, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "session.jsonl"
+    watched = ("live", "watch", "--kubeconfig", str(live.config), "--for", "6", "--record", str(file))
+    found: list[Any] = []
+    following = threading.Thread(target=lambda: found.append(run(*watched)))
+    following.start()
+    until(lambda: file.exists() and file.read_bytes().count(b"\n") >= 2, "the recording to begin")
+    apply(live.writer, [job("a", 2, GPUS)])
+    live.until(lambda: live.job_phases().get("a") == "Running", "a to run")
+    following.join(60)
+    assert found[0].status == 0, found[0].err
+    recording = Recording.read(file)
+    assert recording.jobs() == []
+    recording.seek(len(recording.clocks) - 1)
+    with LiveView(kubeconfig=live.config) as view:
+        assert recording.jobs() == view.jobs()
+        assert _running(recording.snapshot) == _running(view.snapshot)
+    again = run(*watched)
+    assert (again.status, again.err.count("\n")) == (2, 1) and "--record" in again.err
 
 
 def test_the_notebook_works_with_a_cluster(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import workbench
-from tests.widgets.page import ask
+from tests.live.test_recording import recorded
+from tests.widgets.page import ask, refused
 from workbench.control.views import JobRow
 from workbench.errors import ClusterError
 from workbench.live import LiveView
@@ -176,3 +178,31 @@ def test_a_follower_that_nobody_started_closes_its_view(view: FakeView) -> None:
 
 def test_the_view_is_the_one_of_the_package() -> None:
     assert {"update", "trouble", "scenario", "jobs", "close"} <= set(dir(LiveView))
+
+
+def test_a_recording_opens_at_its_begin_and_goes_to_any_moment(said: list[Any], patient: Any, tmp_path: Path) -> None:
+    text, moments = recorded(steps=6)
+    path = tmp_path / "tuesday.jsonl"
+    path.write_text(text, "utf-8")
+    bench = Workbench(path)
+    strip = bench.children[1]
+    state = ask(strip, "state")
+    assert (state["name"], state["step"], len(state["clocks"])) == ("tuesday.jsonl", 0, len(moments))
+    for step in (6, 2, 0, 5):
+        assert ask(strip, "seek", step=step)["clock"] == state["clocks"][step]
+        nodes = sorted(key.name for key in moments[step] if key.kind == "Node")
+        assert sorted(bench.snapshot.topology.node_names) == nodes
+    bench.editor.edit(op="add_nodes", count=2, prefix="mine-")
+    assert ask(strip, "state")["rest"] == "paused"
+    assert ask(strip, "seek", step=5)["rest"] == ""
+    assert "mine" not in str(bench.snapshot.topology.node_names)
+    for wrong in (7, -1, True, "1", None):
+        assert "moment" in refused(strip, "seek", step=wrong)
+    bench.comparer.wait()
+    bench.end()
+
+
+def test_a_recording_opens_by_the_button_and_a_live_cluster_has_no_slider(bench: Workbench, patient: Any) -> None:
+    assert "no moment of a recording" in refused(strip_of(bench), "seek", step=0)
+    ask(bench._bar, "open", text=recorded(steps=2)[0], name="a.jsonl")
+    assert len(ask(strip_of(bench), "state")["clocks"]) == 3

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -13,6 +14,7 @@ import typer
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import TableOutput
 from workbench.cli.output import emit, live_table, tell
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.control.views import JobRow
@@ -29,6 +31,10 @@ def watch(
     ] = "volcano",
     until: Annotated[
         float | None, seconds("--for", least=0, most=1e9, help="Stop after this time; else at Ctrl-C.")
+    ] = None,
+    recording: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE", help="Write what happens there too; the Workbench replays it."),
     ] = None,
     context: Annotated[
         str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
@@ -50,12 +56,18 @@ def watch(
     \b
       workbench live watch --context production
       workbench live watch --for 60 -o json
+      workbench live watch --record tuesday.jsonl
     """
-    from workbench.live import LiveView
+    from workbench.live import LiveView, record
     from workbench.report.cluster_tables import job_table
 
     begun = time.monotonic()
-    with LiveView(context, kubeconfig=kubeconfig, policy=policy, timeout_s=timeout, announce=_announce) as view:
+    with (
+        _opened(recording) as file,
+        LiveView(context, kubeconfig=kubeconfig, policy=policy, timeout_s=timeout, announce=_announce) as view,
+    ):
+        if file is not None:
+            record(view, file)
         for gap in view.gaps.values():
             tell(f"note: {gap.message}")
         told: dict[str, JobRow] = {}
@@ -78,6 +90,18 @@ def watch(
                     time.sleep(_BETWEEN_S)
             except KeyboardInterrupt:
                 return
+
+
+def _opened(path: Path | None) -> AbstractContextManager[IO[bytes] | None]:
+    """A new file for a recording; an existing one is not overwritten."""
+    if path is None:
+        return nullcontext()
+    if path.suffix != ".jsonl":
+        raise InputError("the Workbench would not know it", source="--record", got=path.name, expected="FILE.jsonl")
+    try:
+        return path.open("xb")
+    except OSError as error:
+        raise InputError(str(error), source="--record", expected="a new file") from None
 
 
 def _announce(cluster: Any) -> None:

@@ -1,7 +1,7 @@
 """Access to network endpoints, always only the one that the user named.
 
-`take_snapshot` reads a live Kubernetes cluster once, and `LiveView` follows it. No other package of the workbench opens
-sockets.
+`take_snapshot` reads a live Kubernetes cluster once, `LiveView` follows it, and `Recording` replays what was followed.
+No other package of the workbench opens sockets.
 """
 
 from __future__ import annotations
@@ -11,5 +11,16 @@ from workbench.live.kubernetes.configuration import contexts
 from workbench.live.kubernetes.doctor import examine_cluster
 from workbench.live.kubernetes.snapshot import LiveSnapshot, take_snapshot
 from workbench.live.kubernetes.view import LiveView
+from workbench.live.recording import Recording, is_recording, record
 
-__all__ = ["JobRow", "LiveSnapshot", "LiveView", "contexts", "examine_cluster", "take_snapshot"]
+__all__ = [
+    "JobRow",
+    "LiveSnapshot",
+    "LiveView",
+    "Recording",
+    "contexts",
+    "examine_cluster",
+    "is_recording",
+    "record",
+    "take_snapshot",
+]

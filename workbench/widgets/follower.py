@@ -36,11 +36,14 @@ class ClusterMoment(NamedTuple):
         The cluster with what runs, and the gangs that wait.
     jobs : list of JobRow
         Jobs with their phases, and why they wait.
+    step : int
+        Its number in a recording; 0 for a cluster that is followed.
     """
 
     clock: str
     scenario: Scenario
     jobs: list[JobRow]
+    step: int = 0
 
 
 class Follower:
@@ -51,6 +54,9 @@ class Follower:
     view : LiveView
         Closed with the follower. Only the follower's thread uses it after `start`.
     """
+
+    #: A cluster that is followed has its present moment only.
+    clocks: tuple[str, ...] = ()
 
     def __init__(self, view: LiveView) -> None:
         self._view = view

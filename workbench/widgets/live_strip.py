@@ -1,12 +1,15 @@
-"""`LiveStrip`: the part of the `Workbench` widget that shows the cluster it follows, with its jobs."""
+"""`LiveStrip`: the part of the `Workbench` widget that shows the cluster it follows or replays, with its jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import InputError
+from workbench.objects.fields import shown
 from workbench.widgets.follower import ClusterMoment, Follower
 from workbench.widgets.panel import STATIC, Panel
+from workbench.widgets.replay import Replay
 
 if TYPE_CHECKING:
     from workbench.live import JobRow
@@ -17,18 +20,27 @@ __all__ = ["LiveStrip"]
 class LiveStrip(Panel):
     """Jupyter widget with the state of a cluster that is followed, buttons to pause and end that, and its jobs.
 
+    A recording has a slider over its moments instead.
+
     Parameters
     ----------
-    follower : Follower
+    follower : Follower or Replay
         Started and closed by this widget.
     show : callable
         Shows a moment in the drawing and the placements; called in the kernel's thread.
     """
 
     _esm = STATIC / "live.js"
-    handlers = {"state": "_state", "moment": "_moment", "pause": "_pause", "resume": "_resume", "stop": "_stop"}
+    handlers = {
+        "state": "_state",
+        "moment": "_moment",
+        "pause": "_pause",
+        "resume": "_resume",
+        "stop": "_stop",
+        "seek": "_seek",
+    }
 
-    def __init__(self, follower: Follower, show: Callable[[ClusterMoment], None]) -> None:
+    def __init__(self, follower: Follower | Replay, show: Callable[[ClusterMoment], None]) -> None:
         super().__init__()
         self._follower, self._show = follower, show
         self._shown = follower.first
@@ -53,6 +65,8 @@ class LiveStrip(Panel):
         return {
             "name": self._follower.name,
             "clock": moment.clock,
+            "clocks": list(self._follower.clocks),
+            "step": moment.step,
             "rest": self._rest,
             "trouble": "" if self._rest == "stopped" else self._follower.trouble,
             "jobs": [_row(job) for job in moment.jobs],
@@ -78,6 +92,15 @@ class LiveStrip(Panel):
             self._rest = ""
             self._missed = self._follower.take() or self._missed or self._shown
         return self._moment({})
+
+    def _seek(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Go to a moment of a recording."""
+        step = body.get("step")
+        if not isinstance(self._follower, Replay) or type(step) is not int:
+            raise InputError("no moment of a recording", source="live", got=shown(step), expected="a whole number")
+        self._rest, self._shown = "", self._follower.seek(step)
+        self._show(self._shown)
+        return self._state({})
 
     def _stop(self, body: dict[str, Any]) -> dict[str, Any]:
         self._rest = "stopped"

@@ -28,6 +28,7 @@ from workbench.widgets.follower import ClusterMoment, Follower
 from workbench.widgets.live_strip import LiveStrip
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.panel import Panel
+from workbench.widgets.replay import Replay
 from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
@@ -42,14 +43,14 @@ class _Begun(NamedTuple):
     given : Scenario, optional
         The scenario as a value, if there is one.
     drawing : BegunDrawing
-    follower : Follower, optional
-        Of the live cluster that the scenario is the first moment of.
+    follower : Follower or Replay, optional
+        Of the live cluster, or the recording of one, that the scenario is the first moment of.
     """
 
     content: ScenarioFile
     given: Scenario | None
     drawing: BegunDrawing
-    follower: Follower | None = None
+    follower: Follower | Replay | None = None
 
 
 _Named = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -61,8 +62,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     Parameters
     ----------
     source : path, Scenario or ClusterSnapshot, optional
-        A file or folder in any form that `workbench.load` reads, a file that `save` wrote, or a value. Nothing: begin
-        with an empty drawing.
+        A file or folder in any form that `workbench.load` reads, a file that `save` wrote, a recording of a cluster
+        (``.jsonl``), or a value. Nothing: begin with an empty drawing.
     policies : sequence of str, optional
         Policies compared at first; by default those of a saved scenario.
 
@@ -196,7 +197,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         _close(before)
 
 
-def _strip_of(follower: Follower, editor: TopologyEditor, comparer: PlacementComparer) -> LiveStrip:
+def _strip_of(follower: Follower | Replay, editor: TopologyEditor, comparer: PlacementComparer) -> LiveStrip:
     """A strip whose moments are drawn and placed on; an edit pauses it, so that nothing of the user's is lost."""
     showing = False
 
@@ -221,7 +222,11 @@ def _close(panels: Mapping[str, Panel]) -> None:
 
 
 def _read_text(text: str, name: str) -> _Begun:
-    """Read the text of a scenario file, or of manifests."""
+    """Read the text of a scenario file, of a recording, or of manifests."""
+    from workbench.live import Recording, is_recording
+
+    if is_recording(text):
+        return _followed(Replay(Recording(text, name), name))
     begun = parse_scenario(text.encode(), name)
     if begun is not None:
         return _drawn(begun)
@@ -238,7 +243,10 @@ def _read_cluster(context: str, follow: bool) -> _Begun:
 
     if not follow:
         return _read_text(take_snapshot(context).to_json().decode(), f"context {context}")
-    follower = Follower(LiveView(context))
+    return _followed(Follower(LiveView(context)))
+
+
+def _followed(follower: Follower | Replay) -> _Begun:
     scenario = follower.first.scenario
     return _Begun(ScenarioFile(scenario.snapshot), scenario, begin_drawing(scenario), follower)
 
@@ -256,6 +264,11 @@ def _content(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
         return _drawn(ScenarioFile(source))
     if isinstance(source, Scenario):
         return _Begun(ScenarioFile(source.snapshot), source, begin_drawing(source.snapshot))
+    path = Path(source)
+    if path.suffix == ".jsonl":
+        from workbench.live import Recording
+
+        return _followed(Replay(Recording.read(path), path.name))
     saved = read_scenario(source)
     if saved is not None:
         return _drawn(saved)

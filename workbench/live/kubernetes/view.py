@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from workbench.control.event_log import EventLog
-from workbench.control.scheduler import Scheduler
-from workbench.control.store import Object
-from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
+from workbench.control.store import Object, StoreChange
+from workbench.live.kubernetes.cluster_view import ClusterView
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.mirror import Mirror
 from workbench.live.kubernetes.projection import projected
-from workbench.live.wall_clock import WallClock
-from workbench.model.notice import Notice, texts_of
-from workbench.model.placement import Decision, Refusal
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.notice import Notice
 from workbench.policies.base import Policy
-from workbench.policies.registry import get_policy
 
 __all__ = ["LiveView"]
 
 _KINDS = ("PriorityClass", "Queue", "HyperNode", "Node", "Device", "HyperJob", "Job", "PodGroup", "Pod")
 
 
-class LiveView:
+class LiveView(ClusterView):
     """A live cluster, followed by watches. Secrets are not read, and of containers only names and resources are kept.
 
     Parameters
@@ -67,15 +61,14 @@ class LiveView:
         timeout_s: float = 60.0,
         announce: Callable[[Cluster], object] | None = None,
     ) -> None:
-        self.policy = get_policy(policy) if isinstance(policy, str) else policy
         self.cluster: Cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
         if announce is not None:
             announce(self.cluster)
         self._mirror = Mirror(Connection(self.cluster, timeout_s), _KINDS, _kept)
-        # A scheduler that is never asked to work: it knows how changes of objects change a snapshot.
-        self._observer = Scheduler(self._mirror, WallClock(), EventLog(), self.policy)  # type: ignore[arg-type]
+        super().__init__(self._mirror, policy)
+        #: Functions called with the changes that each `update` takes over.
+        self.heard: list[Callable[[Sequence[StoreChange]], object]] = []
         self._mirror.start()
-        self._seen = 0
         self.update(0)
 
     def __enter__(self) -> Self:
@@ -115,64 +108,11 @@ class LiveView:
         """
         if timeout_s > 0:
             self._mirror.wait(timeout_s)
-        changes = self._mirror.watch(self._seen)
-        for change in changes:
-            if change.key.kind in self._observer.kinds:
-                self._observer.observe(change)
-        self._seen = self._mirror.version
-        self._mirror.forget(self._seen)
+        changes = self._take_over()
+        if changes:
+            for told in self.heard:
+                told(changes)
         return bool(changes)
-
-    @property
-    def snapshot(self) -> ClusterSnapshot:
-        """The cluster with the pods that run, for `workbench.place`, `compare` and pictures."""
-        return self._observer.snapshot
-
-    def scenario(self) -> Scenario:
-        """The cluster and the gangs that wait, as `workbench.load` gives them of a file."""
-        snapshot, gangs = self._observer.observed()
-        return Scenario(snapshot, tuple(gangs))
-
-    def jobs(self, *, ask_policy: bool = False) -> list[JobRow]:
-        """The Jobs, and the PodGroups of pods without one; ``pandas.DataFrame(view.jobs())`` is a table.
-
-        Parameters
-        ----------
-        ask_policy : bool
-            Whether jobs that wait without a reason of their scheduler get that of the view's policy.
-        """
-        rows = job_rows(self._mirror, self.snapshot.topology)
-        if not ask_policy or all(row.waits_for or not row.pending for row in rows):
-            return rows
-        found = self.reasons()
-        told = (found.get(f"{row.namespace}/{row.name}", "") if row.pending else "" for row in rows)
-        return [row._replace(waits_for=row.waits_for or reason) for row, reason in zip(rows, told)]
-
-    def pods(self) -> list[PodRow]:
-        """The pods with their nodes and GPUs; ``pandas.DataFrame(view.pods())`` is a table."""
-        return pod_rows(self._mirror)
-
-    def what_if(self, policy: str | Policy | None = None) -> list[Decision]:
-        """What a policy would do with the jobs that wait at this moment.
-
-        Parameters
-        ----------
-        policy : str or Policy, optional
-            None: that of this view.
-        """
-        chosen = self.policy if policy is None else get_policy(policy) if isinstance(policy, str) else policy
-        snapshot, gangs = self._observer.observed()
-        return chosen.schedule(gangs, snapshot) if gangs else []
-
-    def reasons(self) -> dict[str, str]:
-        """Why each job waits that the view's policy would not place now, by ``namespace/name`` of the job."""
-        names = jobs_of_groups(self._mirror)
-        found = {}
-        for decision in self.what_if():
-            if isinstance(decision.result, Refusal):
-                text = "; ".join(texts_of(decision.result.reasons))
-                found[names.get(decision.gang.key, decision.gang.key)] = text
-        return found
 
 
 def _kept(kind: str, data: Object) -> Object:
