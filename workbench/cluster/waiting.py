@@ -29,7 +29,6 @@ class Said:
     objects : tuple of str
         Their ``namespace/name``, in byte order.
     reason, message : str
-        The message in one line.
     """
 
     source: str
@@ -42,7 +41,7 @@ class Said:
     def text(self) -> str:
         """One line: whom it is about, the reason and the message."""
         about = f"{self.kind} {self.objects[0]}" if len(self.objects) == 1 else counted(len(self.objects), self.kind)
-        said = ": ".join(part for part in (self.reason, self.message) if part)
+        said = " ".join(": ".join(part for part in (self.reason, self.message) if part).split())
         return f"{about}: {said}" + (" (event)" if self.source == "event" else "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +114,7 @@ def _joined(found: Iterable[tuple[str, str, str, str, str]]) -> tuple[Said, ...]
     """The same said of several objects, told once."""
     keys: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for source, kind, key, reason, message in found:
-        keys.setdefault((source, kind, reason, " ".join(message.split())), {})[key] = None
+        keys.setdefault((source, kind, reason, message), {})[key] = None
     return tuple(
         Said(source, kind, tuple(names), reason, message) for (source, kind, reason, message), names in keys.items()
     )

@@ -38,7 +38,22 @@ class Retries(Working):
         self._retries: dict[tuple[Ref, JobRequest], _Retry] = {}
 
     def again(self, key: Ref, request: JobRequest, now: float) -> bool:
-        """Plan the next retry of a request that failed; False, and the request is forgotten, if none is left."""
+        """Plan the next retry of a request that failed.
+
+        Parameters
+        ----------
+        key : Ref
+            The Job.
+        request : JobRequest
+            The request as it was made.
+        now : float
+            Time of the failure, in seconds.
+
+        Returns
+        -------
+        bool
+            False if no retry is left; the request is forgotten then.
+        """
         times = self._retries.pop((key, request), _Retry(0, now)).times
         if times == MOST_RETRIES:
             return False
