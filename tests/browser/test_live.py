@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.lab import PATIENCE_MS, Server, open_notebook
+from tests.browser.lab import PATIENCE_MS, Notebook, Server, open_notebook
 from tests.controlplane.conftest import control_plane  # noqa: F401 - a fixture
 from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
 from tests.controlplane.live import Live
@@ -29,22 +29,28 @@ def live(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Live]:  # noqa
         cluster.close()
 
 
+def opened(chromium, lab: Server, name: str, width: int, theme: str, config: Path, source: str = "") -> Notebook:
+    """A notebook with a Workbench that knows the contexts of a kubeconfig."""
+    cell = f"""
+import os
+os.environ["KUBECONFIG"] = {str(config)!r}
+from workbench.widgets.workbench import Workbench
+bench = Workbench({source})
+bench
+"""
+    notebook = open_notebook(chromium, lab, f"{name}-{width}", [cell], theme)
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.run(0)
+    return notebook
+
+
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1000, "dark")])
 def test_a_cluster_is_picked_and_its_present_moment_becomes_the_scenario(
     chromium, lab: Server, live: Live, width, theme
 ):
     apply(live.writer, [job("runs", 2, GPUS), job("waits", WIDTH + 1, GPUS)])
     live.until(lambda: live.job_phases().get("runs") == "Running", "the job to run")
-    cell = f"""
-import os
-os.environ["KUBECONFIG"] = {str(live.config)!r}
-from workbench.widgets.workbench import Workbench
-bench = Workbench()
-bench
-"""
-    notebook = open_notebook(chromium, lab, f"live-{width}", [cell], theme)
-    notebook.page.set_viewport_size({"width": width, "height": 900})
-    notebook.run(0)
+    notebook = opened(chromium, lab, "live", width, theme, live.config)
     bar = notebook.panel("scenario")
     bar.get_by_role("button", name="Cluster …").click()
     choice = bar.get_by_label("context")
@@ -65,16 +71,7 @@ bench
 def test_a_cluster_is_followed_edits_pause_and_resume_goes_back(chromium, lab: Server, live: Live, width, theme):
     apply(live.writer, [job("first", 2, GPUS), job("waits", WIDTH + 1, GPUS)])
     live.until(lambda: live.job_phases().get("first") == "Running", "the job to run")
-    cell = f"""
-import os
-os.environ["KUBECONFIG"] = {str(live.config)!r}
-from workbench.widgets.workbench import Workbench
-bench = Workbench()
-bench
-"""
-    notebook = open_notebook(chromium, lab, f"follow-{width}", [cell], theme)
-    notebook.page.set_viewport_size({"width": width, "height": 900})
-    notebook.run(0)
+    notebook = opened(chromium, lab, "follow", width, theme, live.config)
     bar = notebook.panel("scenario")
     bar.get_by_role("button", name="Cluster …").click()
     bar.get_by_label("context").wait_for(timeout=PATIENCE_MS)
@@ -124,14 +121,7 @@ def test_a_recording_is_gone_through_by_its_slider(chromium, lab: Server, tmp_pa
     text, moments = recorded(steps=8)
     file = tmp_path / "tuesday.jsonl"
     file.write_text(text, "utf-8")
-    cell = f"""
-from workbench.widgets.workbench import Workbench
-bench = Workbench({str(file)!r})
-bench
-"""
-    notebook = open_notebook(chromium, lab, f"replay-{width}", [cell], theme)
-    notebook.page.set_viewport_size({"width": width, "height": 900})
-    notebook.run(0)
+    notebook = opened(chromium, lab, "replay", width, theme, tmp_path / "none", repr(str(file)))
     strip = notebook.panel("live")
     state, slider = strip.locator(".wb-live-state"), strip.get_by_label("moment")
     state.get_by_text("moment 1 of 9").wait_for(timeout=PATIENCE_MS)
@@ -151,15 +141,7 @@ bench
 
 
 def test_without_a_kubeconfig_one_line_tells(chromium, lab: Server, tmp_path):
-    cell = f"""
-import os
-os.environ["KUBECONFIG"] = {str(tmp_path / "none")!r}
-from workbench.widgets.workbench import Workbench
-bench = Workbench()
-bench
-"""
-    notebook = open_notebook(chromium, lab, "live-none", [cell], "light")
-    notebook.run(0)
+    notebook = opened(chromium, lab, "live-none", 1440, "light", tmp_path / "none")
     bar = notebook.panel("scenario")
     bar.get_by_role("button", name="Cluster …").click()
     bar.locator(".wb-message").get_by_text("no kubeconfig").wait_for(timeout=PATIENCE_MS)
