@@ -7,6 +7,7 @@ the pod, and the scheduler writes these annotations with the binding; the kubele
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from workbench.control.store import Object
@@ -38,13 +39,17 @@ def device_annotations(annotations: Mapping[str, str], containers: int) -> dict[
         One for each variable of each container with GPUs.
     """
     chosen = annotations.get(GPU_ANNOTATION)
-    if chosen is None:
-        return {}
-    return {
-        _annotation(variable, position): value
+    return {} if chosen is None else dict(_of_choice(chosen, containers))
+
+
+@lru_cache(maxsize=4096)
+def _of_choice(chosen: str, containers: int) -> tuple[tuple[str, str], ...]:
+    """Names and values of the annotations; kept, because most pods of a gang have their GPUs in common."""
+    return tuple(
+        (_annotation(variable, position), value)
         for position in range(containers)
         for variable, value in container_environment(chosen, position).items()
-    }
+    )
 
 
 def with_device_variables(pod: Object, resource: str = "nvidia.com/gpu") -> Object:

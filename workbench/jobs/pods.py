@@ -309,7 +309,7 @@ def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods:
     for pod in pods:
         found.add_started(pod, pod.metadata.labels)
     position = 0
-    for role in roles:
+    for role in roles if policies else ():
         for name in role.pod_names or ():
             found.add_pending(position, labels[name])
             position += 1

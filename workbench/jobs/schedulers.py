@@ -76,7 +76,9 @@ class OtherSchedulers:
         return (Notice("other-scheduler", text, numbers={"count": self._left_out.total()}),)
 
     def _take(self, kind: str, names: Iterable[str]) -> bool:
-        others = set() if self._any else set(names) - OWN_SCHEDULERS
+        if self._any:
+            return False
+        others = set(names) - OWN_SCHEDULERS
         self._names.update(others)
         if others:
             self._left_out[kind] += 1
