@@ -149,6 +149,55 @@ def test_kind_is_called_with_a_cluster_and_a_kubeconfig_of_its_own(
         assert control_plane.ask("DELETE", api_path(kind))[0] == 200
 
 
+FAKE_HELM = """#!{python}
+import json, pathlib, sys
+log = pathlib.Path({log!r})
+log.write_text((log.read_text() if log.exists() else "") + json.dumps(["helm", *sys.argv[1:]]) + "\\n")
+if {fails!r}:
+    sys.exit("Error: INSTALLATION FAILED: context deadline exceeded")
+"""
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["installed", "images missing"])
+def test_volcano_is_installed_by_helm_before_anything_is_written(
+    run: Run, home: Path, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    server = Live(control_plane, home)
+    programs, log = home / "bin", home / "calls"
+    programs.mkdir()
+    settings = {"python": sys.executable, "log": str(log)}
+    kubeconfig = {"seen": str(home / "seen.yaml"), "kubeconfig": str(server.config)}
+    for name, text in (
+        ("kind", FAKE_KIND.format(**settings, **kubeconfig)),
+        ("helm", FAKE_HELM.format(**settings, fails=fails)),
+    ):
+        (programs / name).write_text(text, "utf-8")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    made = run("kind", "up", "--name", "v", "--volcano", "--topology", "balanced", "--set", "sizes=2,2")
+    calls = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    helm = calls[1]
+    assert [call[0] for call in calls[:2]] == ["create", "helm"] and helm[1:4] == ["install", "volcano", "volcano"]
+    assert helm[helm.index("--kube-context") + 1] == "workbench-v"
+    assert helm[helm.index("--kubeconfig") + 1].endswith("clusters/v/kubeconfig")
+    assert {"--wait", "--create-namespace", "volcano-system"} <= set(helm)
+    if fails:
+        assert made.status == 3 and made.err.splitlines()[-1].endswith("INSTALLATION FAILED: context deadline exceeded")
+        assert made_clusters() == [] and calls[-1][:2] == ["delete", "cluster"]
+    else:
+        assert made.status == 0, made.err
+        assert run("kind", "down", "--name", "v").status == 0
+    server.close()
+
+
+def test_volcano_needs_helm_and_kind(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = run("kind", "up", "--volcano", "--control-plane", "--topology", "balanced")
+    assert both.status == 2 and "--control-plane" in both.err
+    monkeypatch.setenv("PATH", str(home))
+    without = run("kind", "up", "--volcano", "--topology", "balanced")
+    assert without.status == 3 and "helm" in without.err.splitlines()[-1] and made_clusters() == []
+
+
 def test_without_kind_the_way_without_docker_is_named(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(home))
     result = run("kind", "up", "--topology", "balanced")

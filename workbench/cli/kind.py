@@ -41,6 +41,9 @@ def up(
     control_plane: Annotated[
         bool, typer.Option("--control-plane", help="etcd and kube-apiserver on this machine, without Docker and kind.")
     ] = False,
+    volcano: Annotated[
+        bool, typer.Option("--volcano", help="Install Volcano by helm, which fetches its images; only with kind.")
+    ] = False,
     set_: Annotated[
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the preset, such as sizes=4,4,2.")
     ] = [],  # noqa: B006
@@ -69,7 +72,7 @@ def up(
     arguments = ["--start-seconds", str(start_seconds)]
     if run_seconds is not None:
         arguments += ["--run-seconds", str(run_seconds)]
-    made = cluster_up(name, objects, control_plane=control_plane, fake_nodes=arguments, step=tell)
+    made = cluster_up(name, objects, control_plane=control_plane, volcano=volcano, fake_nodes=arguments, step=tell)
     emit(
         f"export KUBECONFIG={made.kubeconfig}\n"
         f"# then: workbench operator run --context {made.context}     (a scheduler and Volcano's controllers)\n"

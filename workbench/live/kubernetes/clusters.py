@@ -33,6 +33,12 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?")
 _RECORD = "cluster.json"
 _KIND_S = 600
 
+#: Volcano's own charts, the release that `volcano-1.15` follows, and seconds to wait for its pods, whose images the
+#: cluster fetches.
+_CHARTS = "https://volcano-sh.github.io/helm-charts"
+_VOLCANO = "1.15.1"
+_HELM_S = 480
+
 
 @dataclass(frozen=True)
 class MadeCluster:
@@ -74,6 +80,7 @@ def cluster_up(
     objects: Sequence[Object],
     *,
     control_plane: bool,
+    volcano: bool = False,
     fake_nodes: Sequence[str] = (),
     step: Callable[[str], object] = lambda _: None,
 ) -> MadeCluster:
@@ -87,6 +94,8 @@ def cluster_up(
         Manifests: nodes, HyperNodes, and whatever else the cluster shall begin with.
     control_plane : bool
         True: etcd and kube-apiserver on loopback; False: a kind cluster, which needs Docker.
+    volcano : bool
+        Install Volcano by helm before anything else is written; only with kind, because its pods must really run.
     fake_nodes : sequence of str
         Arguments of the process that acts for the nodes' kubelets.
     step : callable, optional
@@ -99,12 +108,14 @@ def cluster_up(
     Raises
     ------
     InputError
-        The name is none, or taken.
+        The name is none, or taken; Volcano on a bare control plane.
     ClusterError
         A program is missing or fails; nothing is left behind.
     """
     if not _NAME.fullmatch(name):
         raise InputError("not a name", source="--name", got=repr(name), expected="lower case letters, digits and -")
+    if volcano and control_plane:
+        raise InputError("Volcano's pods need a kubelet", source="--volcano", expected="no --control-plane")
     folder = _root() / name
     if (folder / _RECORD).exists():
         raise InputError("a cluster of this name exists", source="--name", got=name, expected="another name")
@@ -118,9 +129,14 @@ def cluster_up(
             made = _with(made, [process.pid for process in plane.processes])
             write_kubeconfig(made.kubeconfig, made.context, plane.url, plane.ca_file, "admin", plane.tokens["admin"])
         else:
+            if volcano and shutil.which("helm") is None:
+                raise ClusterError("helm is not installed (https://helm.sh), by which --volcano installs Volcano")
             step("creating a kind cluster")
             _kind_create(made)
         _save(made)
+        if volcano:
+            step("installing Volcano")
+            _install_volcano(made)
         with Writer(cluster_of(made.context, made.kubeconfig)) as connection:
             step("defining the kinds of Volcano")
             apply_kinds(connection)
@@ -237,11 +253,24 @@ def _kind_create(made: MadeCluster) -> None:
     made.kubeconfig.write_text(to_yaml_value(data), "utf-8")
 
 
+def _install_volcano(made: MadeCluster) -> None:
+    """Install Volcano's chart, which brings the definitions of its kinds; they must not exist before."""
+    where = ["--kubeconfig", str(made.kubeconfig), "--kube-context", made.context]
+    namespace = ["--namespace", "volcano-system", "--create-namespace"]
+    chart = ["volcano", "volcano", "--repo", _CHARTS, "--version", _VOLCANO]
+    _run("helm", "install", *chart, *where, *namespace, "--wait", "--timeout", f"{_HELM_S}s")
+
+
 def _kind(*arguments: str) -> None:
+    _run("kind", *arguments)
+
+
+def _run(program: str, *arguments: str) -> None:
+    """Run a program to its end; `ClusterError` with its first line on stderr where it fails."""
     try:
-        done = subprocess.run(["kind", *arguments], capture_output=True, text=True, timeout=_KIND_S)
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=_KIND_S)
     except subprocess.TimeoutExpired:
-        raise ClusterError(f"kind {arguments[0]} did not end within {_KIND_S} s") from None
+        raise ClusterError(f"{program} {arguments[0]} did not end within {_KIND_S} s") from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise ClusterError(f"kind {arguments[0]} failed: {lines[0] if lines else f'status {done.returncode}'}")
+        raise ClusterError(f"{program} {arguments[0]} failed: {lines[0] if lines else f'status {done.returncode}'}")
