@@ -17,6 +17,7 @@ from tests.controlplane.server import ControlPlane, started
 from workbench.formats.manifests import read_manifests
 from workbench.formats.mend import mended_documents
 from workbench.live.kubernetes.apply import apply, apply_kinds
+from workbench.live.kubernetes.connection import Forbidden
 from workbench.live.kubernetes.operator_manifests import operator_manifests
 from workbench.topology.presets import generate
 
@@ -65,14 +66,18 @@ def test_a_documents_example_runs_and_lands_where_the_embedded_cluster_puts_it(
     live.until(lambda: live.phases() == {row.phase for row in embedded.pods()}, "pods to run")
 
 
-def test_the_rights_of_the_manifests_are_enough(live: Live) -> None:
-    made = operator_manifests("system", "image", [])
-    role = next(one for one in made if one["kind"] == "ClusterRole")
-    path = "/apis/rbac.authorization.k8s.io/v1"
-    live.plane.create(role, f"{path}/clusterroles")
-    binding = next(one for one in made if one["kind"] == "ClusterRoleBinding")
+def granted(live: Live, **choices: Any) -> None:
+    """Give the user `operator` the rights of the manifests."""
     subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "operator"}
-    live.plane.create({**binding, "subjects": [subject]}, f"{path}/clusterrolebindings")
+    for one in operator_manifests("system", "image", [], **choices):
+        if "Role" in one["kind"]:
+            where = one["metadata"].get("namespace")
+            path = f"/apis/rbac.authorization.k8s.io/v1{f'/namespaces/{where}' if where else ''}/{one['kind'].lower()}s"
+            live.plane.create({**one, "subjects": [subject]} if "subjects" in one else one, path)
+
+
+def test_the_rights_of_the_manifests_are_enough(live: Live) -> None:
+    granted(live)
     live.nodes()
     live.operator(user="operator")
     objects = objects_of("demo/cluster.yaml", "samples/pytorch-job.yaml")
@@ -88,6 +93,27 @@ def test_the_rights_of_the_manifests_are_enough(live: Live) -> None:
     assert keys["id_rsa"].startswith("-----BEGIN RSA PRIVATE KEY-----") and keys["id_rsa.pub"].startswith("ssh-rsa ")
 
 
+def test_without_the_plugin_ssh_named_secrets_are_readable_and_no_others(live: Live) -> None:
+    granted(live, ssh=False, secrets=[("default", "fabric")])
+    for name in ("fabric", "other"):
+        live.plane.create({"metadata": {"name": name}}, "/api/v1/namespaces/default/secrets")
+    connection = live.connection("operator")
+    path = "/api/v1/namespaces/default/secrets"
+    assert connection.get(f"{path}/fabric")["metadata"]["name"] == "fabric"
+    for refused in (f"{path}/other", path):
+        with pytest.raises(Forbidden):
+            connection.get(refused)
+    connection.close()
+    live.nodes()
+    live.operator(user="operator")
+    apply(live.writer, objects_of("demo/cluster.yaml", "samples/pytorch-job.yaml"))
+    live.until(lambda: set(live.job_phases().values()) == {"Running"}, "the Job to run")
+    for name in live.job_phases():
+        live.plane.ask("DELETE", f"/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{name}")
+    live.until(lambda: not live.list("Pod"), "its pods to go")
+    assert not any("may not" in line or "forbidden" in line.lower() for line in live.lines), live.lines
+
+
 def _secrets(live: Live) -> list[dict[str, Any]]:
     found = live.plane.ask("GET", "/api/v1/secrets")[1]["items"]
     assert isinstance(found, list)
@@ -95,7 +121,7 @@ def _secrets(live: Live) -> list[dict[str, Any]]:
 
 
 def test_the_manifests_are_accepted(live: Live, run: Run) -> None:
-    written = run("operator", "manifests", "--policy", "volcano-1.13")
+    written = run("operator", "manifests", "--policy", "volcano-1.13", "--secret", "default/fabric")
     assert written.status == 0, written.err
     for data in yaml.safe_load_all(written.out):
         kind = data["kind"]

@@ -14,6 +14,7 @@ from workbench.cli.arguments import policy_with
 from workbench.cli.option_values import seconds
 from workbench.cli.options import Out
 from workbench.cli.output import check_out, emit, tell
+from workbench.errors import InputError
 
 __all__ = ["operator_app"]
 
@@ -129,7 +130,6 @@ def admission(
       workbench operator admission --context workbench-demo --install
       workbench operator admission --listen 0.0.0.0:9443 --tls-cert tls.crt --tls-key tls.key
     """
-    from workbench.errors import InputError
     from workbench.live.kubernetes.admission_server import AdmissionServer, webhook_configurations
     from workbench.live.kubernetes.apply import apply
     from workbench.live.kubernetes.certificates import own_certificate
@@ -174,6 +174,15 @@ def manifests(
         str, typer.Option("--policy", metavar="NODE[+GPU]", help="Scheduler; see 'workbench policies'.")
     ] = "volcano",
     scheduler_name: SchedulerName = ["topology-workbench"],  # noqa: B006
+    ssh: Annotated[
+        bool, typer.Option("--ssh/--no-ssh", help="Rights on Secrets for the plugin ssh of Jobs, in a role of its own.")
+    ] = True,
+    secret: Annotated[
+        list[str],
+        typer.Option(
+            "--secret", metavar="NAMESPACE/NAME", help="A Secret that secretRef of a discovery names. Repeatable."
+        ),
+    ] = [],  # noqa: B006
     out: Out = None,
 ) -> None:
     """Write the manifests by which the operator runs inside of a cluster: rights, service account and Deployment.
@@ -190,4 +199,12 @@ def manifests(
     check_out(out)
     get_policy(policy)
     arguments = ["--policy", policy, *(part for name in scheduler_name for part in ("--scheduler-name", name))]
-    emit(to_yaml(operator_manifests(namespace, image, arguments)), out)
+    secrets = [_namespace_and_name(one) for one in secret]
+    emit(to_yaml(operator_manifests(namespace, image, arguments, ssh=ssh, secrets=secrets)), out)
+
+
+def _namespace_and_name(text: str) -> tuple[str, str]:
+    namespace, slash, name = text.partition("/")
+    if not namespace or not slash or not name or "/" in name:
+        raise InputError("no Secret", source="--secret", got=repr(text), expected="NAMESPACE/NAME")
+    return namespace, name

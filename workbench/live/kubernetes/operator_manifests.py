@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["operator_manifests", "operator_rules"]
@@ -12,13 +12,13 @@ _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
 _ALL = [*_READ, "create", "update", "patch", "delete"]
 
-#: API group, resources and verbs. Secrets are those of the job plugin ssh, read and written by name.
+#: API group, resources and verbs; rights on Secrets stand in roles of their own.
 _RULES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     ("", ["nodes", "namespaces"], _READ),
     ("", ["pods"], [*_READ, "create", "patch", "delete"]),
     ("", ["pods/binding"], ["create"]),
     ("", ["configmaps", "persistentvolumeclaims"], _ALL),
-    ("", ["services", "secrets"], ["get", "create", "update", "delete"]),
+    ("", ["services"], ["get", "create", "update", "delete"]),
     ("apps", ["deployments", "replicasets", "statefulsets"], _READ),
     ("networking.k8s.io", ["networkpolicies"], ["get", "create", "update", "delete"]),
     ("scheduling.k8s.io", ["priorityclasses"], _READ),
@@ -37,6 +37,10 @@ _RULES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
 )
 
 
+_SECRET: Mapping[str, Any] = {"apiGroups": [""], "resources": ["secrets"]}
+_SSH_RULE = {**_SECRET, "verbs": ["get", "create", "update", "delete"]}
+
+
 def operator_rules() -> list[dict[str, Any]]:
     """The rules of the ClusterRole that the operator needs."""
     return [
@@ -44,7 +48,15 @@ def operator_rules() -> list[dict[str, Any]]:
     ]
 
 
-def operator_manifests(namespace: str, image: str, arguments: Sequence[str], replicas: int = 2) -> list[dict[str, Any]]:
+def operator_manifests(
+    namespace: str,
+    image: str,
+    arguments: Sequence[str],
+    *,
+    replicas: int = 2,
+    ssh: bool = True,
+    secrets: Sequence[tuple[str, str]] = (),
+) -> list[dict[str, Any]]:
     """Namespace, service account, rights and Deployment of the operator.
 
     Parameters
@@ -56,6 +68,12 @@ def operator_manifests(namespace: str, image: str, arguments: Sequence[str], rep
         Options of ``workbench operator run``.
     replicas : int
         One works, the others wait for its Lease.
+    ssh : bool
+        Whether Jobs may use the plugin ssh, whose keys are Secrets called after the Job. RBAC knows no patterns of
+        names, so this is a right on all Secrets, by name and without listing, in a ClusterRole of its own.
+    secrets : sequence of (str, str)
+        Namespace and name of each Secret that a ``secretRef`` of the discovery names; each gets a Role that allows to
+        read it alone.
     """
     labels = {"app": _NAME}
     account = {"kind": "ServiceAccount", "namespace": namespace, "name": _NAME}
@@ -77,14 +95,9 @@ def operator_manifests(namespace: str, image: str, arguments: Sequence[str], rep
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _NAME, "namespace": namespace}},
-        {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": _NAME}, "rules": operator_rules()},
-        {
-            "apiVersion": f"{_RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": _NAME},
-            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": _NAME},
-            "subjects": [account],
-        },
+        *_role("ClusterRole", _NAME, "", operator_rules(), account),
+        *(_role("ClusterRole", f"{_NAME}-ssh", "", [_SSH_RULE], account) if ssh else ()),
+        *(one for where, name in secrets for one in _role("Role", f"{_NAME}-{name}", where, [_reading(name)], account)),
         {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -96,3 +109,19 @@ def operator_manifests(namespace: str, image: str, arguments: Sequence[str], rep
             },
         },
     ]
+
+
+def _reading(name: str) -> dict[str, Any]:
+    """The rule that allows to read one Secret."""
+    return {**_SECRET, "resourceNames": [name], "verbs": ["get"]}
+
+
+def _role(
+    kind: str, name: str, namespace: str, rules: Sequence[Mapping[str, Any]], account: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A role, and its binding to the service account."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    role = {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
+    ref = {"apiGroup": _RBAC, "kind": kind, "name": name}
+    bound = {"apiVersion": f"{_RBAC}/v1", "kind": f"{kind}Binding", "metadata": metadata}
+    return role, {**bound, "roleRef": ref, "subjects": [dict(account)]}
