@@ -17,7 +17,6 @@ from tests.reach import Reach, modules_imported, names_imported, reach_of, user_
 ROOT = Path(__file__).resolve().parents[2]
 
 _EVENTS = "a cluster that is followed event by event"
-_CONTROLLER = "reading the discovery controller's objects from a cluster"
 _FRACTIONS = "placing parts of GPUs and their network cards"
 _NODE_RULES = "the choice of devices on a node"
 _PLUGIN = "reading the switch-affinity plugin's arguments"
@@ -28,7 +27,6 @@ _READINESS = "reporting whether a sub-group is ready"
 
 NOT_SHIPPED_YET = {
     "workbench.jobs.task_pods:pod_before": _PAIR,
-    "workbench.live.credentials:credentials_of_secret": _CONTROLLER,
     "workbench.policies.koordinator.device_share:choose_devices": _FRACTIONS,
     "workbench.policies.koordinator.devices:NodeDevice": _FRACTIONS,
     "workbench.policies.koordinator.devices:DeviceRefusal": _FRACTIONS,

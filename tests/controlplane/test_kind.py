@@ -41,6 +41,16 @@ def home(control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.Monkey
         cluster_down(one.name)
 
 
+@pytest.fixture
+def behind_kind(control_plane: ControlPlane, home: Path) -> Iterator[Live]:
+    """The server of the tests, for a `kind` that is not there; what a deleted cluster would take along is removed."""
+    server = Live(control_plane, home)
+    yield server
+    server.close()
+    for kind in ("Node", "HyperNode"):
+        assert control_plane.ask("DELETE", api_path(kind))[0] == 200
+
+
 def test_a_topology_becomes_a_cluster_on_which_a_job_runs(run: Run, home: Path) -> None:
     made = run("kind", "up", "--control-plane", "--name", "t", "--topology", "balanced", "--set", "sizes=2,2")
     assert made.status == 0, made.err
@@ -119,13 +129,12 @@ if sys.argv[1] == "create":
 
 
 def test_kind_is_called_with_a_cluster_and_a_kubeconfig_of_its_own(
-    run: Run, home: Path, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+    run: Run, home: Path, behind_kind: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = Live(control_plane, home)
     programs, log, seen = home / "bin", home / "calls", home / "seen.yaml"
     programs.mkdir()
     fake = programs / "kind"
-    settings = {"python": sys.executable, "log": str(log), "seen": str(seen), "kubeconfig": str(server.config)}
+    settings = {"python": sys.executable, "log": str(log), "seen": str(seen), "kubeconfig": str(behind_kind.config)}
     fake.write_text(FAKE_KIND.format(**settings), "utf-8")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
@@ -136,17 +145,15 @@ def test_kind_is_called_with_a_cluster_and_a_kubeconfig_of_its_own(
     assert yaml.safe_load(cluster.kubeconfig.read_text("utf-8"))["current-context"] == "workbench-k"
     assert yaml.safe_load(seen.read_text("utf-8"))["name"] == "workbench-k"
     until(
-        lambda: control_plane.ask("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")[1]["items"],
+        lambda: behind_kind.plane.ask("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")[1][
+            "items"
+        ],
         "signs of life",
     )
     assert run("kind", "down", "--name", "k").status == 0
     calls = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     assert [call[:2] for call in calls] == [["create", "cluster"], ["delete", "cluster"]]
     assert calls[1][calls[1].index("--name") + 1] == "workbench-k"
-    server.close()
-    # The server stands for the cluster that kind would have deleted; the next tests use it, too.
-    for kind in ("Node", "HyperNode"):
-        assert control_plane.ask("DELETE", api_path(kind))[0] == 200
 
 
 FAKE_HELM = """#!{python}
@@ -160,13 +167,12 @@ if {fails!r}:
 
 @pytest.mark.parametrize("fails", [False, True], ids=["installed", "images missing"])
 def test_volcano_is_installed_by_helm_before_anything_is_written(
-    run: Run, home: Path, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch, fails: bool
+    run: Run, home: Path, behind_kind: Live, monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
-    server = Live(control_plane, home)
     programs, log = home / "bin", home / "calls"
     programs.mkdir()
     settings = {"python": sys.executable, "log": str(log)}
-    kubeconfig = {"seen": str(home / "seen.yaml"), "kubeconfig": str(server.config)}
+    kubeconfig = {"seen": str(home / "seen.yaml"), "kubeconfig": str(behind_kind.config)}
     for name, text in (
         ("kind", FAKE_KIND.format(**settings, **kubeconfig)),
         ("helm", FAKE_HELM.format(**settings, fails=fails)),
@@ -187,7 +193,6 @@ def test_volcano_is_installed_by_helm_before_anything_is_written(
     else:
         assert made.status == 0, made.err
         assert run("kind", "down", "--name", "v").status == 0
-    server.close()
 
 
 def test_volcano_needs_helm_and_kind(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
