@@ -13,7 +13,7 @@ import yaml
 import workbench
 from tests.cli.conftest import Run
 from tests.controlplane.kubeconfigs import kubeconfig
-from tests.controlplane.server import ControlPlane
+from tests.controlplane.server import ControlPlane, started
 from workbench.live import take_snapshot
 from workbench.live.kubernetes.resources import EVENTS, LISTS
 from workbench.objects.schemas.json_schema import SCHEMA_KINDS, crd_of
@@ -59,35 +59,28 @@ def hypernode(name: str, tier: int, kind: str, *members: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def server(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+def server(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Four nodes under two leaves and a spine, one pod that runs, one that waits, a Secret and a ConfigMap."""
-    for kind in SCHEMA_KINDS:
-        control_plane.apply_crd(crd_of(kind))
-    control_plane.create(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, "/api/v1/namespaces"
-    )
-    for i in range(4):
-        control_plane.create(node(f"n{i}"), "/api/v1/nodes")
-    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    control_plane.create(pod("runs", "n0"), pods)
-    control_plane.create(pod("waits"), pods)
-    hypernodes = "/apis/topology.volcano.sh/v1alpha1/hypernodes"
-    for one in (
-        hypernode("leaf0", 1, "Node", "n0", "n1"),
-        hypernode("leaf1", 1, "Node", "n2", "n3"),
-        hypernode("spine", 2, "HyperNode", "leaf0", "leaf1"),
-    ):
-        control_plane.create(one, hypernodes)
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": SECRET}}
-    control_plane.create(secret, f"/api/v1/namespaces/{NAMESPACE}/secrets")
-    yield control_plane
-    for path in (
-        *(f"{hypernodes}/{name}" for name in ("spine", "leaf0", "leaf1")),
-        *(f"/api/v1/nodes/n{i}" for i in range(4)),
-    ):
-        control_plane.ask("DELETE", path)
-    for name in ("runs", "waits"):
-        control_plane.ask("DELETE", f"{pods}/{name}", {"gracePeriodSeconds": 0})
+    # A server of its own: what other tests leave behind would be read, too.
+    with started(tmp_path_factory.mktemp("snapshot")) as plane:
+        for kind in SCHEMA_KINDS:
+            plane.apply_crd(crd_of(kind))
+        plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, "/api/v1/namespaces")
+        for i in range(4):
+            plane.create(node(f"n{i}"), "/api/v1/nodes")
+        pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+        plane.create(pod("runs", "n0"), pods)
+        plane.create(pod("waits"), pods)
+        hypernodes = "/apis/topology.volcano.sh/v1alpha1/hypernodes"
+        for one in (
+            hypernode("leaf0", 1, "Node", "n0", "n1"),
+            hypernode("leaf1", 1, "Node", "n2", "n3"),
+            hypernode("spine", 2, "HyperNode", "leaf0", "leaf1"),
+        ):
+            plane.create(one, hypernodes)
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": SECRET}}
+        plane.create(secret, f"/api/v1/namespaces/{NAMESPACE}/secrets")
+        yield plane
 
 
 def test_the_file_replays_as_the_cluster_is(server: ControlPlane, tmp_path: Path, run: Run) -> None:
