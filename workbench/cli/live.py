@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import policy_names, standard_input
-from workbench.cli.option_values import one_of, seconds
+from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
+from workbench.cli.option_values import one_of
 from workbench.cli.options import Out, TableOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.cli.watch import watch
@@ -26,15 +27,6 @@ live_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Context = Annotated[
-    str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
-]
-Kubeconfig = Annotated[
-    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else KUBECONFIG, or ~/.kube/config.")
-]
-Timeout = Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For each request.")]
-_TIMEOUT_S = 60.0
-
 
 @live_app.callback()
 def _live() -> None:
@@ -43,11 +35,9 @@ def _live() -> None:
 
 @live_app.command()
 def snapshot(
-    context: Annotated[
-        str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
-    ] = None,
+    context: Context = None,
     kubeconfig: Kubeconfig = None,
-    timeout: Timeout = _TIMEOUT_S,
+    timeout: Timeout = TIMEOUT_S,
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace names that somebody chose, for a bug report.")
     ] = False,
@@ -93,7 +83,7 @@ def compare(
     ] = [],  # noqa: B006
     context: Context = None,
     kubeconfig: Kubeconfig = None,
-    timeout: Timeout = _TIMEOUT_S,
+    timeout: Timeout = TIMEOUT_S,
     output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
         TableOutput.table
     ),
@@ -138,11 +128,9 @@ live_app.command()(watch)
 
 @live_app.command()
 def doctor(
-    context: Annotated[
-        str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
-    ] = None,
+    context: Context = None,
     kubeconfig: Kubeconfig = None,
-    timeout: Timeout = _TIMEOUT_S,
+    timeout: Timeout = TIMEOUT_S,
     output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
         TableOutput.table
     ),
@@ -159,7 +147,7 @@ def doctor(
     from workbench.live import examine_cluster
     from workbench.report.doctor_tables import doctor_tables
 
-    checks = examine_cluster(context, kubeconfig=kubeconfig, timeout_s=timeout, announce=_announce)
+    checks = examine_cluster(context, kubeconfig=kubeconfig, timeout_s=timeout, announce=announce)
     if output is TableOutput.json:
         emit(to_json([check.to_dict() for check in checks]))
     else:
@@ -250,10 +238,6 @@ def _waiting_record(told: Audit, said: dict[str, tuple[Said, ...]]) -> dict[str,
     }
 
 
-def _announce(cluster: Any) -> None:
-    tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
-
-
 def _taken(context: str | None, kubeconfig: Path | None, timeout: float, anonymize: bool = False) -> bytes:
     """A snapshot of the cluster as a file; where it is read and what is missing is told on stderr."""
     from workbench.live import take_snapshot
@@ -264,7 +248,7 @@ def _taken(context: str | None, kubeconfig: Path | None, timeout: float, anonymi
             kubeconfig=kubeconfig,
             timeout_s=timeout,
             anonymize=anonymize,
-            announce=_announce,
+            announce=announce,
             progress=step,
         )
     for gap in found.gaps:

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import policy_with
-from workbench.cli.option_values import seconds
-from workbench.cli.options import Out
+from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
+from workbench.cli.options import Out, PolicySettings, SchedulerPolicy
 from workbench.cli.output import check_out, emit, tell
 from workbench.errors import InputError
 
@@ -28,12 +28,6 @@ SchedulerName = Annotated[
     list[str],
     typer.Option("--scheduler-name", metavar="NAME", help="schedulerName of the jobs and pods to handle. Repeatable."),
 ]
-Context = Annotated[
-    str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
-]
-Kubeconfig = Annotated[
-    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else KUBECONFIG, or ~/.kube/config.")
-]
 
 
 @operator_app.callback()
@@ -43,13 +37,8 @@ def _operator() -> None:
 
 @operator_app.command()
 def run(
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Scheduler; see 'workbench policies'.")
-    ] = "volcano",
-    set_: Annotated[
-        list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="Policy parameter; config=FILE for a volcano-scheduler.conf."),
-    ] = [],  # noqa: B006
+    policy: SchedulerPolicy = "volcano",
+    set_: PolicySettings = [],  # noqa: B006
     scheduler_name: SchedulerName = ["topology-workbench"],  # noqa: B006
     scheduler_only: Annotated[
         bool, typer.Option("--scheduler-only", help="Leave Jobs and PodGroups to Volcano's controllers.")
@@ -64,7 +53,7 @@ def run(
         str | None,
         typer.Option("--metrics", metavar="[HOST:]PORT", help="Serve Prometheus metrics there; loopback without HOST."),
     ] = None,
-    timeout: Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For each request.")] = 60.0,
+    timeout: Timeout = TIMEOUT_S,
 ) -> None:
     """Run the controllers of Jobs, PodGroups and HyperJobs and a scheduler on a live cluster.
 
@@ -87,7 +76,7 @@ def run(
     held = Lease.named(lease)
     address = None if metrics is None else host_and_port(metrics)
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout)
-    tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
+    announce(cluster)
     operator = Operator(
         Writer(cluster, timeout),
         chosen,
@@ -117,7 +106,7 @@ def admission(
     ] = False,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
-    timeout: Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For each request.")] = 60.0,
+    timeout: Timeout = TIMEOUT_S,
 ) -> None:
     """Serve Volcano's admission over HTTPS: refuse wrong Jobs, PodGroups, Queues, HyperNodes and HyperJobs.
 
@@ -142,7 +131,7 @@ def admission(
     if (tls_cert is None) != (tls_key is None):
         raise InputError("a certificate and its key belong together", source="--tls-cert", expected="--tls-key, too")
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout)
-    tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
+    announce(cluster)
     with tempfile.TemporaryDirectory() as folder:
         if tls_cert is None or tls_key is None:
             tls_cert, tls_key = own_certificate([host], Path(folder))
@@ -170,9 +159,7 @@ def manifests(
     namespace: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Where the operator runs.")] = (
         "topology-workbench"
     ),
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Scheduler; see 'workbench policies'.")
-    ] = "volcano",
+    policy: SchedulerPolicy = "volcano",
     scheduler_name: SchedulerName = ["topology-workbench"],  # noqa: B006
     ssh: Annotated[
         bool, typer.Option("--ssh/--no-ssh", help="Rights on Secrets for the plugin ssh of Jobs, in a role of its own.")

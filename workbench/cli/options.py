@@ -21,7 +21,9 @@ __all__ = [
     "Out",
     "Paths",
     "PlaceOutput",
+    "PolicySettings",
     "ReviewOutput",
+    "SchedulerPolicy",
     "ShowOutput",
     "TableOutput",
 ]
@@ -126,4 +128,11 @@ Matrices = Annotated[
 ]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write to this file instead of stdout; not with -o table.")
+]
+SchedulerPolicy = Annotated[
+    str, typer.Option("--policy", metavar="NODE[+GPU]", help="Scheduler; see 'workbench policies'.")
+]
+PolicySettings = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="Policy parameter; config=FILE for a volcano-scheduler.conf."),
 ]

@@ -13,7 +13,7 @@ import typer
 
 from workbench.cli.arguments import given_paths, policy_with, standard_input
 from workbench.cli.option_values import one_of, seconds
-from workbench.cli.options import Files, Out, Paths, PlaceOutput
+from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.name_list import name_list
@@ -35,13 +35,8 @@ _BETWEEN = 0.1
 def run(
     paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Files = [],  # noqa: B006
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Scheduler; see 'workbench policies'.")
-    ] = "volcano",
-    set_: Annotated[
-        list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="Policy parameter; config=FILE for a volcano-scheduler.conf."),
-    ] = [],  # noqa: B006
+    policy: SchedulerPolicy = "volcano",
+    set_: PolicySettings = [],  # noqa: B006
     until: Annotated[
         float | None,
         seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),

@@ -6,11 +6,12 @@ import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 
+from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import TableOutput
 from workbench.cli.output import emit, live_table, tell
@@ -36,13 +37,9 @@ def watch(
         Path | None,
         typer.Option("--record", metavar="FILE", help="Write what happens there too; the Workbench replays it."),
     ] = None,
-    context: Annotated[
-        str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
-    ] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else KUBECONFIG, or ~/.kube/config.")
-    ] = None,
-    timeout: Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For each request.")] = 60.0,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    timeout: Timeout = TIMEOUT_S,
     output: Annotated[
         TableOutput, one_of(TableOutput, "-o", "--output", help="json: an object per line for each change of a job.")
     ] = TableOutput.table,
@@ -64,7 +61,7 @@ def watch(
     begun = time.monotonic()
     with (
         _opened(recording) as file,
-        LiveView(context, kubeconfig=kubeconfig, policy=policy, timeout_s=timeout, announce=_announce) as view,
+        LiveView(context, kubeconfig=kubeconfig, policy=policy, timeout_s=timeout, announce=announce) as view,
     ):
         if file is not None:
             record(view, file)
@@ -102,10 +99,6 @@ def _opened(path: Path | None) -> AbstractContextManager[IO[bytes] | None]:
         return path.open("xb")
     except OSError as error:
         raise InputError(str(error), source="--record", expected="a new file") from None
-
-
-def _announce(cluster: Any) -> None:
-    tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
 
 
 def _tell_changes(told: dict[str, JobRow], rows: list[JobRow], output: TableOutput) -> dict[str, JobRow]:
