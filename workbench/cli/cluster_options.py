@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from workbench.cli.option_values import seconds
 from workbench.cli.output import tell
-
-if TYPE_CHECKING:
-    from workbench.live.kubernetes.configuration import Cluster
 
 __all__ = ["TIMEOUT_S", "Context", "Kubeconfig", "Timeout", "announce"]
 
@@ -27,6 +24,6 @@ Kubeconfig = Annotated[
 Timeout = Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For each request.")]
 
 
-def announce(cluster: Cluster) -> None:
+def announce(cluster: Any) -> None:
     """Say on stderr which cluster is asked, where, and as whom."""
     tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")
