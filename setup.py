@@ -41,6 +41,7 @@ KERNELS = (
     "switches",
     "ledger",
     "ranges",
+    "gpu_sharing",
 )
 
 sanitize = os.environ.get("WORKBENCH_SANITIZE") == "1"
