@@ -29,6 +29,7 @@ COMPUTED = {
     "jobs/object_notes.py": "the code of the notice that is told with its object",
     "jobs/running.py": "a table in the function",
     "policies/demand.py": "an argument of the inner function, literal in its calls; the code of a cause",
+    "policies/gpu_sharing/policy.py": "the code of the most frequent cause",
     "policies/koordinator/turn.py": "one of two",
     "policies/reasons.py": "the code of the most frequent cause",
     "policies/switch_affinity/new_job.py": "a table in the module",

@@ -406,6 +406,11 @@ class Gang(Value, Displayed):
             return np.zeros(self.n_pods, dtype=np.int32)
         return np.repeat(np.arange(len(self.roles), dtype=np.int32), [role.count for role in self.roles])
 
+    @property
+    def gpu_milli_of_pod(self) -> npt.NDArray[np.int16]:
+        """Thousandths that each pod holds of each of its GPUs: int16 of shape (n_pods,), 1000 for whole GPUs."""
+        return np.array([role.gpu_milli or WHOLE_GPU for role in self.roles], dtype=np.int16)[self.role_of_pod]
+
     @cached_property
     def _rows(self) -> dict[tuple[str, ...], tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]]:
         return {}

@@ -22,6 +22,7 @@ __all__ = [
     "gpu_width",
     "shared_words",
     "shares_of_mask",
+    "shares_of_pods",
 ]
 
 Ints = npt.NDArray[np.int32]
@@ -91,6 +92,27 @@ def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
     """
     gpus = np.array(indices_of(mask), dtype=np.int32)
     return np.full(len(gpus), node, dtype=np.int32), gpus, np.full(len(gpus), milli, dtype=np.int32)
+
+
+def shares_of_pods(nodes: Ints, words: Words, milli: Milli) -> tuple[Ints, Ints, Ints]:
+    """The GPU shares of placed pods as the three arrays (nodes, gpus, milli) that `add_shares` takes.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (p,), int32
+        Node of each pod; -1: it has none.
+    words : ndarray of shape (p, w), uint64
+        GPUs of each pod, as bits.
+    milli : ndarray of shape (p,), int16
+        Thousandths that each pod holds of each of its GPUs; pods with whole GPUs (1000) have no share.
+
+    Returns
+    -------
+    nodes, gpus, milli : ndarray of shape (k,), int32
+    """
+    bits = _bits(words, 64 * words.shape[1]) * ((milli < WHOLE_GPU) & (nodes >= 0))[:, None]
+    pod, gpu = np.nonzero(bits)
+    return nodes[pod], gpu.astype(np.int32), milli[pod].astype(np.int32)
 
 
 def add_shares(

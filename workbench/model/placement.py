@@ -244,8 +244,7 @@ class Placement(Value, Displayed):
     @property
     def gpu_milli(self) -> npt.NDArray[np.int16]:
         """Thousandths that each pod holds of each of its GPUs (`gpu_words`): int16 (n_pods,), 1000 for whole GPUs."""
-        of_role = [role.gpu_milli or WHOLE_GPU for role in self.gang.roles]
-        return np.array(of_role, dtype=np.int16)[self.gang.role_of_pod]
+        return self.gang.gpu_milli_of_pod
 
     def annotations_of(self, position: int) -> dict[str, str]:
         """Annotations that the scheduler writes on the pod at `position`, without those about GPUs.

@@ -21,6 +21,7 @@ from workbench.kernels.domains import NO_RECORD
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
 from workbench.model.gang import Gang
+from workbench.model.gpu_shares import WHOLE_GPU, shares_of_pods
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Placement, Refusal, Unplaced, Why
@@ -279,6 +280,8 @@ class NodePolicy(ABC):
     sub_groups : bool
         Whether the policy gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no
         sub-groups, with a warning.
+    shares_gpus : bool
+        Whether pods may ask for thousandths of a GPU; otherwise such a gang is refused before `assign` is called.
     warnings : tuple of Notice
         Warnings that are part of every answer, for example about settings that are not modelled.
     monotone : bool
@@ -295,6 +298,7 @@ class NodePolicy(ABC):
     annotates_group: bool = False
     publishes_switches: bool = False
     sub_groups: bool = False
+    shares_gpus: bool = False
     monotone: bool = False
     warnings: tuple[Notice, ...] = ()
 
@@ -454,7 +458,7 @@ class Composed(Policy):
         progress = request.start
         answer: Assignment | Declined
         text = invalid_gang(progress) or (invalid_sub_groups(request.gang) if self.node.sub_groups else "")
-        if gang.shares_gpus:
+        if gang.shares_gpus and not self.node.shares_gpus:
             answer = Declined((fractional_gpus(self.name, gang),))
         elif text:
             answer = Declined((not_enough_pods(text, progress),))
@@ -485,6 +489,10 @@ class Composed(Policy):
 
         Copies are stored, because a caller may change a placement's arrays.
         """
+        if gang.shares_gpus and words is not None:
+            milli = gang.gpu_milli_of_pod
+            ledger.take_shares(*shares_of_pods(node, words, milli))
+            words = np.where((milli == WHOLE_GPU)[:, None], words, np.uint64(0))
         if np.count_nonzero(node < 0) == 0:
             nodes, roles, words = node.copy(), gang.role_of_pod, None if words is None else words.copy()
         else:

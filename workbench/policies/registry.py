@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar
 
@@ -23,6 +24,13 @@ from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.gpu.mapa import GpuMapa, MapaParameters
 from workbench.policies.gpu.simple import GpuSimple
 from workbench.policies.gpu.static_dgx import GpuStaticDgx, StaticDgxParameters
+from workbench.policies.gpu_sharing.policy import (
+    DrawParameters,
+    FgdParameters,
+    GpuSharingPolicy,
+    HeadroomParameters,
+    TieParameters,
+)
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
 from workbench.policies.koordinator.network import KoordinatorNetwork
 from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
@@ -93,6 +101,14 @@ class PolicyInfo:
 _VOLCANO = "Volcano"
 _ASCEND = "Ascend MindCluster, switch affinity"
 _NVIDIA = "NVIDIA go-gpuallocator"
+_FGD = "FGD study (USENIX ATC'23)"
+
+
+def _sharing(name: str, rule: str, parameters: type, meaning: str, source: str = _FGD) -> Entry:
+    """Entry of a policy that lets pods share GPUs by a rule of the kernel."""
+    return Entry(name, "whole", partial(GpuSharingPolicy, name, rule), parameters, meaning, source)
+
+
 _BUILT_IN = (
     Entry(
         "allocate",
@@ -213,6 +229,19 @@ _BUILT_IN = (
         KoordinatorGpuParameters,
         "GPU groups planned together: fewest nodes, least left over, best bottleneck",
         "Koordinator proposal 20230314",
+    ),
+    _sharing("fgd", "fgd", FgdParameters, "shares of GPUs where least becomes unusable for the usual pods"),
+    _sharing("fgd-random", "random", DrawParameters, "shares of GPUs on a node and GPU drawn at random"),
+    _sharing("fgd-dot-product", "dot-product", TieParameters, "shares of GPUs on nodes whose idle rest differs most"),
+    _sharing("fgd-clustering", "clustering", TieParameters, "shares of GPUs beside pods that ask for GPUs alike"),
+    _sharing("fgd-packing", "packing", TieParameters, "shares of GPUs on GPUs and nodes in use before idle ones"),
+    _sharing("fgd-best-fit", "best-fit", TieParameters, "shares of GPUs on the node with the least left over"),
+    _sharing(
+        "headroom",
+        "headroom",
+        HeadroomParameters,
+        "as fgd, and in a nearly full cluster pods wait rather than strand GPUs",
+        "our own, docs/fgd.md",
     ),
 )
 

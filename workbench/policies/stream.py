@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.gang import Gang
+from workbench.model.gpu_shares import shares_of_pods
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
@@ -94,6 +95,9 @@ class Stream(Working):
             raise InputError("nothing to give back", source="placement", got=repr(placement), expected=expected)
         for nodes, rows, words in taken:
             self._give(nodes, rows, words)
+        if placement.gang.shares_gpus and placement.gpu_words is not None:
+            shares = shares_of_pods(placement.node, placement.gpu_words, placement.gpu_milli)
+            self._ledger.give_back_shares(*shares)
         self._ledger.end_pods(placement.gang.key, placement.node)
         self._ledger.commit()
 
