@@ -15,6 +15,7 @@ from workbench.cli.app import command
 #: Options that take a number or one of a few words, with values that none of them accepts.
 NUMBERS = {"-k": "a whole number", "--depth": "a whole number from 1"}
 NUMBERS |= {"--gpus-per-node": "a whole number from 1 to 1,024", "--timeout": "0.1 to 3,600 seconds"}
+NUMBERS |= {"--load": "a whole number from 1 to 1,000"}
 FROM_ZERO = ("--until", "--run-seconds", "--start-seconds", "--for")
 NUMBERS |= dict.fromkeys(FROM_ZERO, "0 to 1,000,000,000 seconds")
 WRONG_NUMBERS = ("x", "", "-1", "1_0", "١", "nan", "1e99", "9" * 5000)

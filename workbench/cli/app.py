@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.compare import compare
 from workbench.cli.expand import expand
+from workbench.cli.fill import fill
 from workbench.cli.gpus import gpus
 from workbench.cli.kind import kind_app
 from workbench.cli.live import live_app
@@ -47,6 +48,7 @@ _app = typer.Typer(
 _app.command()(place)
 _app.command()(compare)
 _app.command()(gpus)
+_app.command()(fill)
 _app.add_typer(topology_app, name="topology")
 _app.add_typer(live_app, name="live")
 _app.add_typer(operator_app, name="operator")

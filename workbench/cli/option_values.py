@@ -38,11 +38,12 @@ def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, he
         As for `typer.Option`.
     """
 
-    def parse(text: str) -> int:
-        number = whole_number(text)
+    def parse(text: str | int) -> int:
+        # typer hands in the default value as it is.
+        number = text if isinstance(text, int) else whole_number(text)
         if number is None or number < least or (most is not None and number > most):
             allowed = (f" from {least}" if least else "") + (f" to {most:,}" if most is not None else "")
-            raise _refused(names[0], "not a number that is allowed", text, f"a whole number{allowed}")
+            raise _refused(names[0], "not a number that is allowed", str(text), f"a whole number{allowed}")
         return number
 
     return typer.Option(*names, parser=parse, metavar=metavar, help=help)

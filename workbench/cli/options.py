@@ -14,6 +14,7 @@ __all__ = [
     "AnyScheduler",
     "CompareOutput",
     "Files",
+    "FillOutput",
     "From",
     "GpusPerNode",
     "Matrices",
@@ -69,6 +70,15 @@ class CompareOutput(StrEnum):
     svg = "svg"
     png = "png"
     html = "html"
+
+
+class FillOutput(StrEnum):
+    """Output formats of `workbench fill` (``-o``)."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    svg = "svg"
 
 
 class ShowOutput(StrEnum):

@@ -1,0 +1,111 @@
+"""The command ``workbench fill``: fill an idle cluster with the pods of a trace, by policies that share GPUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.arguments import policies_with, policy_names
+from workbench.cli.option_values import one_of, whole
+from workbench.cli.options import FillOutput, Out
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
+from workbench.errors import InputError
+from workbench.model.whole_number import whole_number
+
+if TYPE_CHECKING:
+    from workbench.model.pod_trace import PodTrace
+    from workbench.simulate.day_zero import Ints, Longs
+
+__all__ = ["fill"]
+
+_POLICIES = ["fgd,fgd-best-fit,fgd-packing,fgd-clustering,fgd-dot-product,fgd-random,headroom"]
+#: Most seeds of one run of the command.
+_MOST_SEEDS = 10_000
+
+
+def fill(
+    nodes: Annotated[Path, typer.Argument(metavar="NODES", help="CSV: sn, cpu_milli, memory_mib, gpu, model.")],
+    pods: Annotated[
+        Path, typer.Argument(metavar="PODS", help="CSV: name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec.")
+    ],
+    policies: Annotated[
+        list[str], typer.Option("--policies", metavar="P,P,…", help="Policies that share GPUs, separated by commas.")
+    ] = _POLICIES,
+    set_: Annotated[
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="Parameter, for every policy that has it.")
+    ] = [],  # noqa: B006
+    seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of the orders of arrival.")] = "42-51",
+    load: Annotated[
+        int, whole("--load", least=1, most=1000, metavar="PERCENT", help="Demand until which pods arrive.")
+    ] = 130,
+    orders: Annotated[
+        Path | None,
+        typer.Option("--orders", metavar="FOLDER", help="Orders of arrival, a file TRACE-SEED.json[.gz] per seed."),
+    ] = None,
+    output: Annotated[FillOutput, one_of(FillOutput, "-o", "--output", help="Form of the result.")] = FillOutput.table,
+    out: Out = None,
+) -> None:
+    """Fill an idle cluster with the pods of a trace (openb) until they ask for more GPUs than it has.
+
+    Pods arrive one after another and never end; one that fits nowhere is dropped. Shows what each policy leaves
+    unallocated.
+
+    Examples:
+
+    \b
+      workbench fill nodes.csv pods.csv
+      workbench fill nodes.csv pods.csv --policies fgd,headroom --seeds 1-3 -o svg --out curves.svg
+      workbench fill nodes.csv openb_pod_list_default.csv --orders order --seeds 42-51
+    """
+    from workbench.formats.openb import read_openb
+    from workbench.simulate.fill_study import fill_study
+
+    names = policy_names(policies)
+    if not names:
+        raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    numbers = _seeds(seeds)
+    check_out(out, output)
+    chosen = policies_with(names, set_)
+    trace = read_openb(nodes, pods)
+    given = None if orders is None else {seed: _order(orders, trace, seed) for seed in numbers}
+    with progress_bar("filling") as step:
+        study = fill_study(trace, chosen, numbers, load=load / 100, orders=given, progress=step)
+    if output is FillOutput.json:
+        emit(to_json(study.to_dict()), out)
+    elif output is FillOutput.csv:
+        from workbench.report.csv_text import csv_text
+
+        emit(csv_text(study.frame()), out)
+    elif output is FillOutput.svg:
+        from workbench.report.fill_views import draw_fill
+
+        emit(draw_fill(study), out)
+    else:
+        from workbench.report.fill_views import fill_tables
+
+        print_tables(*fill_tables(study))
+
+
+def _seeds(text: str) -> list[int]:
+    """Seeds of ``A-B`` or ``A``."""
+    first, dash, last = text.partition("-")
+    low = whole_number(first)
+    high = whole_number(last) if dash else low
+    if low is None or high is None or not low <= high < low + _MOST_SEEDS:
+        expected = f"A-B, such as 42-51: A up to B, at most {_MOST_SEEDS:,} of them"
+        raise InputError("no range of seeds", source="--seeds", got=repr(text), expected=expected)
+    return list(range(low, high + 1))
+
+
+def _order(folder: Path, trace: PodTrace, seed: int) -> tuple[Longs, Ints]:
+    from workbench.formats.openb import read_openb_order
+
+    names = [f"{trace.name}-{seed}.json{ending}" for ending in (".gz", "")]
+    found = next((folder / name for name in names if (folder / name).is_file()), None)
+    if found is None:
+        raise InputError(
+            "no order of arrival for this seed", source=str(folder), got="no such file", expected=" or ".join(names)
+        )
+    return read_openb_order(found, trace)
