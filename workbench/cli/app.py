@@ -19,6 +19,7 @@ from workbench.cli.place import place
 from workbench.cli.policies import policies
 from workbench.cli.run import run
 from workbench.cli.schema import schema
+from workbench.cli.simulate import simulate
 from workbench.cli.topology import topology_app
 from workbench.cli.validate import validate
 
@@ -56,6 +57,7 @@ _app.add_typer(kind_app, name="kind")
 _app.command()(validate)
 _app.command()(expand)
 _app.command()(run)
+_app.command()(simulate)
 _app.command()(schema)
 _app.command()(policies)
 

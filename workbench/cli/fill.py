@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli.arguments import policies_with, policy_names
 from workbench.cli.option_values import one_of, whole
-from workbench.cli.options import FillOutput, Out
+from workbench.cli.options import CurveOutput, Out
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
 from workbench.errors import InputError
 from workbench.model.whole_number import whole_number
@@ -44,7 +44,9 @@ def fill(
         Path | None,
         typer.Option("--orders", metavar="FOLDER", help="Orders of arrival, a file TRACE-SEED.json[.gz] per seed."),
     ] = None,
-    output: Annotated[FillOutput, one_of(FillOutput, "-o", "--output", help="Form of the result.")] = FillOutput.table,
+    output: Annotated[
+        CurveOutput, one_of(CurveOutput, "-o", "--output", help="Form of the result.")
+    ] = CurveOutput.table,
     out: Out = None,
 ) -> None:
     """Fill an idle cluster with the pods of a trace (openb) until they ask for more GPUs than it has.
@@ -72,13 +74,13 @@ def fill(
     given = None if orders is None else {seed: _order(orders, trace, seed) for seed in numbers}
     with progress_bar("filling") as step:
         study = fill_study(trace, chosen, numbers, load=load / 100, orders=given, progress=step)
-    if output is FillOutput.json:
+    if output is CurveOutput.json:
         emit(to_json(study.to_dict()), out)
-    elif output is FillOutput.csv:
+    elif output is CurveOutput.csv:
         from workbench.report.csv_text import csv_text
 
         emit(csv_text(study.frame()), out)
-    elif output is FillOutput.svg:
+    elif output is CurveOutput.svg:
         from workbench.report.fill_views import draw_fill
 
         emit(draw_fill(study), out)

@@ -13,8 +13,9 @@ from workbench.cli.option_values import whole
 __all__ = [
     "AnyScheduler",
     "CompareOutput",
+    "CurveOutput",
+    "Discipline",
     "Files",
-    "FillOutput",
     "From",
     "GpusPerNode",
     "Matrices",
@@ -72,13 +73,23 @@ class CompareOutput(StrEnum):
     html = "html"
 
 
-class FillOutput(StrEnum):
-    """Output formats of `workbench fill` (``-o``)."""
+class CurveOutput(StrEnum):
+    """Output formats (``-o``) of commands that draw curves."""
 
     table = "table"
     json = "json"
     csv = "csv"
     svg = "svg"
+
+
+class Discipline(StrEnum):
+    """Disciplines of `workbench simulate`, as `workbench.simulate.queueing` describes them."""
+
+    fifo = "fifo"
+    best_effort = "best-effort"
+    priority = "priority"
+    backfill = "backfill"
+    shares = "shares"
 
 
 class ShowOutput(StrEnum):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,6 +10,8 @@ import numpy.typing as npt
 import orjson
 
 from workbench.errors import InputError
+from workbench.formats.manifests import read_bytes
+from workbench.formats.tables import Row, read_table, unpacked
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.labels import NodeFilter, NodeLabels, NodeTaints, Requirement
@@ -35,37 +33,9 @@ _MIB = 1 << 20
 #: Pods of a node in the study.
 _MOST_PODS = 1001
 _MOST_GPUS = 64
-_MOST = 1 << 40
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 _TIMES = ("creation_time", "deletion_time")
-
-
-class _Row:
-    """One line of a table with its place, for messages."""
-
-    def __init__(self, fields: Mapping[str, str], source: str, line: int) -> None:
-        self._fields, self._source, self._where = fields, source, f"line {line}"
-
-    def text(self, column: str) -> str:
-        return (self._fields.get(column) or "").strip()
-
-    def number(self, column: str, most: int = _MOST) -> int:
-        """A whole number from 0 on; raises InputError for anything else, or more than `most`."""
-        text = self.text(column)
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
-        if not 0 <= number <= most:
-            raise self.wrong(column, text or "nothing", f"a whole number from 0 to {most}")
-        return number
-
-    def wrong(self, column: str, got: str, expected: str) -> InputError:
-        return InputError(
-            "not a value of this column",
-            source=self._source,
-            where=f"{self._where}, {column}",
-            got=got[:60],
-            expected=expected,
-        )
 
 
 def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
@@ -116,7 +86,7 @@ def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
         at[:, 0].copy(),
         at[:, 1] - at[:, 0],
         Path(pods).stem.removeprefix("openb_pod_list_"),
-        {path.name: sha256(_content(path)).hexdigest() for path in paths},
+        {path.name: sha256(read_bytes(path)).hexdigest() for path in paths},
     )
 
 
@@ -136,12 +106,12 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
         Not such a file, or one for other pods or nodes.
     """
     path = Path(path)
-    content = _content(path)
+    content = unpacked(read_bytes(path), str(path))
     try:
-        data = orjson.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+        data = orjson.loads(content)
         arrivals = np.array(data["order"], dtype=np.int64)
         rank = np.array(data["node_rank"], dtype=np.int64)
-    except (orjson.JSONDecodeError, OSError, EOFError, KeyError, TypeError, ValueError, OverflowError):
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, OverflowError):
         expected = "JSON with lists of numbers order and node_rank"
         raise InputError("not an order of arrival", source=str(path), expected=expected) from None
     n, p = trace.snapshot.n_nodes, len(trace.gangs)
@@ -155,39 +125,10 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
     return arrivals, by_name[np.argsort(rank)].astype(np.int32)
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError("cannot be read", source=str(path), got=error.strerror) from None
-
-
-def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[_Row]:
-    try:
-        text = _content(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8", source=str(path), where=f"byte {error.start}") from None
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    try:
-        missing = [name for name in columns if name not in (reader.fieldnames or ())]
-        if missing:
-            got = ",".join(reader.fieldnames or ())[:60]
-            raise InputError(
-                f"no column {missing[0]}", source=str(path), where="line 1", got=got, expected=", ".join(columns)
-            )
-        for fields in reader:
-            if None in fields or None in fields.values():
-                where, expected = f"line {reader.line_num}", f"{len(reader.fieldnames or ())} fields"
-                raise InputError("not a row of the table", source=str(path), where=where, expected=expected)
-            yield _Row(fields, str(path), reader.line_num)
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", source=str(path), where=f"line {reader.line_num}") from None
-
-
-def _in_order(path: Path, columns: tuple[str, ...], name: str) -> list[_Row]:
+def _in_order(path: Path, columns: tuple[str, ...], name: str) -> list[Row]:
     """Rows sorted by name; raises InputError for an empty name, one given twice, and a table without rows."""
-    found: dict[str, _Row] = {}
-    for row in _rows(path, columns):
+    found: dict[str, Row] = {}
+    for row in read_table(read_bytes(path), str(path), columns):
         key = row.text(name)
         if not key or key in found:
             raise row.wrong(name, key or "nothing", "a name of its own in each line")
@@ -233,7 +174,7 @@ def _read_nodes(path: Path) -> tuple[ClusterSnapshot, frozenset[str]]:
     return snapshot, frozenset(label[MODEL_LABEL] for label in labels if label)
 
 
-def _shape(row: _Row, models: frozenset[str]) -> TypicalShape:
+def _shape(row: Row, models: frozenset[str]) -> TypicalShape:
     gpus = row.number("num_gpu", _MOST_GPUS)
     cpu = row.number("cpu_milli")
     if not gpus:
@@ -249,7 +190,7 @@ def _shape(row: _Row, models: frozenset[str]) -> TypicalShape:
     return TypicalShape(cpu, milli, gpus, accepted)
 
 
-def _times(row: _Row) -> tuple[float, float]:
+def _times(row: Row) -> tuple[float, float]:
     begin, end = (float(row.number(name)) if row.text(name) else float("nan") for name in _TIMES)
     if end < begin:
         raise row.wrong(_TIMES[1], f"{end:g}", f"at least creation_time, {begin:g}")

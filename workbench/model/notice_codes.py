@@ -66,6 +66,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "no-switch-affinity": "The job has no label tor-affinity and is placed without regard to switches.",
         "nodes-outside-layers": "Nodes lack a HyperNode of some tier and are not used.",
         "policy-failed": "A policy raised an error instead of answering.",
+        "quotas-without-borrowing": "Quotas of a job log limit single queues; nothing is borrowed or reclaimed.",
+        "slices-not-read": "Jobs of a log want their pods in slices; they are read as preferring one rack.",
         "sub-groups-merged": "The policy does not know sub-groups and places the gang as one group.",
         "unknown-layer": "A gather rule names a layer that the topology does not have; the rule has no effect.",
         "unknown-record": "The HyperNode in which the job is recorded does not exist any more.",

@@ -12,7 +12,7 @@ from workbench.model.gang import Gang
 from workbench.model.gpu_shares import shares_of_pods
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.model.value import Working
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Stream(Working):
         self._ledger = snapshot.ledger()
         # A placement equals no other, be it of the same gang.
         self._held: dict[Placement, list[Taken]] = {}
+        self._closed: dict[int, Taken] = {}
 
     def _kept(self) -> dict[str, Any]:
         # The copies of placements are other keys.
@@ -101,6 +102,59 @@ class Stream(Working):
         self._ledger.end_pods(placement.gang.key, placement.node)
         self._ledger.commit()
 
+    @property
+    def closed(self) -> tuple[int, ...]:
+        """Nodes that are closed, wholly or in part."""
+        return tuple(self._closed)
+
+    def close(self, node: int, gpus: int = 0) -> None:
+        """Take what is idle on a node, or some of its idle GPUs, so that no pod is placed there until `reopen`.
+
+        A node that has failed is closed once the placements on it were given back. Pods that run there from the
+        beginning stay.
+
+        Parameters
+        ----------
+        node : int
+        gpus : int
+            Bits of GPUs; 0: the whole node.
+
+        Raises
+        ------
+        InputError
+            The node is closed already.
+        """
+        if node in self._closed:
+            name = self.ledger.topology.node_names[node]
+            raise InputError("closed already", source="stream", got=name, expected="a node that is open")
+        ledger = self.ledger
+        nodes = np.array([node], dtype=np.int32)
+        rows = np.maximum(ledger.idle[nodes], 0)
+        words = ledger.gpu_free[nodes]
+        if gpus:
+            words = words & gpu_words_row(gpus, words.shape[1])
+            left = int(np.bitwise_count(words).sum())
+            for column in range(rows.shape[1]):
+                taken = min(left, int(rows[0, column])) if column in ledger.snapshot.gpu_columns else 0
+                rows[0, column] = taken
+                left -= taken
+        self._closed[node] = (nodes, rows, words)
+        self._take(nodes, rows, words)
+
+    def reopen(self, node: int) -> None:
+        """Give back what `close` took from a node.
+
+        Raises
+        ------
+        InputError
+            The node is not closed.
+        """
+        taken = self._closed.pop(node, None)
+        if taken is None:
+            name = self.ledger.topology.node_names[node]
+            raise InputError("not closed", source="stream", got=name, expected="a node that is closed")
+        self._give(*taken)
+
     def _by_policy(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
         """Let the policy place a gang on the ledger; return its answer and the changes that it made to the ledger."""
         ledger = self.ledger
@@ -111,6 +165,12 @@ class Stream(Working):
 
     def _hold(self, placement: Placement, taken: list[Taken]) -> None:
         self._held[placement] = taken
+
+    def _take(
+        self, nodes: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], words: npt.NDArray[np.uint64] | None
+    ) -> None:
+        self._ledger.take(nodes, rows, words)
+        self._ledger.commit()
 
     def _give(
         self, nodes: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], words: npt.NDArray[np.uint64] | None

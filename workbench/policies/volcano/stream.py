@@ -125,7 +125,7 @@ class SearchStream(Stream):
     def _kept(self) -> dict[str, Any]:
         self._read_on()
         kept = super()._kept()
-        return {name: kept[name] for name in ("_policy", "_ledger", "_held", "_whole", "_prepare")}
+        return {name: kept[name] for name in ("_policy", "_ledger", "_held", "_closed", "_whole", "_prepare")}
 
     def _derive(self) -> None:
         super()._derive()
@@ -237,6 +237,12 @@ class SearchStream(Stream):
         columns = list(self._ledger.snapshot.gpu_columns)
         free = GpuQuestions(self._whole.gpu, self.ledger).free_count()[:, None]
         return bool((self._ledger.idle[:, columns] > free).any())
+
+    def _take(self, nodes: Ints, rows: Longs, words: Words | None) -> None:
+        self._note(nodes, rows, 1)
+        if words is not None:
+            self._ledger.take_gpus(nodes, words)
+            self._ledger.commit()
 
     def _give(self, nodes: Ints, rows: Longs, words: Words | None) -> None:
         self._note(nodes, rows, -1)

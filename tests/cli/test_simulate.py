@@ -1,0 +1,72 @@
+"""The command ``workbench simulate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+SAMPLE = Path(__file__).parents[2] / "datasets" / "job-log"
+CLUSTER, JOBS = SAMPLE / "cluster.yaml", SAMPLE / "jobs.csv"
+
+
+def test_table_has_a_row_per_policy(run: Run) -> None:
+    result = run("simulate", CLUSTER, "--trace", JOBS, "--policies", "volcano,binpack")
+    assert result.status == 0
+    assert "200 jobs, best-effort; times in hours" in result.out
+    rows = [line.split() for line in result.out.splitlines() if line.strip().startswith(("volcano", "binpack"))]
+    assert [row[1] for row in rows] == ["200", "200"]
+
+
+def test_faults_are_the_seeds(run: Run) -> None:
+    arguments = ("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack", "--faults", "3", "-o", "json")
+    first, again = run(*arguments), run(*arguments)
+    assert first.out == again.out
+    assert "breakdown" in first.err
+    (told,) = first.json
+    assert told["summary"]["completed"] == 200
+    assert len(told["jobs"]) == 200
+    other = run("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack", "--faults", "4", "-o", "json")
+    assert other.json[0]["usage"] != told["usage"]
+
+
+def test_other_forms_and_a_stop(run: Run, tmp_path: Path) -> None:
+    result = run("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack", "--until", "3600", "-o", "csv")
+    assert result.status == 1
+    lines = result.out.splitlines()
+    assert lines[0].startswith("job,queue,priority,pods,submitted_s,started_s,ended_s,waited_s")
+    assert len(lines) == 201
+    target = tmp_path / "use.svg"
+    assert run("simulate", CLUSTER, "--trace", JOBS, "-o", "svg", "--out", target).status == 0
+    assert target.read_text().count("<polyline") + target.read_text().count("<path") >= 3
+
+
+def test_a_job_that_fits_nowhere_is_named(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("name,submit_s,duration_s,pods,gpus_per_pod\nhuge,0,60,99,8\nsmall,0,60,1,8\n")
+    result = run("simulate", CLUSTER, "--trace", log, "--policies", "volcano")
+    assert result.status == 1
+    assert "default/huge" in result.out
+    assert "times in seconds" in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "--trace: no jobs given"),
+        (("--trace", "none.csv"), "none.csv"),
+        (("--trace", str(CLUSTER)), "no log of jobs"),
+        (("--trace", str(JOBS), "--policies", ""), "no policy given"),
+        (("--trace", str(JOBS), "--discipline", "lifo"), "--discipline"),
+        (("--trace", str(JOBS), "--restart", "-1"), "--restart"),
+        (("--trace", str(JOBS), "--faults", "x"), "--faults"),
+    ],
+)
+def test_bad_input_is_one_line(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    result = run("simulate", CLUSTER, *arguments)
+    assert result.status == 2
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+    assert result.out == ""

@@ -1,0 +1,150 @@
+"""Logs of jobs: the workbench's table, Philly, Kueue's generator, Knavigator."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs.base import GPU
+from workbench.model.gang import TopologyConstraint
+
+SAMPLE = Path(__file__).parents[3] / "datasets" / "job-log" / "jobs.csv"
+TABLE = """\
+name,submit_s,duration_s,pods,gpus_per_pod,cpu_milli,queue,priority,min_available,mode,tier,checkpoint_s
+b,10,5.5,2,8,4000,train,3,1,hard,2,60
+a,0,1,1,0,,,,,soft,,
+c,10,1,1,1,,,,,,,
+"""
+PHILLY = "timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,66.0,1,vc1\n2017-10-09 07:01:00,9.5,17,vc2\n"
+KUEUE = """\
+cohorts:
+- className: cohort
+  count: 2
+  queuesSets:
+  - className: cq
+    count: 1
+    nominalQuota: "20"
+    workloadsSets:
+    - count: 2
+      creationIntervalMs: 500
+      workloads:
+      - {className: w, runtimeMs: 200, priority: 50, request: 500m, podCount: 2, tasConstraint: required}
+    - count: 1
+      creationIntervalMs: 100
+      workloads:
+      - {className: w, runtimeMs: 100, priority: 9, request: "1", podCount: 4, tasConstraint: balanced, sliceSize: 2}
+"""
+KNAVIGATOR = """\
+# A comment, with a comma.
+name: test
+tasks:
+- {id: register, type: RegisterObj, params: {}}
+- {id: job1, type: SubmitObj, params: {count: 2, params: {replicas: 3, ttl: 2m}}}
+"""
+
+
+def read(tmp_path: Path, text: str, name: str = "log.csv"):
+    (tmp_path / name).write_text(text)
+    return read_job_log(tmp_path / name)
+
+
+def test_the_table(tmp_path: Path) -> None:
+    log = read(tmp_path, TABLE)
+    assert log.format == "table"
+    assert [(job.gang.name, job.submitted_s) for job in log.jobs] == [("a", 0), ("b", 10), ("c", 10)]
+    a, b, c = (job.gang for job in log.jobs)
+    assert (a.roles[0].n_gpus, a.queue, a.constraint) == (0, "default", TopologyConstraint("soft"))
+    assert (b.n_pods, b.min_available, b.queue, b.priority) == (2, 1, "train", 3)
+    assert b.roles[0].requests == {GPU: 8, "cpu": 4000}
+    assert b.constraint == TopologyConstraint("hard", 2)
+    assert (log.jobs[1].duration_s, log.jobs[1].checkpoint_s) == (5.5, 60)
+    assert c.constraint is None
+    assert set(log.inputs) == {"log.csv"}
+
+
+def test_the_sample_and_gzip(tmp_path: Path) -> None:
+    log = read_job_log(SAMPLE)
+    assert len(log.jobs) == 200
+    (tmp_path / "jobs.csv.gz").write_bytes(gzip.compress(SAMPLE.read_bytes()))
+    assert [repr(job) for job in read_job_log(tmp_path / "jobs.csv.gz").jobs] == [repr(job) for job in log.jobs]
+    (tmp_path / "broken.gz").write_bytes(b"\x1f\x8bnone")
+    with pytest.raises(InputError, match="not gzip"):
+        read_job_log(tmp_path / "broken.gz")
+
+
+def test_philly(tmp_path: Path) -> None:
+    log = read(tmp_path, PHILLY)
+    assert log.format == "philly"
+    assert [(j.submitted_s, j.duration_s, j.gang.n_pods, j.gang.roles[0].n_gpus, j.gang.queue) for j in log.jobs] == [
+        (0, 9.5, 3, 8, "vc2"),
+        (55, 66, 1, 1, "vc1"),
+    ]
+
+
+def test_kueue(tmp_path: Path) -> None:
+    log = read(tmp_path, KUEUE, "generator.yaml")
+    assert log.format == "kueue"
+    assert log.quotas == {"cohort-0-0-cq-0-0": {"cpu": 20_000}, "cohort-0-1-cq-0-0": {"cpu": 20_000}}
+    assert [round(job.submitted_s, 3) for job in log.jobs] == [0.1, 0.1, 0.5, 0.5, 1.0, 1.0]
+    assert log.jobs[0].gang.constraint == TopologyConstraint("soft")
+    assert log.jobs[2].gang.constraint == TopologyConstraint("hard", 1)
+    assert log.jobs[2].gang.roles[0].requests == {"cpu": 500}
+    assert [note.code for note in log.notes] == ["slices-not-read", "quotas-without-borrowing"]
+    assert log.notes[0].numbers == {"count": 2}
+
+
+def test_knavigator(tmp_path: Path) -> None:
+    log = read(tmp_path, KNAVIGATOR, "burst.yaml")
+    assert [(job.gang.name, job.gang.n_pods, job.duration_s) for job in log.jobs] == [
+        ("job1-0", 3, 120),
+        ("job1-1", 3, 120),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "place"),
+    [
+        (TABLE, "b,10", "b,-1", "line 2, submit_s"),
+        (TABLE, "b,10", "b,", "line 2, submit_s"),
+        (TABLE, "b,10", "b,nan", "line 2, submit_s"),
+        (TABLE, "5.5", "inf", "line 2, duration_s"),
+        (TABLE, "5.5,2,", "5.5,0,", "line 2, pods"),
+        (TABLE, "3,1,hard", "3,3,hard", "line 2, pods"),
+        (TABLE, "hard", "must", "line 2, mode"),
+        (TABLE, "2,60", "2,0", "line 2, checkpoint_s"),
+        (TABLE, "b,10", ",10", "line 2, name"),
+        (TABLE, "b,10", "a,10", "two jobs of one name"),
+        (TABLE, "duration_s", "seconds", "no column duration_s"),
+        (PHILLY, "2017-10-09 07:01:55", "yesterday", "line 2, timestamp"),
+        (PHILLY, "66.0,1", "66.0,0", "line 2, num_gpus"),
+        (KUEUE, "count: 2", "count: two", "cohorts[0].count"),
+        (KUEUE, "required", "wished", "workloads[0]"),
+        (KUEUE, 'nominalQuota: "20"', "nominalQuota: many", "nominalQuota"),
+        (KUEUE, "queuesSets:", "queues:", "cohorts[0].queuesSets"),
+        (KNAVIGATOR, "replicas: 3", "replicas: -3", "task job1"),
+        (KNAVIGATOR, "ttl: 2m", "ttl: soon", "task job1, ttl"),
+        (KNAVIGATOR, "SubmitObj", "Other", "no job in it"),
+        ("kind: Pod\n", "", "", "no log of jobs"),
+    ],
+)
+def test_bad_logs_are_refused_with_their_place(tmp_path: Path, text: str, old: str, new: str, place: str) -> None:
+    name = "log.csv" if text in (TABLE, PHILLY) else "log.yaml"
+    with pytest.raises(InputError) as told:
+        read(tmp_path, text.replace(old, new, 1), name)
+    assert place in str(told.value)
+    assert "log." in str(told.value)
+
+
+def test_public_logs(public_data: Path) -> None:
+    kueue = read_job_log(public_data / "kueue-perf" / "generator.yaml")
+    assert (len(kueue.jobs), len(kueue.quotas)) == (15_000, 30)
+    work = sum(j.gang.n_pods * j.gang.roles[0].requests["cpu"] * j.duration_s for j in kueue.jobs) / 1000
+    assert work == pytest.approx(30 * 1_320)
+    assert max(job.submitted_s for job in kueue.jobs) == pytest.approx(20.4)
+    burst = read_job_log(public_data / "knavigator" / "gang-run-test.yaml")
+    assert (len(burst.jobs), sum(job.gang.n_pods for job in burst.jobs)) == (53, 288)
+    assert len(read_job_log(public_data / "philly" / "jobs.csv.gz").jobs) == 82_247

@@ -1,0 +1,268 @@
+"""Simulations on two switches of four nodes each, eight GPUs to a node; every pod takes a whole node."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.switch_fabric import Switch, fabric
+from workbench.errors import InputError, UnknownNameError
+from workbench.model.gang import Gang, Role
+from workbench.policies.registry import get_policy
+from workbench.simulate import (
+    Breakdown,
+    FaultRates,
+    SimulatedJob,
+    Simulation,
+    SimulationResult,
+    draw_breakdowns,
+    simulate,
+)
+from workbench.simulate.queueing import DISCIPLINES, kind_of
+
+SNAPSHOT = fabric([Switch("S0", 4, 4), Switch("S1", 4, 4)], 4)
+(GPU,) = (SNAPSHOT.resources[column] for column in SNAPSHOT.gpu_columns[:1])
+PER_NODE = int(SNAPSHOT.allocatable[0, SNAPSHOT.gpu_columns[0]])
+
+
+def job(name: str, pods: int, at: float, seconds: float, priority: int = 0, **more: Any) -> SimulatedJob:
+    queue = more.pop("queue", "default")
+    gang = Gang("default", name, (Role("w", pods, {GPU: PER_NODE}),), pods, priority=priority, queue=queue)
+    return SimulatedJob(gang, at, seconds, **more)
+
+
+def starts(result: SimulationResult) -> list[float | None]:
+    return [None if at != at else at for at in result.job_frame()["started_s"]]
+
+
+def run(jobs: list[SimulatedJob], policy: str = "binpack", **options: Any) -> SimulationResult:
+    return simulate(SNAPSHOT, get_policy(policy), jobs, **options)
+
+
+THREE = [job("a", 6, 0, 10), job("big", 8, 1, 10), job("small", 2, 2, 30)]
+
+
+@pytest.mark.parametrize(
+    ("discipline", "expected"),
+    [
+        ("fifo", [0, 10, 20]),
+        ("best-effort", [0, 32, 2]),
+        # Until 10, when big could start, small would not have ended.
+        ("backfill", [0, 10, 20]),
+        ("shares", [0, 32, 2]),
+    ],
+)
+def test_who_passes_whom(discipline: str, expected: list[float]) -> None:
+    assert starts(run(THREE, discipline=discipline)) == expected
+
+
+def test_backfill_lets_short_jobs_pass_and_those_that_leave_enough() -> None:
+    jobs = [
+        job("a", 6, 0, 10),
+        job("big", 7, 1, 10),
+        job("short", 1, 2, 7),
+        job("long", 1, 3, 50),
+        job("late", 1, 4, 50),
+    ]
+    # short ends at 9; long leaves seven nodes for big; late would not.
+    assert starts(run(jobs, discipline="backfill")) == [0, 10, 2, 3, 20]
+
+
+def test_priority_comes_first() -> None:
+    jobs = [job("a", 8, 0, 10), job("low", 8, 1, 10), job("high", 8, 2, 10, priority=5)]
+    assert starts(run(jobs, discipline="priority")) == [0, 20, 10]
+
+
+def test_shares_go_to_the_queue_that_holds_least_for_its_weight() -> None:
+    jobs = [job(f"{queue}{i}", 2, i / 10, 10, queue=queue) for i in range(4) for queue in "ab"]
+    jobs = [job("first", 8, 0, 5), *(dataclasses.replace(each, submitted_s=1 + each.submitted_s) for each in jobs)]
+    frame = run(jobs, discipline="shares", weights={"a": 3}).job_frame()
+    assert frame[frame["started_s"] == 5]["job"].tolist() == [f"default/{name}" for name in ("a0", "b0", "a1", "a2")]
+
+
+def test_quotas_hold_up_nobody_else() -> None:
+    jobs = [job(name, 3, 0, 10, queue=name[0]) for name in ("a0", "a1", "b0")]
+    for discipline in DISCIPLINES:
+        result = run(jobs, discipline=discipline, quotas={"a": {GPU: 3 * PER_NODE}})
+        assert starts(result) == [0, 10, 0]
+    result = run([job("a", 3, 0, 1)], quotas={"default": {GPU: 1}})
+    assert result.refused == {0: "the quota of queue default is used up"}
+
+
+def test_a_job_larger_than_the_cluster_is_never_placed_and_named() -> None:
+    result = run([job("huge", 9, 0, 1), job("a", 8, 0, 1)])
+    assert starts(result) == [None, 0]
+    assert list(result.refused) == [0]
+    assert "nodes are unavailable" in result.refused[0]
+    assert result.summary()["never_placed"] == 1
+
+
+@pytest.mark.parametrize("policy", ["binpack", "volcano", "allocate"])
+@pytest.mark.parametrize("discipline", DISCIPLINES)
+def test_nothing_is_lost(policy: str, discipline: str) -> None:
+    random = np.random.default_rng(5)
+    at = random.exponential(4, 60).cumsum()
+    shapes = zip(at, random.integers(1, 9, 60), random.exponential(9, 60), random.integers(0, 3, 60), strict=True)
+    jobs = [
+        job(f"j{i}", int(n), float(t), float(s), int(p), checkpoint_s=2.0, restart_s=0.5, queue="ab"[i % 2])
+        for i, (t, n, s, p) in enumerate(shapes)
+    ]
+    rates = FaultRates(node_per_1000_days=4e6, gpu_per_1000_days=3e5, switch_per_1000_days=1e6, repair_s=5)
+    breakdowns = draw_breakdowns(SNAPSHOT, rates, 600, random)
+    result = run(jobs, policy, discipline=discipline, breakdowns=breakdowns)
+
+    frame, usage = result.job_frame(), result.usage_frame()
+    assert frame["restarts"].sum() > 0
+    assert not frame["ended_s"].isna().any()
+    assert (frame["waited_s"] >= 0).all()
+    assert usage["gpus"].between(0, 8 * PER_NODE).all()
+    assert usage.iloc[-1][["waiting", "running", "gpus"]].tolist() == [0, 0, 0]
+    held = np.diff(usage["time_s"])
+    used = (usage["gpus"].to_numpy()[:-1] * held).sum()
+    attempts = result.attempt_frame()
+    assert used == pytest.approx(((attempts["end_s"] - attempts["start_s"]) * attempts["gpus"]).sum())
+    # All work is done once: what lasts of the attempts of a job adds up to its duration.
+    kept = attempts.groupby("job")["saved_s"].sum()
+    assert [kept[each.gang.key] for each in jobs] == pytest.approx([each.duration_s for each in jobs])
+    # Little's law over the whole run: jobs waiting, integrated over time, are the waiting times together.
+    assert (usage["waiting"].to_numpy()[:-1] * held).sum() == pytest.approx(frame["waited_s"].sum())
+    # No two attempts hold a node at once, and none holds a broken one.
+    spans: list[tuple[int, float, float]] = []
+    for one in result.attempts:
+        for node in one.nodes:
+            assert all(end <= one.start_s or one.end_s <= start for at, start, end in spans if at == node)
+            spans.append((node, one.start_s, one.end_s))
+    for broken in breakdowns:
+        for node, start, end in spans:
+            assert node not in broken.nodes or end <= broken.at_s or start >= broken.until_s
+    again = run(jobs, policy, discipline=discipline, breakdowns=breakdowns)
+    assert pickle.dumps((again.attempts, again.usage)) == pickle.dumps((result.attempts, result.usage))
+
+
+def test_a_simulation_goes_on_after_a_stop_and_a_copy() -> None:
+    random = np.random.default_rng(8)
+    jobs = [job(f"j{i}", int(random.integers(1, 6)), float(i), float(random.exponential(6))) for i in range(40)]
+    breakdowns = [Breakdown(7.5, 20.0, (0, 1), what="rack"), Breakdown(9.0, 12.0, (2,), 0b11)]
+    whole = run(jobs, breakdowns=breakdowns)
+    simulation = Simulation(SNAPSHOT, get_policy("binpack"), jobs, breakdowns=breakdowns)
+    for until in (3.0, 8.0, 11.0, 30.0):
+        simulation = pickle.loads(pickle.dumps(simulation.run(until)))
+        assert simulation.now_s <= until
+        now = simulation.snapshot()
+        row = simulation.result().usage[-1]
+        assert int(np.bitwise_count(SNAPSHOT.gpu_free).sum() - np.bitwise_count(now.gpu_free).sum()) >= row.gpus
+        assert len({pod.gang for pod in now.running}) == row.running
+        assert bool(now.unschedulable[0]) == (7.5 <= until < 20)
+    assert not simulation.done
+    rest = simulation.run().result()
+    assert simulation.done
+    assert (rest.attempts, rest.usage) == (whole.attempts, whole.usage)
+
+
+def test_a_fault_costs_what_no_checkpoint_holds() -> None:
+    for checkpoint, writing, end in ((None, 0.0, 60 + 2 + 100), (30.0, 0.0, 60 + 2 + 70), (30.0, 4.0, 60 + 2 + 70 + 8)):
+        work = job("a", 2, 0, 100, checkpoint_s=checkpoint, writing_s=writing, restart_s=2)
+        result = run([work], breakdowns=[Breakdown(59.0, 60.0, tuple(range(8)))])
+        frame = result.job_frame()
+        assert frame["ended_s"].tolist() == [end]
+        assert frame["restarts"].tolist() == [1]
+        assert frame["waited_s"].tolist() == [1]
+
+
+def test_a_broken_gpu_stops_only_who_holds_it() -> None:
+    one = Gang("default", "one", (Role("w", 1, {GPU: 1}),), 1)
+    two = Gang("default", "two", (Role("w", 1, {GPU: 1}),), 1)
+    jobs = [SimulatedJob(one, 0, 100), SimulatedJob(two, 0, 100)]
+    result = run(
+        jobs,
+        "gang+gpu-lowest-index",
+        breakdowns=[Breakdown(10.0, 1000.0, (int(np.argmin(SNAPSHOT.topology.node_rank)),), 0b1)],
+    )
+    frame = result.job_frame()
+    assert frame["restarts"].tolist() == [1, 0]
+    assert frame["ended_s"].tolist() == [110, 100]
+
+
+def test_one_server_waits_as_the_theory_says() -> None:
+    # M/M/c with c = 8 nodes: the mean wait is Erlang's C over (c mu - lambda).
+    random = np.random.default_rng(1)
+    n, rate, servers = 6_000, 6.4, 8
+    at, work = random.exponential(1 / rate, n).cumsum(), random.exponential(1.0, n)
+    jobs = [job(f"j{i}", 1, float(t), float(s)) for i, (t, s) in enumerate(zip(at, work, strict=True))]
+    waited = run(jobs, "gang", discipline="fifo").summary()["waited_mean_s"]
+    terms = [rate**k / float(np.prod(range(1, k + 1))) for k in range(servers + 1)]
+    busy = terms[-1] * servers / (servers - rate)
+    expected = busy / (sum(terms[:-1]) + busy) / (servers - rate)
+    assert waited == pytest.approx(expected, rel=0.2)
+
+
+def test_lost_work_is_what_the_first_order_formula_says() -> None:
+    # Interval T, writing d, restart R, mean time between faults M: lost share d/T + (T/2 + R)/M.
+    interval, writing, restart, between = 100.0, 2.0, 5.0, 5_000.0
+    random = np.random.default_rng(2)
+    faults = random.exponential(between, 400).cumsum()
+    breakdowns = [Breakdown(float(at), float(at) + 1e-3, (0,)) for at in faults]
+    work = job("a", 8, 0, 1_000_000, checkpoint_s=interval, writing_s=writing, restart_s=restart)
+    frame = run([work], breakdowns=breakdowns).job_frame()
+    lost = frame["ended_s"][0] / 1_000_000 - 1
+    assert lost == pytest.approx(writing / interval + (interval / 2 + restart) / between, rel=0.1)
+
+
+def test_kinds_of_jobs() -> None:
+    first, second = job("a", 2, 0, 1).gang, job("b", 2, 5, 9).gang
+    assert kind_of(first) == kind_of(second)
+    assert kind_of(first) != kind_of(job("c", 3, 0, 1).gang)
+    assert kind_of(first) != kind_of(dataclasses.replace(second, queue="other"))
+    labelled = dataclasses.replace(first.roles[0], labels={"app": "x"})
+    assert kind_of(dataclasses.replace(first, roles=(labelled,))) is None
+    assert kind_of(dataclasses.replace(first, min_subgroups={"x": 1})) is None
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(InputError, match="submitted_s"):
+        job("a", 1, -1, 1)
+    with pytest.raises(InputError, match="duration_s"):
+        dataclasses.replace(THREE[0], duration_s=float("nan"))
+    with pytest.raises(InputError, match="checkpoint_s"):
+        dataclasses.replace(THREE[0], checkpoint_s=0.0)
+    with pytest.raises(InputError, match="two jobs of one name"):
+        run([THREE[0], THREE[0]])
+    with pytest.raises(UnknownNameError):
+        run(THREE, discipline="lifo")
+    with pytest.raises(InputError, match="not a breakdown"):
+        Breakdown(2.0, 1.0, (0,))
+    with pytest.raises(InputError, match="a node that the cluster has not"):
+        run(THREE, breakdowns=[Breakdown(1.0, 2.0, (99,), what="ghost")])
+    with pytest.raises(InputError, match="weight"):
+        run(THREE, weights={"a": 0.0})
+    with pytest.raises(InputError, match="negative quota"):
+        run(THREE, quotas={"a": {GPU: -1}})
+    with pytest.raises(InputError, match="not a rate"):
+        FaultRates(repair_s=-1)
+
+
+def test_closed_nodes_take_no_pod_in_any_stream() -> None:
+    for name in ("volcano", "binpack", "fgd"):
+        stream = get_policy(name).stream(SNAPSHOT)
+        stream.place(job("warm", 1, 0, 1).gang)
+        for node in range(1, 8):
+            if node not in {int(n) for placed in stream.held for n in placed.node}:
+                stream.close(node)
+        before = stream.ledger.idle.copy()
+        assert len(stream.closed) in (6, 7)
+        for held in stream.held:
+            stream.give_back(held)
+        answers = [stream.place(job(f"j{i}", 1, 0, 1).gang) for i in range(3)]
+        assert [hasattr(answer, "node") for answer in answers] == [True, len(stream.closed) == 6, False]
+        copied = pickle.loads(pickle.dumps(stream))
+        for each in (stream, copied):
+            for node in each.closed:
+                each.reopen(node)
+            assert hasattr(each.place(job("after", 6, 0, 1).gang), "node")
+        assert before.shape == stream.ledger.idle.shape
+        with pytest.raises(InputError, match="not closed"):
+            stream.reopen(0)

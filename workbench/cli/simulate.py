@@ -1,0 +1,150 @@
+"""The command ``workbench simulate``: jobs arrive, wait, run, meet faults and end in virtual time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps, tell_notes
+from workbench.cli.option_values import one_of, seconds, whole
+from workbench.cli.options import CurveOutput, Discipline, Files, From, GpusPerNode, Out, Paths
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
+from workbench.errors import InputError
+from workbench.model.counted import counted
+
+if TYPE_CHECKING:
+    from workbench.model.job_log import JobLog
+    from workbench.model.snapshot import ClusterSnapshot
+    from workbench.simulate import Breakdown, SimulatedJob
+
+__all__ = ["simulate"]
+
+_POLICIES = ["volcano,allocate,binpack"]
+_LONGEST = 1e9
+
+
+def simulate(
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Jobs with times: CSV or YAML, see docs/simulation.md."),
+    ] = None,
+    policies: Annotated[
+        list[str],
+        typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
+    ] = _POLICIES,
+    set_: Annotated[
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="Parameter, for every policy that has it.")
+    ] = [],  # noqa: B006
+    discipline: Annotated[
+        Discipline, one_of(Discipline, "--discipline", help="Who is tried next, and who may pass whom.")
+    ] = Discipline.best_effort,
+    faults: Annotated[
+        int | None,
+        whole("--faults", metavar="SEED", help="Draw faults of nodes, GPUs and switches; without it there are none."),
+    ] = None,
+    restart: Annotated[
+        float, seconds("--restart", least=0, most=_LONGEST, help="From a placement after a fault until work goes on.")
+    ] = 300.0,
+    until: Annotated[
+        float | None,
+        seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),
+    ] = None,
+    from_: From = None,
+    gpus_per_node: GpusPerNode = None,
+    output: Annotated[
+        CurveOutput, one_of(CurveOutput, "-o", "--output", help="Form of the result.")
+    ] = CurveOutput.table,
+    out: Out = None,
+) -> None:
+    """Simulate a cluster over time: jobs of a trace arrive, wait, run and end in virtual time, by several policies.
+
+    Exit status 1 when a job never ran under some policy.
+
+    Examples:
+
+    \b
+      workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv
+      workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --discipline fifo --faults 1
+      workbench simulate cluster.yaml --trace jobs.csv --policies volcano,binpack -o svg --out use.svg
+    """
+    from workbench.formats.job_logs import read_job_log
+    from workbench.simulate import FaultRates, Simulation, draw_breakdowns
+
+    if trace is None:
+        raise InputError("no jobs given", source="--trace", expected="a file of jobs with times")
+    names = policy_names(policies)
+    if not names:
+        raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    inputs = given_paths(paths, file)
+    check_out(out, output)
+    chosen = policies_with(names, set_)
+    log = read_job_log(trace)
+    scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
+    tell_gaps(scenario)
+    tell_notes(log.notes)
+    snapshot = scenario.snapshot
+    jobs = _jobs(log, snapshot, restart)
+    breakdowns: tuple[Breakdown, ...] = ()
+    if faults is not None:
+        import numpy as np
+
+        horizon = until if until is not None else 4 * _span(log)
+        breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults))
+        tell(f"{counted(len(breakdowns), 'breakdown')} within {horizon / 3600:.1f} hours")
+    results = []
+    with progress_bar("simulating") as step:
+        for policy in chosen:
+            simulation = Simulation(
+                snapshot, policy, jobs, discipline=discipline.value, breakdowns=breakdowns, quotas=log.quotas
+            )
+            simulation.run(float("inf") if until is None else until, progress=step)
+            results.append(simulation.result())
+    if output is CurveOutput.json:
+        emit(to_json([result.to_dict() for result in results]), out)
+    elif output is CurveOutput.csv:
+        import pandas
+
+        from workbench.report.csv_text import csv_text
+
+        frames = [result.job_frame().assign(policy=result.policy) for result in results]
+        emit(csv_text(pandas.concat(frames, ignore_index=True)), out)
+    elif output is CurveOutput.svg:
+        from workbench.report.simulation_views import draw_usage
+
+        emit(draw_usage(results), out)
+    else:
+        from workbench.report.simulation_views import simulation_tables
+
+        print_tables(*simulation_tables(results))
+    if any(result.summary()["never_placed"] for result in results):
+        raise typer.Exit(1)
+
+
+def _span(log: JobLog) -> float:
+    """Seconds from the start of a log until its last job would end if none waited."""
+    return max(job.submitted_s + job.duration_s for job in log.jobs)
+
+
+def _jobs(log: JobLog, snapshot: ClusterSnapshot, restart: float) -> list[SimulatedJob]:
+    """Jobs of a log, whose GPUs are those that the cluster has."""
+    from workbench.formats.job_logs.base import GPU
+    from workbench.simulate import SimulatedJob
+
+    columns = snapshot.gpu_columns
+    resource = snapshot.resources[columns[0]] if columns else GPU
+    jobs = []
+    for job in log.jobs:
+        gang = job.gang
+        if resource != GPU:
+            roles = (
+                replace(role, requests={resource if name == GPU else name: n for name, n in role.requests.items()})
+                for role in gang.roles
+            )
+            gang = replace(gang, roles=tuple(roles))
+        jobs.append(SimulatedJob(gang, job.submitted_s, job.duration_s, job.checkpoint_s, restart_s=restart))
+    return jobs

@@ -1,0 +1,7 @@
+"""Logs and generators of jobs with times, one module per format, told apart by content."""
+
+from __future__ import annotations
+
+from workbench.formats.job_logs.read import read_job_log
+
+__all__ = ["read_job_log"]

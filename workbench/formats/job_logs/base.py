@@ -1,0 +1,52 @@
+"""What every reader of a job log returns, and how a row of numbers becomes a gang."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.job_log import LoggedJob
+from workbench.model.notice import Notice
+
+__all__ = ["GPU", "Read", "make_gang"]
+
+GPU = "nvidia.com/gpu"
+
+
+@dataclass
+class Read:
+    """Jobs in the order of the file, quotas by queue, and notices."""
+
+    jobs: list[LoggedJob] = field(default_factory=list)
+    quotas: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    notes: list[Notice] = field(default_factory=list)
+
+
+def make_gang(
+    name: str,
+    pods: int,
+    requests: Mapping[str, int],
+    *,
+    queue: str = "default",
+    priority: int = 0,
+    min_available: int | None = None,
+    constraint: TopologyConstraint | None = None,
+) -> Gang:
+    """A gang of equal pods with one container each.
+
+    Parameters
+    ----------
+    name : str
+    pods : int
+    requests : mapping of str to int
+        Of each pod, base units; zeros are left out.
+    queue, priority, constraint
+        As in `Gang`.
+    min_available : int, optional
+        None: all pods.
+    """
+    asked = {key: amount for key, amount in requests.items() if amount}
+    role = Role("worker", pods, asked, (asked[GPU],) if GPU in asked else ())
+    needed = pods if min_available is None else min_available
+    return Gang("default", name, (role,), needed, constraint=constraint, queue=queue, priority=priority)

@@ -1,0 +1,70 @@
+"""`read_job_log`: a file of jobs with times, in whichever format it is."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+from workbench.errors import InputError
+from workbench.formats.job_logs import knavigator, kueue, philly, table
+from workbench.formats.job_logs.base import Read
+from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.tables import unpacked
+from workbench.model.job_log import JobLog
+
+__all__ = ["read_job_log"]
+
+_EXPECTED = (
+    f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, "
+    "or YAML of Kueue's generator or of Knavigator"
+)
+
+
+def read_job_log(path: str | Path) -> JobLog:
+    """Read jobs with the times of their arrival and their work.
+
+    Parameters
+    ----------
+    path : path
+        The workbench's own table (``datasets/job-log``), the reduced list of Philly, the generator of Kueue's
+        scalability run, or a test of Knavigator; also compressed by gzip. The content decides.
+
+    Returns
+    -------
+    JobLog
+
+    Raises
+    ------
+    InputError
+        Not such a file, a value that is none of its column or field, two jobs of one name, no job at all; the place is
+        named.
+    """
+    source = str(path)
+    packed = read_bytes(path)
+    content = unpacked(packed, source)
+    read, name = _read(content, source)
+    if not read.jobs:
+        raise InputError("no job in it", source=source)
+    seen: set[str] = set()
+    for job in read.jobs:
+        if job.gang.name in seen:
+            raise InputError("two jobs of one name", source=source, got=job.gang.name)
+        seen.add(job.gang.name)
+    jobs = tuple(sorted(read.jobs, key=lambda job: job.submitted_s))
+    return JobLog(jobs, name, read.quotas, tuple(read.notes), {Path(path).name: sha256(packed).hexdigest()})
+
+
+def _read(content: bytes, source: str) -> tuple[Read, str]:
+    first = content[:4096].decode("utf-8-sig", "replace").lstrip().split("\n", 1)[0]
+    columns = {name.strip().strip('"') for name in first.split(",")}
+    if set(philly.COLUMNS) <= columns:
+        return philly.read_philly(content, source), "philly"
+    if set(table.COLUMNS) & columns or Path(source).suffixes[:1] == [".csv"]:
+        return table.read_log_table(content, source), "table"
+    documents = read_text(content, source)
+    data = documents[0][0]
+    if isinstance(data, dict) and "cohorts" in data:
+        return kueue.read_kueue(data, source), "kueue"
+    if isinstance(data, dict) and isinstance(data.get("tasks"), list):
+        return knavigator.read_knavigator(data, source), "knavigator"
+    raise InputError("no log of jobs", source=source, expected=_EXPECTED)

@@ -1,0 +1,67 @@
+"""Reader of the workbench's own job log: CSV with a line per job."""
+
+from __future__ import annotations
+
+from workbench.formats.job_logs.base import GPU, Read, make_gang
+from workbench.formats.tables import Row, read_table
+from workbench.model.gang import TopologyConstraint
+from workbench.model.job_log import LoggedJob
+from workbench.model.resources import CPU, MEMORY
+
+__all__ = ["COLUMNS", "read_log_table"]
+
+COLUMNS = ("name", "submit_s", "duration_s", "pods", "gpus_per_pod")
+_MOST_PODS = 100_000
+_MOST_GPUS = 64
+_MOST_TIER = 1_000_000
+_MIB = 1 << 20
+
+
+def read_log_table(content: bytes, source: str) -> Read:
+    """Read a table with the columns name, submit_s, duration_s, pods and gpus_per_pod.
+
+    Further columns, each of which may be missing or empty: cpu_milli and memory_mib (of each pod), queue, priority,
+    min_available, tier (highestTierAllowed of a hard constraint), mode (hard or soft), checkpoint_s.
+
+    Raises
+    ------
+    InputError
+        A value that is none of its column; the line is named.
+    """
+    read = Read()
+    for row in read_table(content, source, COLUMNS):
+        name = row.text("name")
+        if not name:
+            raise row.wrong("name", "nothing", "the name of the job")
+        pods = row.number("pods", _MOST_PODS)
+        least = row.number("min_available", _MOST_PODS) if row.text("min_available") else pods
+        if not pods or least > pods:
+            expected = "1 pod or more, and no more needed than there are"
+            raise row.wrong("pods", f"{pods} pods, {least} needed", expected)
+        requests = {GPU: row.number("gpus_per_pod", _MOST_GPUS)}
+        for resource, column, unit in ((CPU, "cpu_milli", 1), (MEMORY, "memory_mib", _MIB)):
+            if row.text(column):
+                requests[resource] = row.number(column) * unit
+        gang = make_gang(
+            name,
+            pods,
+            requests,
+            queue=row.text("queue") or "default",
+            priority=row.number("priority", 1_000_000_000) if row.text("priority") else 0,
+            min_available=least,
+            constraint=_constraint(row),
+        )
+        checkpoint = row.seconds("checkpoint_s") if row.text("checkpoint_s") else None
+        if checkpoint == 0:
+            raise row.wrong("checkpoint_s", "0", "more than 0 seconds, or nothing")
+        read.jobs.append(LoggedJob(gang, row.seconds("submit_s"), row.seconds("duration_s"), checkpoint))
+    return read
+
+
+def _constraint(row: Row) -> TopologyConstraint | None:
+    mode, tier = row.text("mode"), row.text("tier")
+    if mode not in ("", "hard", "soft"):
+        raise row.wrong("mode", mode, "hard or soft, or nothing")
+    if not mode and not tier:
+        return None
+    return TopologyConstraint("soft" if mode == "soft" else "hard", row.number("tier", _MOST_TIER) if tier else None)

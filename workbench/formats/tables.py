@@ -1,0 +1,105 @@
+"""Tables of text (CSV) with named columns, read row by row with the place of each value for messages."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+
+from workbench.errors import InputError
+
+__all__ = ["Row", "read_table", "unpacked"]
+
+_MOST = 1 << 40
+#: A file of some hundred bytes may unpack to terabytes.
+_MOST_UNPACKED = 1 << 30
+
+
+class Row:
+    """One row of a table.
+
+    Parameters
+    ----------
+    fields : mapping of str to str
+        Text of each column.
+    source : str
+    line : int
+    """
+
+    def __init__(self, fields: Mapping[str, str], source: str, line: int) -> None:
+        self._fields, self._source, self._line = fields, source, line
+
+    def text(self, column: str) -> str:
+        """Text of a column without blanks around it; empty if the table has no such column."""
+        return (self._fields.get(column) or "").strip()
+
+    def number(self, column: str, most: int = _MOST) -> int:
+        """A whole number from 0 to `most`; raises InputError for anything else."""
+        text = self.text(column)
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
+        if not 0 <= number <= most:
+            raise self.wrong(column, text or "nothing", f"a whole number from 0 to {most}")
+        return number
+
+    def seconds(self, column: str) -> float:
+        """Seconds from 0 on, decimals allowed; raises InputError for anything else."""
+        text = self.text(column)
+        try:
+            number = float(text) if text.isascii() and "_" not in text else -1.0
+        except ValueError:
+            number = -1.0
+        if not (isfinite(number) and number >= 0):
+            raise self.wrong(column, text or "nothing", "seconds from 0 on")
+        return number
+
+    def wrong(self, column: str, got: str, expected: str) -> InputError:
+        """The error that a value of a column is not what it should be."""
+        where = f"line {self._line}, {column}"
+        message = "not a value of this column"
+        return InputError(message, source=self._source, where=where, got=got[:60], expected=expected)
+
+
+def unpacked(content: bytes, source: str) -> bytes:
+    """The content of a file, unpacked if it is compressed by gzip; raises InputError for a broken or too large one."""
+    if content[:2] != b"\x1f\x8b":
+        return content
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            data = file.read(_MOST_UNPACKED + 1)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"not gzip: {error}", source=source) from None
+    if len(data) > _MOST_UNPACKED:
+        raise InputError("too large when unpacked", source=source, expected=f"at most {_MOST_UNPACKED:,} bytes")
+    return data
+
+
+def read_table(content: bytes, source: str, columns: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of a table whose first line names the columns.
+
+    Raises
+    ------
+    InputError
+        Not UTF-8, not CSV, a column of `columns` that is missing, a row with too few or too many fields.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8", source=source, where=f"byte {error.start}") from None
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        names = [name.strip() for name in reader.fieldnames or ()]
+        missing = [name for name in columns if name not in names]
+        if missing or len(set(names)) < len(names):
+            message = f"no column {missing[0]}" if missing else "a column twice"
+            got, expected = ",".join(names)[:60] or "nothing", ", ".join(columns)
+            raise InputError(message, source=source, where="line 1", got=got, expected=expected)
+        reader.fieldnames = names
+        for fields in reader:
+            if None in fields or None in fields.values():
+                where, expected = f"line {reader.line_num}", f"{len(names)} fields"
+                raise InputError("not a row of the table", source=source, where=where, expected=expected)
+            yield Row(fields, source, reader.line_num)
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", source=source, where=f"line {reader.line_num}") from None

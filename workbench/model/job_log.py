@@ -1,0 +1,56 @@
+"""`JobLog`: jobs with the times of their arrival and their work, as a trace or a generator's file gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.model.gang import Gang
+from workbench.model.notice import Notice
+from workbench.model.value import Value
+
+__all__ = ["JobLog", "LoggedJob"]
+
+
+@dataclass(frozen=True)
+class LoggedJob(Value):
+    """A gang with its times, in seconds since the start of the log.
+
+    Attributes
+    ----------
+    gang : Gang
+    submitted_s : float
+    duration_s : float
+        Seconds of work.
+    checkpoint_s : float, optional
+        Seconds of work between checkpoints; None: the log does not say.
+    """
+
+    gang: Gang
+    submitted_s: float
+    duration_s: float
+    checkpoint_s: float | None = None
+
+
+@dataclass(frozen=True)
+class JobLog(Value):
+    """The jobs of a log, by submission; those of one instant in the order of the log.
+
+    Attributes
+    ----------
+    jobs : tuple of LoggedJob
+    format : str
+        Name of the format.
+    quotas : mapping of str to mapping of str to int
+        By queue: what its jobs may hold together, base units; empty where the log has none.
+    notes : tuple of Notice
+        What of the log was left out or read in another way, with counts.
+    inputs : mapping of str to str
+        SHA-256 of the file, by its name.
+    """
+
+    jobs: tuple[LoggedJob, ...]
+    format: str
+    quotas: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    notes: tuple[Notice, ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)

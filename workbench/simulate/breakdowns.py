@@ -1,0 +1,118 @@
+"""Breakdowns of nodes, GPUs and switches with their repairs: given, or drawn with exponential times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
+
+__all__ = ["Breakdown", "FaultRates", "draw_breakdowns"]
+
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Breakdown(Value):
+    """Nodes, or some GPUs of one node, that nobody can use for a time; jobs on them stop.
+
+    Attributes
+    ----------
+    at_s, until_s : float
+        Seconds since the start of the simulation.
+    nodes : tuple of int
+        Node indices: one, or all below a switch.
+    gpus : int
+        Bits of the broken GPUs of the one node; 0: the whole node.
+    what : str
+        Name of what broke.
+    """
+
+    at_s: float
+    until_s: float
+    nodes: tuple[int, ...]
+    gpus: int = 0
+    what: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.at_s < self.until_s < float("inf") or not self.nodes or (self.gpus and len(self.nodes) > 1):
+            got = f"{self.at_s:g} to {self.until_s:g} s, {len(self.nodes)} nodes"
+            raise InputError(
+                "not a breakdown", source="breakdown", where=self.what, got=got, expected="0 <= at < until"
+            )
+
+
+@dataclass(frozen=True)
+class FaultRates:
+    """How often things break and how long repairs take; times are exponentially distributed.
+
+    The defaults are planning figures from public reports on clusters of thousands of GPUs (docs/simulation.md).
+
+    Attributes
+    ----------
+    node_per_1000_days : float
+        Faults of whole nodes per 1,000 node-days.
+    gpu_per_1000_days : float
+        Faults of single GPUs per 1,000 GPU-days.
+    switch_per_1000_days : float
+        Faults per 1,000 days of a HyperNode of the lowest tier, each of which stops all its nodes.
+    repair_s : float
+        Mean time until a repair, seconds; above 0.
+    """
+
+    node_per_1000_days: float = 1.3
+    gpu_per_1000_days: float = 0.25
+    switch_per_1000_days: float = 0.3
+    repair_s: float = 7200.0
+
+    def __post_init__(self) -> None:
+        for name in ("node_per_1000_days", "gpu_per_1000_days", "switch_per_1000_days", "repair_s"):
+            value = getattr(self, name)
+            if not 0 <= value < float("inf") or (name == "repair_s" and not value):
+                raise InputError(
+                    "not a rate",
+                    source="fault rates",
+                    where=name,
+                    got=f"{value:g}",
+                    expected="from 0 on, repair_s above 0",
+                )
+
+
+def draw_breakdowns(
+    snapshot: ClusterSnapshot, rates: FaultRates, until_s: float, rng: np.random.Generator
+) -> tuple[Breakdown, ...]:
+    """Draw the breakdowns of a cluster from 0 to `until_s` seconds, in the order of their times.
+
+    What is broken does not break again before its repair. The same generator state gives the same breakdowns.
+    """
+    topology = snapshot.topology
+    found: list[Breakdown] = []
+
+    def draw(per_1000_days: float, nodes: tuple[int, ...], gpus: int, what: str) -> None:
+        if per_1000_days <= 0:
+            return
+        time = 0.0
+        while True:
+            time += float(rng.exponential(1000 * _DAY / per_1000_days))
+            if time >= until_s:
+                return
+            end = time + float(rng.exponential(rates.repair_s))
+            found.append(Breakdown(time, end, nodes, gpus, what))
+            time = end
+
+    for node in np.argsort(topology.node_rank):
+        name = topology.node_names[int(node)]
+        draw(rates.node_per_1000_days, (int(node),), 0, name)
+        words = snapshot.gpu_total[node]
+        for gpu in range(64 * len(words)):
+            if int(words[gpu // 64]) >> gpu % 64 & 1:
+                draw(rates.gpu_per_1000_days, (int(node),), 1 << gpu, f"{name} GPU {gpu}")
+    if topology.tiers:
+        for domain in topology.domains_at(topology.tiers[0]):
+            members = tuple(int(node) for node in topology.nodes_of(int(domain)))
+            if members:
+                draw(rates.switch_per_1000_days, members, 0, topology.domain_names[int(domain)])
+    return tuple(sorted(found, key=lambda one: (one.at_s, one.what)))

@@ -1,0 +1,434 @@
+"""`Simulation`: jobs arrive, wait, run, meet faults and end in virtual time, placed by one policy.
+
+An event costs the jobs that wait or run, however many have ended.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.cancel import check
+from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.provenance import record_provenance
+from workbench.model.placement import Placement
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Working
+from workbench.policies.base import Policy
+from workbench.simulate.breakdowns import Breakdown
+from workbench.simulate.faults import break_gpus, break_node
+from workbench.simulate.job import SimulatedJob
+from workbench.simulate.queueing import DISCIPLINES, Discipline, Entry, Quotas, Waiting, fewest_gpus, kind_of
+from workbench.simulate.result import Attempt, SimulationResult, Usage
+
+__all__ = ["Simulation", "simulate"]
+
+#: Events of one instant in this order: what frees resources comes before what takes them.
+_END, _REPAIR, _BREAK, _ARRIVAL = range(4)
+
+Progress = Callable[[int, int, str], None]
+
+
+class _Running(NamedTuple):
+    """A job that runs: its placement, start and end, the seconds before its work goes on, and its whole GPUs."""
+
+    placement: Placement
+    start_s: float
+    end_s: float
+    late_s: float
+    gpus: int
+
+
+class Simulation(Working):
+    """A cluster and jobs in virtual time, placed by one policy; it can be stopped at any instant, and goes on.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+        The cluster at the start; pods that run in it never end.
+    policy : Policy
+        Any policy, one from a notebook cell, too.
+    jobs : sequence of SimulatedJob
+        In any order; of jobs that arrive at one instant the earlier in the sequence comes first.
+    discipline : {"fifo", "best-effort", "priority", "backfill", "shares"}
+        ``fifo``: by arrival, and a job that does not fit holds up all that came after it. ``best-effort``: by arrival,
+        and later jobs pass one that does not fit. ``priority``: as best-effort, higher `Gang.priority` first.
+        ``backfill``: by arrival; a later job passes one that does not fit if, by the count of GPUs and the durations,
+        it ends before that one could start, or leaves enough GPUs for it. ``shares``: as best-effort, the queue with
+        the fewest GPUs in use for its weight first.
+    breakdowns : iterable of Breakdown
+    quotas : mapping of str to mapping of str to int
+        By queue: resources that its jobs may hold together; without borrowing. A job beyond its quota waits and holds
+        up nobody, whatever the discipline.
+    weights : mapping of str to float
+        Of queues, for ``shares``; 1 if missing.
+
+    Attributes
+    ----------
+    now_s : float
+        Time of the last event.
+
+    Raises
+    ------
+    InputError
+        Two jobs of one name, a node that the cluster has not, a weight that is not above 0.
+    UnknownNameError
+        No such discipline.
+
+    Notes
+    -----
+    Nothing is random. At each instant jobs end first, then repairs, breakdowns and arrivals happen, then waiting jobs
+    are tried in the order of the discipline. Nothing preempts. A breakdown stops every job with a pod on what broke;
+    the job waits again, in its old place in the queue, with the work that its last checkpoint does not hold ahead of
+    it.
+
+    A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
+    node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
+    """
+
+    def __init__(
+        self,
+        snapshot: ClusterSnapshot,
+        policy: Policy,
+        jobs: Sequence[SimulatedJob],
+        *,
+        discipline: Discipline = "best-effort",
+        breakdowns: Iterable[Breakdown] = (),
+        quotas: Mapping[str, Mapping[str, int]] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        if discipline not in DISCIPLINES:
+            raise UnknownNameError("discipline", discipline, DISCIPLINES)
+        self._snapshot, self._policy, self._jobs = snapshot, policy, tuple(jobs)
+        self._discipline: Discipline = discipline
+        self._stream = policy.stream(snapshot)
+        self._quotas, self._weights = Quotas(quotas or {}), dict(weights or {})
+        if any(not weight > 0 for weight in self._weights.values()):
+            raise InputError("a weight of a queue is not above 0", source="weights", got=str(self._weights))
+        self._breakdowns = tuple(breakdowns)
+        self._kinds: list[Hashable] = []
+        self._least: list[int] = []
+        numbers: dict[Hashable, int] = {}
+        seen: set[str] = set()
+        for number, job in enumerate(self._jobs):
+            if job.gang.key in seen:
+                raise InputError("two jobs of one name", source="simulation", got=job.gang.key)
+            seen.add(job.gang.key)
+            kind = kind_of(job.gang)
+            self._kinds.append(("alone", number) if kind is None else numbers.setdefault(kind, len(numbers)))
+            self._least.append(fewest_gpus(job.gang))
+        # Time, kind, number of the job or breakdown, and of the attempt that ends.
+        self._events: list[tuple[float, int, int, int]] = [
+            (job.submitted_s, _ARRIVAL, number, 0) for number, job in enumerate(self._jobs)
+        ]
+        for number, one in enumerate(self._breakdowns):
+            if not all(0 <= node < snapshot.n_nodes for node in one.nodes):
+                raise InputError("a node that the cluster has not", source="breakdown", where=one.what)
+            self._events += [(one.at_s, _BREAK, number, 0), (one.until_s, _REPAIR, number, 0)]
+        heapq.heapify(self._events)
+        self._waiting = Waiting()
+        self._running: dict[int, _Running] = {}
+        self._ahead = [job.duration_s for job in self._jobs]
+        self._n_starts = [0] * len(self._jobs)
+        # Kinds of jobs that fit nowhere, and those whose queue has no quota left, until something is freed.
+        self._refused: set[Hashable] = set()
+        self._beyond: set[Hashable] = set()
+        # By node: the breakdowns that it suffers from.
+        self._broken: dict[int, set[int]] = {}
+        self._attempts: list[Attempt] = []
+        self._n_gpus = int(np.bitwise_count(snapshot.gpu_total).sum())
+        self._free = int(np.bitwise_count(snapshot.gpu_free).sum())
+        self._gpus_of_queue: dict[str, float] = {}
+        self._in_use = 0
+        self._n_completed = 0
+        self._usage: list[Usage] = [Usage(0.0, 0, 0, 0, 0)]
+        self.now_s = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to happen; jobs may still wait that fit nowhere."""
+        return not self._events
+
+    def run(self, until_s: float = float("inf"), progress: Progress | None = None) -> Simulation:
+        """Let time pass up to an instant, or until nothing is left to happen, and return the simulation.
+
+        Parameters
+        ----------
+        until_s : float
+            Events at this time still happen.
+        progress : callable, optional
+            Called with (jobs completed, jobs, name of the job) at each completion.
+
+        Raises
+        ------
+        Cancelled
+            The work was cancelled between two instants; the simulation can go on from there.
+        """
+        while self._events and self._events[0][0] <= until_s:
+            check()
+            self._instant(progress)
+            if self._n_completed == len(self._jobs):
+                # Breakdowns that lie ahead meet no job.
+                self._events.clear()
+        return self
+
+    def _instant(self, progress: Progress | None) -> None:
+        self.now_s = now = self._events[0][0]
+        freed = arrived = False
+        while self._events and self._events[0][0] == now:
+            _, kind, number, attempt = heapq.heappop(self._events)
+            if kind == _ARRIVAL:
+                self._wait(number)
+                arrived = True
+            elif kind == _REPAIR:
+                self._mend(number)
+                freed = True
+            elif kind == _BREAK:
+                freed = self._break(number) or freed
+            elif attempt == self._n_starts[number] and number in self._running:
+                self._complete(number)
+                freed = True
+                if progress is not None:
+                    progress(self._n_completed, len(self._jobs), self._jobs[number].gang.name)
+        if freed:
+            self._refused.clear()
+            self._beyond.clear()
+        if freed or arrived:
+            self._start_what_fits()
+        row = Usage(now, len(self._waiting), len(self._running), self._in_use, len(self._broken))
+        if row[1:] != self._usage[-1][1:]:
+            if self._usage[-1].time_s == now:
+                self._usage.pop()
+            self._usage.append(row)
+
+    def _wait(self, number: int) -> None:
+        job = self._jobs[number]
+        rank = -job.gang.priority if self._discipline == "priority" else 0
+        self._waiting.add(self._kinds[number], Entry(rank, job.submitted_s, number))
+
+    def _complete(self, number: int) -> None:
+        self._leave(number, "completed", self._ahead[number])
+        self._ahead[number] = 0.0
+        self._n_completed += 1
+
+    def _leave(self, number: int, outcome: str, saved_s: float) -> None:
+        """End the attempt of a running job and free what it holds."""
+        one = self._running.pop(number)
+        gang = self._jobs[number].gang
+        self._stream.give_back(one.placement)
+        self._free += one.gpus
+        self._in_use -= one.gpus
+        self._quotas.change(gang, -1)
+        self._gpus_of_queue[gang.queue] -= one.gpus
+        self._attempts.append(self._attempt(number, one, self.now_s, outcome, saved_s))
+
+    @staticmethod
+    def _attempt(number: int, one: _Running, end_s: float, outcome: str, saved_s: float) -> Attempt:
+        nodes = tuple(one.placement.node.tolist())
+        return Attempt(number, one.start_s, end_s, outcome, saved_s, nodes, one.gpus)
+
+    def _break(self, number: int) -> bool:
+        """Stop the jobs on what breaks and close it; whether a job stopped."""
+        breakdown = self._breakdowns[number]
+        hit = [job for job, one in self._running.items() if _meets(one.placement, breakdown)]
+        for job in hit:
+            one = self._running[job]
+            work, simulated = self._ahead[job], self._jobs[job]
+            saved = simulated.saved_after(self.now_s - one.start_s - one.late_s, work)
+            self._leave(job, "stopped", saved)
+            self._ahead[job] = work - saved
+            self._wait(job)
+        for node in breakdown.nodes:
+            self._broken.setdefault(node, set()).add(number)
+            self._close(node)
+        return bool(hit)
+
+    def _mend(self, number: int) -> None:
+        for node in self._breakdowns[number].nodes:
+            self._broken[node].discard(number)
+            if not self._broken[node]:
+                del self._broken[node]
+            self._close(node)
+
+    def _close(self, node: int) -> None:
+        """Close a node as far as it is broken now."""
+        before = self._free_gpus()
+        if node in self._stream.closed:
+            self._stream.reopen(node)
+        by = [self._breakdowns[number].gpus for number in self._broken.get(node, ())]
+        if by:
+            broken = 0 if 0 in by else int(np.bitwise_or.reduce(by))
+            self._stream.close(node, broken)
+        self._free += self._free_gpus() - before
+
+    def _free_gpus(self) -> int:
+        return int(np.bitwise_count(self._stream.ledger.gpu_free).sum())
+
+    def _start_what_fits(self) -> None:
+        if self._discipline == "backfill":
+            self._start_by_backfilling()
+        elif self._discipline == "shares":
+            self._start_by_shares()
+        else:
+            self._start_in_turn()
+
+    def _start_in_turn(self) -> None:
+        """Try the first job of each kind, the smallest first; a kind whose job does not start is done with."""
+        heap = self._waiting.heads()
+        heapq.heapify(heap)
+        while heap:
+            entry, kind = heapq.heappop(heap)
+            if kind in self._beyond:
+                continue
+            if self._may_fit(kind, entry) and self._start(kind, entry):
+                following = self._waiting.head(kind)
+                if following is not None:
+                    heapq.heappush(heap, (following, kind))
+            elif self._discipline == "fifo" and kind not in self._beyond:
+                return
+
+    def _start_by_shares(self) -> None:
+        """Start one job after the other, of the queue that then holds least for its weight (ties: by its name)."""
+
+        def share(queue: str) -> tuple[float, bytes]:
+            return self._gpus_of_queue.get(queue, 0) / self._weights.get(queue, 1.0), queue.encode()
+
+        started = True
+        while started:
+            heads = [(share(self._jobs[entry.number].gang.queue), entry, kind) for entry, kind in self._waiting.heads()]
+            started = any(
+                kind not in self._beyond and self._may_fit(kind, entry) and self._start(kind, entry)
+                for _, entry, kind in sorted(heads, key=lambda one: one[:2])
+            )
+
+    def _may_fit(self, kind: Hashable, entry: Entry) -> bool:
+        return kind not in self._refused and self._least[entry.number] <= self._free
+
+    def _start_by_backfilling(self) -> None:
+        head: int | None = None
+        for entry in self._waiting:
+            kind = self._kinds[entry.number]
+            if head is not None and not self._may_pass(entry.number, head):
+                continue
+            started = self._may_fit(kind, entry) and self._start(kind, entry)
+            if not started and head is None and self._quotas.admits(self._jobs[entry.number].gang):
+                head = entry.number
+
+    def _start(self, kind: Hashable, entry: Entry) -> bool:
+        """Place a waiting job if its queue admits it and it fits; else note its kind."""
+        number = entry.number
+        job = self._jobs[number]
+        if not self._quotas.admits(job.gang):
+            self._beyond.add(kind)
+            return False
+        answer = self._stream.place(job.gang)
+        if not isinstance(answer, Placement):
+            self._refused.add(kind)
+            return False
+        self._waiting.remove(kind, entry)
+        gpus = _gpus(answer)
+        late = job.restart_s if self._n_starts[number] else 0.0
+        end = self.now_s + late + job.time_for(self._ahead[number])
+        self._n_starts[number] += 1
+        self._running[number] = _Running(answer, self.now_s, end, late, gpus)
+        heapq.heappush(self._events, (end, _END, number, self._n_starts[number]))
+        self._free -= gpus
+        self._in_use += gpus
+        self._quotas.change(job.gang, 1)
+        queue = job.gang.queue
+        self._gpus_of_queue[queue] = self._gpus_of_queue.get(queue, 0) + gpus
+        return True
+
+    def _may_pass(self, number: int, head: int) -> bool:
+        """Whether a job may start before `head`, which does not fit now: counted by GPUs, as EASY backfilling does."""
+        free, needed = self._free, self._least[head]
+        begins = float("inf")
+        for one in sorted(self._running.values(), key=lambda each: each.end_s):
+            if free >= needed:
+                break
+            free += one.gpus
+            begins = one.end_s
+        ends = self.now_s + self._jobs[number].time_for(self._ahead[number])
+        return ends <= begins or self._least[number] <= free - needed
+
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as it is now: jobs of the simulation run in it, and broken nodes are cordoned."""
+        snapshot = self._snapshot
+        for number in sorted(self._running):
+            snapshot = snapshot.with_placement(self._running[number].placement)
+        for node in sorted(self._broken):
+            gpus = [self._breakdowns[number].gpus for number in self._broken[node]]
+            if 0 in gpus:
+                snapshot = break_node(snapshot, node)
+            else:
+                broken = int(np.bitwise_or.reduce(gpus))
+                snapshot = break_gpus(snapshot, node, [gpu for gpu in range(64) if broken >> gpu & 1])
+        return snapshot
+
+    def result(self) -> SimulationResult:
+        """What has happened so far; jobs that run are attempts that end now."""
+        now = [self._attempt(number, one, self.now_s, "running", 0.0) for number, one in self._running.items()]
+        attempts = sorted([*self._attempts, *now], key=lambda one: (one.start_s, one.job))
+        policy = self._policy
+        provenance = record_provenance(self._snapshot, [(policy.name, policy.parameters)], {})
+        return SimulationResult(
+            policy.name,
+            self._discipline,
+            self._jobs,
+            tuple(attempts),
+            tuple(self._usage),
+            self._reasons(),
+            self._n_gpus,
+            self._snapshot.topology.node_names,
+            provenance,
+        )
+
+    def _reasons(self) -> dict[int, str]:
+        """Why jobs wait now, one sentence each."""
+        found = {}
+        for number in (entry.number for entry in self._waiting):
+            gang = self._jobs[number].gang
+            if not self._quotas.admits(gang):
+                found[number] = f"the quota of queue {gang.queue} is used up"
+                continue
+            answer = self._policy.place(gang, self._stream.ledger.copy())
+            found[number] = "it waits behind another job" if isinstance(answer, Placement) else str(answer.reasons[0])
+        return found
+
+
+def simulate(
+    snapshot: ClusterSnapshot,
+    policy: Policy,
+    jobs: Sequence[SimulatedJob],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> SimulationResult:
+    """Let jobs arrive, wait, run and end in virtual time until nothing is left to happen.
+
+    Parameters
+    ----------
+    snapshot, policy, jobs
+        As for `Simulation`.
+    progress : callable, optional
+        As for `Simulation.run`.
+    **options
+        Further parameters of `Simulation`: ``discipline``, ``breakdowns``, ``quotas``, ``weights``.
+    """
+    return Simulation(snapshot, policy, jobs, **options).run(progress=progress).result()
+
+
+def _meets(placement: Placement, breakdown: Breakdown) -> bool:
+    """Whether a breakdown hits a pod of a placement; a pod without known GPUs is hit by any GPU of its node."""
+    on = np.isin(placement.node, breakdown.nodes)
+    if not breakdown.gpus or placement.gpu_words is None:
+        return bool(on.any())
+    return any(placement.gpu_mask(int(pod)) & breakdown.gpus for pod in np.flatnonzero(on))
+
+
+def _gpus(placement: Placement) -> int:
+    counts = np.array([role.n_gpus for role in placement.gang.roles], dtype=np.int64)
+    return int(counts[placement.gang.role_of_pod[placement.node >= 0]].sum())

@@ -1,0 +1,69 @@
+"""`SimulatedJob`: a gang with the time of its arrival, the time that it runs, and its checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, isfinite
+
+from workbench.errors import InputError
+from workbench.model.gang import Gang
+from workbench.model.value import Value
+
+__all__ = ["SimulatedJob"]
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedJob(Value):
+    """A gang that arrives and works for some time; a fault on one of its nodes stops all of it.
+
+    Attributes
+    ----------
+    gang : Gang
+    submitted_s : float
+        Seconds since the start of the simulation.
+    duration_s : float
+        Seconds of work, checkpoints and restarts left out.
+    checkpoint_s : float, optional
+        Seconds of work after which a checkpoint is written; None: none is, and after a fault all work begins anew.
+    writing_s : float
+        Seconds that writing a checkpoint stops the work; 0: it is hidden.
+    restart_s : float
+        Seconds from the placement after a fault until the work goes on.
+
+    Raises
+    ------
+    InputError
+        A time is negative or not finite, or `checkpoint_s` is 0.
+    """
+
+    gang: Gang
+    submitted_s: float
+    duration_s: float
+    checkpoint_s: float | None = None
+    writing_s: float = 0.0
+    restart_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("submitted_s", "duration_s", "writing_s", "restart_s"):
+            value = getattr(self, name)
+            if not (isfinite(value) and value >= 0):
+                raise self._wrong(name, value, "seconds from 0 on")
+        if self.checkpoint_s is not None and not (isfinite(self.checkpoint_s) and self.checkpoint_s > 0):
+            raise self._wrong("checkpoint_s", self.checkpoint_s, "more than 0 seconds, or None")
+
+    def _wrong(self, name: str, value: float, expected: str) -> InputError:
+        source = f"job {self.gang.key}"
+        return InputError("not a time", source=source, where=name, got=f"{value:g}", expected=expected)
+
+    def time_for(self, work_s: float) -> float:
+        """Seconds that some seconds of work take with the checkpoints in between; none is written at the end."""
+        if self.checkpoint_s is None or work_s <= 0:
+            return work_s
+        return work_s + self.writing_s * (ceil(work_s / self.checkpoint_s) - 1)
+
+    def saved_after(self, time_s: float, work_s: float) -> float:
+        """Seconds of work in checkpoints after `time_s` seconds of an attempt that had `work_s` ahead of it."""
+        if self.checkpoint_s is None or time_s <= 0:
+            return 0.0
+        written = floor(time_s / (self.checkpoint_s + self.writing_s))
+        return min(written * self.checkpoint_s, work_s)
