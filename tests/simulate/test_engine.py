@@ -20,7 +20,6 @@ from workbench.simulate import (
     Simulation,
     SimulationResult,
     draw_breakdowns,
-    simulate,
 )
 from workbench.simulate.queueing import DISCIPLINES, kind_of
 
@@ -40,7 +39,7 @@ def starts(result: SimulationResult) -> list[float | None]:
 
 
 def run(jobs: list[SimulatedJob], policy: str = "binpack", **options: Any) -> SimulationResult:
-    return simulate(SNAPSHOT, get_policy(policy), jobs, **options)
+    return Simulation(SNAPSHOT, get_policy(policy), jobs, **options).run().result()
 
 
 THREE = [job("a", 6, 0, 10), job("big", 8, 1, 10), job("small", 2, 2, 30)]

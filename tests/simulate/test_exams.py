@@ -13,7 +13,7 @@ from workbench.control.kubelets import RUN_SECONDS
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.load import load
 from workbench.policies import get_policy
-from workbench.simulate import SimulatedJob, simulate
+from workbench.simulate import SimulatedJob, Simulation
 from workbench.topology.presets import generate, generate_scenario
 
 
@@ -27,7 +27,7 @@ def jobs_of(path: Path) -> tuple[list[SimulatedJob], dict]:
 def test_the_gang_burst_packs_nine_full_waves(public_data: Path, policy: str, discipline: str) -> None:
     jobs, _ = jobs_of(public_data / "knavigator" / "gang-run-test.yaml")
     snapshot = generate_scenario("balanced", sizes=(8, 4)).snapshot
-    told = simulate(snapshot, get_policy(policy), jobs, discipline=discipline).summary()
+    told = Simulation(snapshot, get_policy(policy), jobs, discipline=discipline).run().result().summary()
     assert (told["makespan_s"], told["gpu_use"]) == (18 * 60, 1.0)
 
 
@@ -35,7 +35,7 @@ def test_the_gang_burst_packs_nine_full_waves(public_data: Path, policy: str, di
 def test_kueues_workloads_keep_every_queue_busy(public_data: Path) -> None:
     jobs, quotas = jobs_of(public_data / "kueue-perf" / "generator.yaml")
     snapshot = generate_scenario("balanced", sizes=(64, 10)).snapshot
-    result = simulate(snapshot, get_policy("volcano"), jobs, quotas=quotas, discipline="priority")
+    result = Simulation(snapshot, get_policy("volcano"), jobs, quotas=quotas, discipline="priority").run().result()
     told = result.summary()
     assert told["completed"] == 15_000
     # The work of a queue over its quota is 66 s: no schedule ends before.
@@ -74,7 +74,7 @@ def test_the_embedded_cluster_places_alike() -> None:
     scenario = load("-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     when = dict(zip(names, zip(times, seconds, strict=True), strict=True))
     jobs = [SimulatedJob(gang, *when[gang.name]) for gang in scenario.gangs]
-    result = simulate(scenario.snapshot, get_policy("volcano"), jobs)
+    result = Simulation(scenario.snapshot, get_policy("volcano"), jobs).run().result()
     told: dict[str, list[str]] = {}
     for row in cluster.pods():
         told.setdefault(row.job, []).append(row.node)

@@ -55,7 +55,14 @@ class Row:
         return number
 
     def wrong(self, column: str, got: str, expected: str) -> InputError:
-        """The error that a value of a column is not what it should be."""
+        """The error that a value of a column is not what it should be.
+
+        Parameters
+        ----------
+        column : str
+        got, expected : str
+            The value found and the values allowed.
+        """
         where = f"line {self._line}, {column}"
         message = "not a value of this column"
         return InputError(message, source=self._source, where=where, got=got[:60], expected=expected)
@@ -77,6 +84,15 @@ def unpacked(content: bytes, source: str) -> bytes:
 
 def read_table(content: bytes, source: str, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of a table whose first line names the columns.
+
+    Parameters
+    ----------
+    content : bytes
+        UTF-8 text with commas.
+    source : str
+        Name of the file, for errors.
+    columns : sequence of str
+        Columns that the table must have; it may have others.
 
     Raises
     ------

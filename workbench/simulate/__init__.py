@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.simulate.breakdowns import Breakdown, FaultRates, draw_breakdowns
-from workbench.simulate.engine import Simulation, simulate
+from workbench.simulate.engine import Simulation
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.result import SimulationResult
 from workbench.simulate.timeline import Timeline
@@ -16,5 +16,4 @@ __all__ = [
     "SimulationResult",
     "Timeline",
     "draw_breakdowns",
-    "simulate",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
@@ -39,7 +40,7 @@ class Breakdown(Value):
 
     def __post_init__(self) -> None:
         if not 0 <= self.at_s < self.until_s < float("inf") or not self.nodes or (self.gpus and len(self.nodes) > 1):
-            got = f"{self.at_s:g} to {self.until_s:g} s, {len(self.nodes)} nodes"
+            got = f"{self.at_s:g} to {self.until_s:g} s, {counted(len(self.nodes), 'node')}"
             raise InputError(
                 "not a breakdown", source="breakdown", where=self.what, got=got, expected="0 <= at < until"
             )
@@ -87,6 +88,14 @@ def draw_breakdowns(
     """Draw the breakdowns of a cluster from 0 to `until_s` seconds, in the order of their times.
 
     What is broken does not break again before its repair. The same generator state gives the same breakdowns.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+    rates : FaultRates
+    until_s : float
+        Seconds; repairs may end later.
+    rng : numpy.random.Generator
     """
     topology = snapshot.topology
     found: list[Breakdown] = []

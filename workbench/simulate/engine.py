@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from workbench.policies.base import Policy
 from workbench.simulate.breakdowns import Breakdown
 from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.job import SimulatedJob
-from workbench.simulate.queueing import DISCIPLINES, Discipline, Entry, Quotas, Waiting, fewest_gpus, kind_of
+from workbench.simulate.queueing import DISCIPLINES, Discipline, QueuedJob, Quotas, WaitingJobs, fewest_gpus, kind_of
 from workbench.simulate.result import Attempt, SimulationResult, Usage
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation"]
 
 #: Events of one instant in this order: what frees resources comes before what takes them.
 _END, _REPAIR, _BREAK, _ARRIVAL = range(4)
@@ -32,7 +32,7 @@ _END, _REPAIR, _BREAK, _ARRIVAL = range(4)
 Progress = Callable[[int, int, str], None]
 
 
-class _Running(NamedTuple):
+class _RunningJob(NamedTuple):
     """A job that runs: its placement, start and end, the seconds before its work goes on, and its whole GPUs."""
 
     placement: Placement
@@ -129,8 +129,8 @@ class Simulation(Working):
                 raise InputError("a node that the cluster has not", source="breakdown", where=one.what)
             self._events += [(one.at_s, _BREAK, number, 0), (one.until_s, _REPAIR, number, 0)]
         heapq.heapify(self._events)
-        self._waiting = Waiting()
-        self._running: dict[int, _Running] = {}
+        self._waiting = WaitingJobs()
+        self._running: dict[int, _RunningJob] = {}
         self._ahead = [job.duration_s for job in self._jobs]
         self._n_starts = [0] * len(self._jobs)
         # Kinds of jobs that fit nowhere, and those whose queue has no quota left, until something is freed.
@@ -207,7 +207,7 @@ class Simulation(Working):
     def _wait(self, number: int) -> None:
         job = self._jobs[number]
         rank = -job.gang.priority if self._discipline == "priority" else 0
-        self._waiting.add(self._kinds[number], Entry(rank, job.submitted_s, number))
+        self._waiting.add(self._kinds[number], QueuedJob(rank, job.submitted_s, number))
 
     def _complete(self, number: int) -> None:
         self._leave(number, "completed", self._ahead[number])
@@ -226,7 +226,7 @@ class Simulation(Working):
         self._attempts.append(self._attempt(number, one, self.now_s, outcome, saved_s))
 
     @staticmethod
-    def _attempt(number: int, one: _Running, end_s: float, outcome: str, saved_s: float) -> Attempt:
+    def _attempt(number: int, one: _RunningJob, end_s: float, outcome: str, saved_s: float) -> Attempt:
         nodes = tuple(one.placement.node.tolist())
         return Attempt(number, one.start_s, end_s, outcome, saved_s, nodes, one.gpus)
 
@@ -304,7 +304,7 @@ class Simulation(Working):
                 for _, entry, kind in sorted(heads, key=lambda one: one[:2])
             )
 
-    def _may_fit(self, kind: Hashable, entry: Entry) -> bool:
+    def _may_fit(self, kind: Hashable, entry: QueuedJob) -> bool:
         return kind not in self._refused and self._least[entry.number] <= self._free
 
     def _start_by_backfilling(self) -> None:
@@ -317,7 +317,7 @@ class Simulation(Working):
             if not started and head is None and self._quotas.admits(self._jobs[entry.number].gang):
                 head = entry.number
 
-    def _start(self, kind: Hashable, entry: Entry) -> bool:
+    def _start(self, kind: Hashable, entry: QueuedJob) -> bool:
         """Place a waiting job if its queue admits it and it fits; else note its kind."""
         number = entry.number
         job = self._jobs[number]
@@ -333,7 +333,7 @@ class Simulation(Working):
         late = job.restart_s if self._n_starts[number] else 0.0
         end = self.now_s + late + job.time_for(self._ahead[number])
         self._n_starts[number] += 1
-        self._running[number] = _Running(answer, self.now_s, end, late, gpus)
+        self._running[number] = _RunningJob(answer, self.now_s, end, late, gpus)
         heapq.heappush(self._events, (end, _END, number, self._n_starts[number]))
         self._free -= gpus
         self._in_use += gpus
@@ -397,28 +397,6 @@ class Simulation(Working):
             answer = self._policy.place(gang, self._stream.ledger.copy())
             found[number] = "it waits behind another job" if isinstance(answer, Placement) else str(answer.reasons[0])
         return found
-
-
-def simulate(
-    snapshot: ClusterSnapshot,
-    policy: Policy,
-    jobs: Sequence[SimulatedJob],
-    *,
-    progress: Progress | None = None,
-    **options: Any,
-) -> SimulationResult:
-    """Let jobs arrive, wait, run and end in virtual time until nothing is left to happen.
-
-    Parameters
-    ----------
-    snapshot, policy, jobs
-        As for `Simulation`.
-    progress : callable, optional
-        As for `Simulation.run`.
-    **options
-        Further parameters of `Simulation`: ``discipline``, ``breakdowns``, ``quotas``, ``weights``.
-    """
-    return Simulation(snapshot, policy, jobs, **options).run(progress=progress).result()
 
 
 def _meets(placement: Placement, breakdown: Breakdown) -> bool:

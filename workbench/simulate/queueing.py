@@ -11,7 +11,7 @@ from workbench.errors import InputError
 from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang
 
-__all__ = ["DISCIPLINES", "Discipline", "Entry", "Quotas", "Waiting", "fewest_gpus", "kind_of"]
+__all__ = ["DISCIPLINES", "Discipline", "QueuedJob", "Quotas", "WaitingJobs", "fewest_gpus", "kind_of"]
 
 Discipline = Literal["fifo", "best-effort", "priority", "backfill", "shares"]
 DISCIPLINES: tuple[Discipline, ...] = ("fifo", "best-effort", "priority", "backfill", "shares")
@@ -112,7 +112,7 @@ def _total(gang: Gang) -> dict[str, int]:
     return total
 
 
-class Entry(NamedTuple):
+class QueuedJob(NamedTuple):
     """A waiting job: minus its priority if that counts, else 0; its arrival; its number. The smallest comes first."""
 
     rank: int
@@ -120,26 +120,26 @@ class Entry(NamedTuple):
     number: int
 
 
-class Waiting:
+class WaitingJobs:
     """Waiting jobs by kind (`kind_of`), so that looking for the next one costs the kinds and not the jobs."""
 
     def __init__(self) -> None:
-        self._groups: dict[Hashable, list[Entry]] = {}
+        self._groups: dict[Hashable, list[QueuedJob]] = {}
         self._n = 0
 
     def __len__(self) -> int:
         return self._n
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[QueuedJob]:
         """All entries, the first first."""
         return iter(sorted(entry for group in self._groups.values() for entry in group))
 
-    def add(self, kind: Hashable, entry: Entry) -> None:
+    def add(self, kind: Hashable, entry: QueuedJob) -> None:
         """Add a job of a kind."""
         insort(self._groups.setdefault(kind, []), entry)
         self._n += 1
 
-    def remove(self, kind: Hashable, entry: Entry) -> None:
+    def remove(self, kind: Hashable, entry: QueuedJob) -> None:
         """Take out a job of a kind."""
         group = self._groups[kind]
         group.remove(entry)
@@ -147,11 +147,11 @@ class Waiting:
             del self._groups[kind]
         self._n -= 1
 
-    def heads(self) -> list[tuple[Entry, Hashable]]:
+    def heads(self) -> list[tuple[QueuedJob, Hashable]]:
         """The first job of each kind, with the kind, in no order."""
         return [(group[0], kind) for kind, group in self._groups.items()]
 
-    def head(self, kind: Hashable) -> Entry | None:
+    def head(self, kind: Hashable) -> QueuedJob | None:
         """The first job of a kind; None if none waits."""
         group = self._groups.get(kind)
         return group[0] if group else None

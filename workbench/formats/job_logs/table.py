@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.formats.job_logs.base import GPU, Read, make_gang
 from workbench.formats.tables import Row, read_table
+from workbench.model.counted import counted
 from workbench.model.gang import TopologyConstraint
 from workbench.model.job_log import LoggedJob
 from workbench.model.resources import CPU, MEMORY
@@ -37,7 +38,7 @@ def read_log_table(content: bytes, source: str) -> Read:
         least = row.number("min_available", _MOST_PODS) if row.text("min_available") else pods
         if not pods or least > pods:
             expected = "1 pod or more, and no more needed than there are"
-            raise row.wrong("pods", f"{pods} pods, {least} needed", expected)
+            raise row.wrong("pods", f"{counted(pods, 'pod')}, {least} needed", expected)
         requests = {GPU: row.number("gpus_per_pod", _MOST_GPUS)}
         for resource, column, unit in ((CPU, "cpu_milli", 1), (MEMORY, "memory_mib", _MIB)):
             if row.text(column):
