@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.calibrate import calibrate
 from workbench.cli.compare import compare
 from workbench.cli.expand import expand
 from workbench.cli.fill import fill
@@ -58,6 +59,7 @@ _app.command()(validate)
 _app.command()(expand)
 _app.command()(run)
 _app.command()(simulate)
+_app.command()(calibrate)
 _app.command()(schema)
 _app.command()(policies)
 

@@ -4,6 +4,8 @@ Every formula says in its docstring what it leaves out. GB are 1e9 bytes and ban
 """
 
 from workbench.evaluate.cost.bus_bandwidth import COLLECTIVES, bandwidths, bus_factor
+from workbench.evaluate.cost.calibration import BlockFit, Calibration, Estimate, RackFit
+from workbench.evaluate.cost.fit import fit_calibration
 from workbench.evaluate.cost.fluid import IteratingJob, Transfer, finish_times, iteration_ends
 from workbench.evaluate.cost.max_min import Flow, max_min_rates
 from workbench.evaluate.cost.nccl import NcclSystem, Prediction, choose, predict
@@ -32,14 +34,18 @@ __all__ = [
     "ALGORITHMS",
     "COLLECTIVES",
     "HIERARCHICAL",
+    "BlockFit",
+    "Calibration",
     "Circle",
     "Dimension",
+    "Estimate",
     "Flow",
     "IteratingJob",
     "LinkLevel",
     "NcclSystem",
     "PipelineStep",
     "Prediction",
+    "RackFit",
     "RatioTable",
     "RingJob",
     "RotatingJob",
@@ -58,6 +64,7 @@ __all__ = [
     "data_parallel_bytes",
     "expert_parallel_bytes",
     "finish_times",
+    "fit_calibration",
     "hierarchical_time",
     "in_network_time",
     "iteration_ends",

@@ -1,0 +1,179 @@
+"""Calibration of collectives: the formula, the fit, and how far it is off where measurements were held out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.reference.calibration import seconds
+from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.cost import BlockFit, Calibration, fit_calibration
+from workbench.formats.collectives import default_systems, read_calibration_record, read_measurements
+from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
+
+SIZES = [2**power for power in range(10, 31)]
+
+
+def shipped() -> Calibration:
+    return Calibration.from_record(*read_calibration_record())
+
+
+def sweep(block: CollectiveBlock, alpha_s: float, gb_s: float) -> list[Measurement]:
+    """Measurements of a machine that does exactly what latency and bandwidth say; all-reduce."""
+    factor = 2 * (block.ranks - 1) / block.ranks
+    return [Measurement(block, "made up", size, alpha_s + size * factor / gb_s / 1e9) for size in SIZES]
+
+
+def test_the_fit_finds_latency_and_bandwidth_of_a_machine_that_has_nothing_else() -> None:
+    block = CollectiveBlock("x", "all-reduce", 8, 1)
+    fit = fit_calibration(sweep(block, 20e-6, 200), [], "made up").blocks[0]
+    assert fit.alpha_s == pytest.approx(20e-6, rel=0.03)
+    assert fit.bandwidth_gb_s == pytest.approx(200, rel=0.03)
+    assert all(0.95 < each < 1.05 for each in fit.efficiency)
+
+
+def test_a_block_that_was_not_measured_is_estimated_from_similar_ones_with_a_wider_interval() -> None:
+    measured = CollectiveBlock("x", "all-gather", 8, 1)
+    factor = 7 / 8
+    rows = [Measurement(measured, "made up", size, 10e-6 + size * factor / 3e11) for size in SIZES]
+    calibration = fit_calibration(rows, [], "made up")
+    near = calibration.estimate(CollectiveBlock("x", "reduce-scatter", 8, 1), 2**26)
+    known = calibration.estimate(measured, 2**26)
+    assert near.basis == "similar blocks" and known.basis == "measured block"
+    assert near.time_s == pytest.approx(known.time_s, rel=0.1)
+    assert near.high_s / near.low_s > known.high_s / known.low_s
+
+
+def test_a_size_outside_the_measured_ones_is_extrapolated_and_says_so() -> None:
+    block = CollectiveBlock("x", "all-reduce", 8, 1)
+    calibration = fit_calibration(sweep(block, 20e-6, 200), [], "made up")
+    beyond = calibration.estimate(block, 2**33)
+    assert beyond.basis == "sizes outside the measured"
+    assert beyond.time_s == pytest.approx(20e-6 + 2**33 * 1.75 / 2e11, rel=0.1)
+
+
+def test_unknown_machines_and_sizes_are_refused() -> None:
+    calibration = fit_calibration(sweep(CollectiveBlock("x", "all-reduce", 8, 1), 20e-6, 200), [], "made up")
+    with pytest.raises(UnknownNameError):
+        calibration.estimate(CollectiveBlock("y", "all-reduce", 8, 1), 1024)
+    with pytest.raises(InputError):
+        calibration.estimate(CollectiveBlock("x", "all-reduce", 8, 1), 0)
+    with pytest.raises(InputError):
+        calibration.estimate(CollectiveBlock("x", "broadcast", 8, 2), 1024)
+    with pytest.raises(InputError):
+        CollectiveBlock("x", "all-reduce", 1, 1)
+    with pytest.raises(InputError):
+        fit_calibration([], [], "nothing")
+
+
+def test_a_calibration_survives_its_record() -> None:
+    record, _ = read_calibration_record()
+    assert shipped().to_record() == record
+    with pytest.raises(InputError):
+        Calibration.from_record({"name": "x"}, "file")
+    with pytest.raises(InputError):
+        BlockFit(CollectiveBlock("x", "all-reduce", 8, 1), 1e-6, 100, (3.0, 2.0), (1, 1), (0.1, 0.1), ())
+
+
+def test_the_formula_equals_its_slow_twin() -> None:
+    calibration = shipped()
+    for record in calibration.to_record()["blocks"]:
+        block = CollectiveBlock(record["machine"], record["collective"], record["gpus_per_node"], record["nodes"])
+        low, high = record["log2_bytes"][0], record["log2_bytes"][-1]
+        for share in (0, 0.13, 0.5, 0.77, 1):
+            size = 2 ** (low + share * (high - low))
+            if not low <= math.log2(size) <= high:
+                continue
+            assert calibration.estimate(block, size).time_s == pytest.approx(seconds(record, size), rel=1e-9)
+
+
+def test_time_grows_with_the_interval_around_it() -> None:
+    for fit in shipped().blocks:
+        for knot in fit.log2_sizes:
+            found = fit.estimate(2**knot)
+            assert found.low_s < found.time_s < found.high_s
+
+
+def test_systems_are_found_by_parts_of_names_and_count_their_domains() -> None:
+    systems = {machine: system for system in default_systems() for machine in system.patterns}
+    assert systems["gb200"].domains(CollectiveBlock("a gb200", "all-reduce", 4, 18)) == 1
+    assert systems["gb200"].domains(CollectiveBlock("a gb200", "all-reduce", 4, 32)) == 2
+    assert GpuSystem("x", "x", ("x",)).domains(CollectiveBlock("x", "all-reduce", 8, 2)) == 2
+
+
+def test_what_is_shipped_is_what_the_fit_makes_of_the_measurements(public_data: Path) -> None:
+    found = fit_calibration(_measured(public_data), default_systems(), "collectives").to_record()
+    record, _ = read_calibration_record()
+    assert json.loads(json.dumps(found)).keys() == record.keys()
+    for mine, theirs in zip(found["blocks"], record["blocks"], strict=True):
+        assert mine["machine"] == theirs["machine"]
+        assert mine["efficiency"] == pytest.approx(theirs["efficiency"], rel=2e-3)
+        assert mine["bandwidth_gb_s"] == pytest.approx(theirs["bandwidth_gb_s"], rel=2e-3)
+
+
+def _measured(public_data: Path) -> tuple[Measurement, ...]:
+    folder = public_data / "collectives-measured"
+    if not folder.is_dir():
+        pytest.skip("no measured collectives in the folder of public data (WORKBENCH_DATA)")
+    return read_measurements(folder / "collectives.csv")[0]
+
+
+@pytest.mark.slow
+def test_within_a_sweep_every_third_size_is_found_again(public_data: Path) -> None:
+    measured = _measured(public_data)
+    sizes = defaultdict(set)
+    for each in measured:
+        sizes[each.block].add(each.size)
+    held = {(block, size) for block, them in sizes.items() if len(them) >= 6 for size in sorted(them)[2::3]}
+    kept = [each for each in measured if (each.block, each.size) not in held]
+    calibration = fit_calibration(kept, default_systems(), "held out")
+    asked = [
+        (each, calibration.estimate(each.block, each.size)) for each in measured if (each.block, each.size) in held
+    ]
+    errors = [abs(found.time_s / each.time_s - 1) for each, found in asked]
+    assert len(errors) > 500
+    assert median(errors) <= 0.03
+    assert sum(error <= 0.15 for error in errors) >= 0.93 * len(errors)
+    assert sum(found.low_s <= each.time_s <= found.high_s for each, found in asked) >= 0.94 * len(errors)
+
+
+@pytest.mark.slow
+def test_a_block_is_found_from_the_others(public_data: Path) -> None:
+    """A tenth of the blocks at a time, so that the test takes ten fits."""
+    measured = _measured(public_data)
+    blocks = sorted({each.block for each in measured})
+    errors = []
+    for start in range(10):
+        left_out = set(blocks[start::10])
+        kept = [each for each in measured if each.block not in left_out]
+        machines = {each.block.machine for each in kept}
+        calibration = fit_calibration(kept, default_systems(), "left out")
+        for block in left_out:
+            rows = [each for each in measured if each.block == block and each.size >= 2**20]
+            if rows and block.machine in machines:
+                errors.append(
+                    median(abs(calibration.estimate(block, each.size).time_s / each.time_s - 1) for each in rows)
+                )
+    assert len(errors) > 80
+    assert median(errors) <= 0.12
+    assert sum(error <= 0.25 for error in errors) >= 0.8 * len(errors)
+
+
+def test_two_racks_of_nvl72_share_one_efficiency(public_data: Path) -> None:
+    calibration, allowed = shipped(), {"all-reduce": 0.05, "all-to-all": 0.15}
+    best: dict[tuple[str, str], float] = {}
+    for each in _measured(public_data):
+        if each.block.machine in ("OCI BM.GPU.GB200.4", "OCI BM.GPU.GB300.4") and each.block.nodes == 32:
+            twice = 2 if each.block.collective == "all-reduce" else 1
+            gb_s = each.size * twice * 127 / 128 / each.time_s / 1e9
+            key = each.block.machine, each.block.collective
+            best[key] = max(best.get(key, 0.0), gb_s)
+    assert len(best) >= 3
+    for (machine, collective), gb_s in best.items():
+        assert calibration.two_rack_bus_bandwidth(machine, collective) == pytest.approx(gb_s, rel=allowed[collective])
+    assert calibration.two_rack_bus_bandwidth("h100_sxm", "all-reduce") is None

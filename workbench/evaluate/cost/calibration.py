@@ -1,0 +1,348 @@
+"""`Calibration`: fitted times of collectives on measured machines, with an interval for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.cost.bus_bandwidth import bus_factor
+from workbench.evaluate.cost.checks import positive
+from workbench.evaluate.cost.kriging import Points, covariance, points, system_of
+from workbench.model.collective import CollectiveBlock, GpuSystem
+from workbench.model.value import Value
+
+__all__ = ["BlockFit", "Calibration", "Estimate", "RackFit"]
+
+#: Standard deviations on each side of an estimate that held 95 % of the measurements when every third size was held out.
+#: More than the 1.96 of a normal distribution, because protocols of a library change abruptly.
+_TWO_SIDED_95 = 3.5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A time with the interval that should hold 95 % of measurements.
+
+    Attributes
+    ----------
+    time_s, low_s, high_s : float
+        Seconds: estimate, lower and upper end.
+    basis : str
+        What it rests on: ``measured block``, ``sizes outside the measured``, ``similar blocks`` or ``rack efficiency``.
+    """
+
+    time_s: float
+    low_s: float
+    high_s: float
+    basis: str
+
+    @classmethod
+    def of_log(cls, log_time: float, deviation: float, basis: str) -> Estimate:
+        """An estimate from the mean and the standard deviation of the logarithm of seconds."""
+        wide = _TWO_SIDED_95 * deviation
+        return cls(math.exp(log_time), math.exp(log_time - wide), math.exp(log_time + wide), basis)
+
+
+@dataclass(frozen=True)
+class BlockFit:
+    """Fitted parameters of one block: time(S) = (alpha + S * factor / bandwidth) / efficiency(S).
+
+    The factor turns bus bandwidth into bytes over time (`bus_factor`). Between knots the logarithm of the efficiency is
+    linear in the logarithm of the size.
+
+    Attributes
+    ----------
+    block : CollectiveBlock
+    alpha_s : float
+        Seconds of the smallest messages.
+    bandwidth_gb_s : float
+        Bus bandwidth of the largest messages.
+    log2_sizes : tuple of float
+        Knots, ascending: logarithms to base 2 of bytes. From the smallest to the largest measured size.
+    efficiency : tuple of float
+        At the knots; about 1 at both ends, below 1 where latency and transfer add up to more than their sum.
+    deviation : tuple of float
+        Standard deviation of the logarithm of a measured time, at the knots.
+    sources : tuple of str
+        Who published the measurements.
+    """
+
+    block: CollectiveBlock
+    alpha_s: float
+    bandwidth_gb_s: float
+    log2_sizes: tuple[float, ...]
+    efficiency: tuple[float, ...]
+    deviation: tuple[float, ...]
+    sources: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        where = f"{self.block.machine}, {self.block.collective}, {self.block.gpus_per_node} x {self.block.nodes}"
+        lengths = {len(self.log2_sizes), len(self.efficiency), len(self.deviation)}
+        if len(lengths) != 1 or not self.log2_sizes or any(b <= a for a, b in pairwise(self.log2_sizes)):
+            raise InputError(
+                "knots, efficiencies and deviations do not match",
+                source="calibration",
+                where=where,
+                expected="ascending",
+            )
+        for name, number in (
+            ("alpha_s", self.alpha_s),
+            ("bandwidth_gb_s", self.bandwidth_gb_s),
+            *[("efficiency", each) for each in self.efficiency],
+            *[("deviation", each) for each in self.deviation],
+        ):
+            positive(number, f"calibration, {where}: {name}")
+
+    def covers(self, size: float) -> bool:
+        """Whether a message size in bytes lies between the smallest and the largest measured one."""
+        return 2 ** self.log2_sizes[0] * 0.999 <= size <= 2 ** self.log2_sizes[-1] * 1.001
+
+    def log_time(self, size: float) -> float:
+        """Natural logarithm of the seconds at a size in bytes that the block covers."""
+        knots = np.log(self.efficiency)
+        efficiency = float(np.interp(math.log2(size), self.log2_sizes, knots))
+        transfer = size * bus_factor(self.block.collective, self.block.ranks) / (self.bandwidth_gb_s * 1e9)
+        return math.log(self.alpha_s + transfer) - efficiency
+
+    def estimate(self, size: float) -> Estimate:
+        """Seconds, with interval, at a size in bytes that the block covers."""
+        deviation = float(np.interp(math.log2(size), self.log2_sizes, self.deviation))
+        return Estimate.of_log(self.log_time(size), deviation, "measured block")
+
+
+@dataclass(frozen=True)
+class RackFit:
+    """What systems whose NVLink domain is a rack reach between two racks; they share one parameter set.
+
+    Attributes
+    ----------
+    collective : str
+    efficiency : float
+        Bus bandwidth of large messages over two racks, as a multiple of the nominal GB/s per GPU between racks. Above 1
+        where few of the bytes cross the border, as in an all-reduce that racks do first.
+    deviation : float
+        Standard deviation of its logarithm.
+    machines : tuple of str
+        The measured machines it was fitted to.
+    """
+
+    collective: str
+    efficiency: float
+    deviation: float
+    machines: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(Value):
+    """Fitted parameters of measured collectives, and estimates for blocks and sizes that were not measured.
+
+    Attributes
+    ----------
+    name : str
+    sources : tuple of str
+        Origin of the measurements.
+    systems : tuple of GpuSystem
+    blocks : tuple of BlockFit
+    racks : tuple of RackFit
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    systems: tuple[GpuSystem, ...]
+    blocks: tuple[BlockFit, ...]
+    racks: tuple[RackFit, ...] = ()
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """Names of the measured machines, sorted."""
+        return tuple(sorted({fit.block.machine for fit in self.blocks}))
+
+    def estimate(self, block: CollectiveBlock, size: float) -> Estimate:
+        """Seconds of one collective, with interval.
+
+        Parameters
+        ----------
+        block : CollectiveBlock
+            Its machine must be measured; collective, GPUs per node and nodes may be others than the measured ones.
+        size : float
+            Bytes as nccl-tests counts them.
+
+        Returns
+        -------
+        Estimate
+            A measured block inside its sizes: its fit. Over two racks or more of a system with an NVLink domain per rack,
+            an unmeasured block: latency of similar blocks and the bandwidth of `RackFit`. Everything else: from similar
+            blocks, as far as they are alike; the interval grows with the distance.
+
+        Raises
+        ------
+        UnknownNameError
+            No block of this machine.
+        InputError
+        """
+        positive(size, "bytes")
+        if block.machine not in self._by_machine:
+            raise UnknownNameError("machine", block.machine, list(self.machines))
+        fit = self._by_block.get(block)
+        if fit is not None and fit.covers(size):
+            return fit.estimate(size)
+        racks = self._over_racks(block, size) if fit is None else None
+        return racks or self._similar(block, size, "similar blocks" if fit is None else "sizes outside the measured")
+
+    def two_rack_bus_bandwidth(self, machine: str, collective: str) -> float | None:
+        """GB/s that a system with one NVLink domain per rack reaches over two racks; None: not of such a system.
+
+        Parameters
+        ----------
+        machine, collective : str
+        """
+        system = system_of(machine, self.systems)
+        fits = [fit for fit in self.racks if fit.collective == collective]
+        return fits[0].efficiency * system.inter_rack_gb_s if fits and system.inter_rack_gb_s else None
+
+    def _over_racks(self, block: CollectiveBlock, size: float) -> Estimate | None:
+        system = system_of(block.machine, self.systems)
+        gb_s = self.two_rack_bus_bandwidth(block.machine, block.collective)
+        if gb_s is None or system.domains(block) < 2:
+            return None
+        smallest = self._similar(block, 1024.0, "")
+        deviation = next(fit.deviation for fit in self.racks if fit.collective == block.collective)
+        time = smallest.time_s + size * bus_factor(block.collective, block.ranks) / (gb_s * 1e9)
+        return Estimate.of_log(math.log(time), deviation, "rack efficiency")
+
+    def _similar(self, block: CollectiveBlock, size: float, basis: str) -> Estimate:
+        here = points([block], [size], self.systems, dict(self._knots[3]))
+        knots, inverse, weights, _ = self._knots
+        cross = covariance(here, knots)[0]
+        variance = float(covariance(here, here)[0, 0] - cross @ inverse @ cross)
+        log_time = float(here.mean[0] + cross @ weights)
+        return Estimate.of_log(log_time, math.sqrt(max(variance, 1e-4)), basis)
+
+    @cached_property
+    def _by_block(self) -> dict[CollectiveBlock, BlockFit]:
+        return {fit.block: fit for fit in self.blocks}
+
+    @cached_property
+    def _by_machine(self) -> frozenset[str]:
+        return frozenset(self.machines)
+
+    @cached_property
+    def _knots(self) -> tuple[Points, npt.NDArray[np.float64], npt.NDArray[np.float64], dict[str, int]]:
+        """Knots of all blocks as points, the inverse of their covariance, and it times their deviations."""
+        names: dict[str, int] = {}
+        rows = [(fit, 2.0**knot, deviation) for fit in self.blocks for knot, deviation in _knots_of(fit)]
+        knots = points([fit.block for fit, _, _ in rows], [size for _, size, _ in rows], self.systems, names)
+        noise = np.array([deviation**2 for _, _, deviation in rows])
+        inverse = np.linalg.inv(covariance(knots, knots) + np.diag(noise))
+        log_times = np.array([fit.log_time(size) for fit, size, _ in rows])
+        return knots, inverse, inverse @ (log_times - knots.mean), names
+
+    def to_record(self) -> dict[str, Any]:
+        """JSON-ready form with units in the names; `from_record` reads it."""
+        return {
+            "name": self.name,
+            "sources": list(self.sources),
+            "systems": [
+                {
+                    "name": system.name,
+                    "architecture": system.architecture,
+                    "patterns": list(system.patterns),
+                    "gpus_per_rack": system.gpus_per_rack,
+                    "inter_rack_gb_s": system.inter_rack_gb_s,
+                }
+                for system in self.systems
+            ],
+            "racks": [
+                {
+                    "collective": fit.collective,
+                    "efficiency": _short(fit.efficiency),
+                    "deviation": _short(fit.deviation),
+                    "machines": list(fit.machines),
+                }
+                for fit in self.racks
+            ],
+            "blocks": [
+                {
+                    "machine": fit.block.machine,
+                    "collective": fit.block.collective,
+                    "gpus_per_node": fit.block.gpus_per_node,
+                    "nodes": fit.block.nodes,
+                    "alpha_us": _short(fit.alpha_s * 1e6),
+                    "bandwidth_gb_s": _short(fit.bandwidth_gb_s),
+                    "log2_bytes": [_short(knot) for knot in fit.log2_sizes],
+                    "efficiency": [_short(each) for each in fit.efficiency],
+                    "deviation": [_short(each) for each in fit.deviation],
+                    "sources": list(fit.sources),
+                }
+                for fit in self.blocks
+            ],
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], source: str) -> Calibration:
+        """A calibration from what `to_record` wrote.
+
+        Parameters
+        ----------
+        record : Mapping
+        source : str
+            File name, for errors.
+
+        Raises
+        ------
+        InputError
+            A key is missing or a value has a wrong type or range.
+        """
+        try:
+            systems = tuple(
+                GpuSystem(
+                    each["name"],
+                    each["architecture"],
+                    tuple(each["patterns"]),
+                    each["gpus_per_rack"],
+                    each["inter_rack_gb_s"],
+                )
+                for each in record["systems"]
+            )
+            racks = tuple(
+                RackFit(each["collective"], each["efficiency"], each["deviation"], tuple(each["machines"]))
+                for each in record["racks"]
+            )
+            blocks = tuple(_block_fit(each) for each in record["blocks"])
+            return cls(record["name"], tuple(record["sources"]), systems, blocks, racks)
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                "no calibration",
+                source=source,
+                got=f"{type(error).__name__}: {error}",
+                expected="output of 'calibrate'",
+            ) from None
+
+
+def _block_fit(record: Mapping[str, Any]) -> BlockFit:
+    block = CollectiveBlock(record["machine"], record["collective"], record["gpus_per_node"], record["nodes"])
+    return BlockFit(
+        block,
+        record["alpha_us"] * 1e-6,
+        record["bandwidth_gb_s"],
+        tuple(record["log2_bytes"]),
+        tuple(record["efficiency"]),
+        tuple(record["deviation"]),
+        tuple(record["sources"]),
+    )
+
+
+def _knots_of(fit: BlockFit) -> Sequence[tuple[float, float]]:
+    return list(zip(fit.log2_sizes, fit.deviation, strict=True))
+
+
+def _short(number: float) -> float:
+    """Four significant digits: more than the measurements are worth."""
+    return float(f"{number:.4g}")

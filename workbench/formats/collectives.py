@@ -1,0 +1,149 @@
+"""Files about measured collectives: tables of measurements, the table of GPU systems, and fitted calibrations."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
+from workbench.objects.fields import shown
+
+__all__ = ["default_systems", "read_calibration_record", "read_measurements"]
+
+_SYSTEMS = Path(__file__).with_name("gpu-systems.csv")
+_CALIBRATION = Path(__file__).with_name("calibration.json")
+
+_COLUMNS = ("source", "machine", "gpus_per_node", "nodes", "collective", "bytes", "time_us", "note")
+_SYSTEM_COLUMNS = ("system", "architecture", "patterns", "gpus_per_rack", "inter_rack_gb_s")
+
+#: What nccl-tests calls collectives -> our names.
+_NAMES = {
+    "all_reduce": "all-reduce",
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+}
+
+#: In notes: the library's own choice of algorithm was overruled.
+_OVERRULED = ("NVLS off",)
+
+
+def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
+    """Read a table of measured collectives.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV with the columns source, machine, gpus_per_node, nodes, collective (as nccl-tests names it), bytes, time_us
+        and note; further columns are for people.
+
+    Returns
+    -------
+    tuple of Measurement, int
+        Measurements in file order, and the number of rows left out because their note says that an algorithm was
+        switched off.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or a row has an unknown collective or a number out of range; with its line.
+    """
+    found, overruled = [], 0
+    for line, row in _rows(path, _COLUMNS):
+        if any(words in row["note"] for words in _OVERRULED):
+            overruled += 1
+            continue
+        where = f"line {line}"
+        if row["collective"] not in _NAMES:
+            raise InputError(
+                "unknown collective",
+                source=str(path),
+                where=where,
+                got=shown(row["collective"]),
+                expected=", ".join(_NAMES),
+            )
+        gpus, nodes, size = (int(_number(row, name, where, path, 1)) for name in ("gpus_per_node", "nodes", "bytes"))
+        time = _number(row, "time_us", where, path, 1e-3) * 1e-6
+        block = CollectiveBlock(row["machine"], _NAMES[row["collective"]], gpus, nodes)
+        found.append(Measurement(block, row["source"], size, time))
+    return tuple(found), overruled
+
+
+def default_systems() -> tuple[GpuSystem, ...]:
+    """The GPU systems that come with the package (datasets/calibration), in the order in which names are matched."""
+    found = []
+    for line, row in _rows(_SYSTEMS, _SYSTEM_COLUMNS):
+        where = f"line {line}"
+        rack = int(_number(row, "gpus_per_rack", where, _SYSTEMS, 1)) if row["gpus_per_rack"] else None
+        speed = _number(row, "inter_rack_gb_s", where, _SYSTEMS, 1e-3) if row["inter_rack_gb_s"] else None
+        found.append(GpuSystem(row["system"], row["architecture"], tuple(row["patterns"].split()), rack, speed))
+    return tuple(found)
+
+
+def read_calibration_record(path: str | Path | None = None) -> tuple[dict[str, Any], str]:
+    """Read a fitted calibration.
+
+    Parameters
+    ----------
+    path : str, Path or None
+        JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package.
+
+    Returns
+    -------
+    dict, str
+        Content, and the name of the file for errors.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is no JSON object.
+    """
+    source = _CALIBRATION.name if path is None else str(path)
+    text = read_bytes(_CALIBRATION if path is None else path, MAX_SETTINGS)
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise InputError("no JSON", source=source, got=shown(str(error)), expected="a calibration") from None
+    if not isinstance(record, dict):
+        raise InputError("no calibration", source=source, got=type(record).__name__, expected="a JSON object")
+    return record, source
+
+
+def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows of a CSV file with their line numbers."""
+    try:
+        text = read_bytes(path, MAX_SETTINGS).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("not text", source=str(path), expected="a CSV table in UTF-8") from None
+    reader = csv.DictReader(text.splitlines())
+    missing = [name for name in columns if name not in (reader.fieldnames or ())]
+    if missing:
+        got = shown(",".join(reader.fieldnames or ()))
+        raise InputError("a column is missing", source=str(path), got=got, expected=", ".join(missing))
+    for row in reader:
+        if any(row[name] is None for name in columns):
+            raise InputError(
+                "a short row", source=str(path), where=f"line {reader.line_num}", expected=f"{len(columns)} columns"
+            )
+        yield reader.line_num, row
+
+
+def _number(row: dict[str, str], name: str, where: str, path: str | Path, least: float) -> float:
+    try:
+        number = float(row[name])
+    except ValueError:
+        number = float("nan")
+    if not least <= number < 1e15:
+        raise InputError(
+            "wrong number",
+            source=str(path),
+            where=f"{where}, {name}",
+            got=repr(row[name]),
+            expected=f"a number of at least {least:g}",
+        )
+    return number
