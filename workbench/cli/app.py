@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.calibrate import calibrate
 from workbench.cli.compare import compare
+from workbench.cli.cost import cost
 from workbench.cli.expand import expand
 from workbench.cli.fill import fill
 from workbench.cli.gpus import gpus
@@ -59,6 +60,7 @@ _app.command()(validate)
 _app.command()(expand)
 _app.command()(run)
 _app.command()(simulate)
+_app.command()(cost)
 _app.command()(calibrate)
 _app.command()(schema)
 _app.command()(policies)

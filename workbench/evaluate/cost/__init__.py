@@ -5,10 +5,13 @@ Every formula says in its docstring what it leaves out. GB are 1e9 bytes and ban
 
 from workbench.evaluate.cost.bus_bandwidth import COLLECTIVES, bandwidths, bus_factor
 from workbench.evaluate.cost.calibration import BlockFit, Calibration, Estimate, RackFit
+from workbench.evaluate.cost.cost_model import CollectiveCost, CostModel
 from workbench.evaluate.cost.fit import fit_calibration
 from workbench.evaluate.cost.fluid import IteratingJob, Transfer, finish_times, iteration_ends
+from workbench.evaluate.cost.job_cost import JobCost, job_cost, nodes_by_rank
 from workbench.evaluate.cost.max_min import Flow, max_min_rates
 from workbench.evaluate.cost.nccl import NcclSystem, Prediction, choose, predict
+from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel
 from workbench.evaluate.cost.rotation import Circle, RotatingJob, Rotation, best_rotation, time_shifts
 from workbench.evaluate.cost.simai import RatioTable, bus_bandwidth
 from workbench.evaluate.cost.simulator import Dimension, SimulatorSettings, simulated_time_ns
@@ -37,12 +40,16 @@ __all__ = [
     "BlockFit",
     "Calibration",
     "Circle",
+    "CollectiveCost",
+    "CostModel",
     "Dimension",
     "Estimate",
     "Flow",
     "IteratingJob",
+    "JobCost",
     "LinkLevel",
     "NcclSystem",
+    "ParallelShape",
     "PipelineStep",
     "Prediction",
     "RackFit",
@@ -52,6 +59,7 @@ __all__ = [
     "Rotation",
     "SimulatorSettings",
     "StepTime",
+    "TrainingModel",
     "Transfer",
     "TreeFabric",
     "bandwidths",
@@ -68,7 +76,9 @@ __all__ = [
     "hierarchical_time",
     "in_network_time",
     "iteration_ends",
+    "job_cost",
     "max_min_rates",
+    "nodes_by_rank",
     "pipeline_bytes",
     "predict",
     "ring_times",

@@ -21,9 +21,9 @@ from workbench.model.value import Value
 
 __all__ = ["BlockFit", "Calibration", "Estimate", "RackFit"]
 
-#: Standard deviations on each side of an estimate that held 95 % of the measurements when every third size was held out.
-#: More than the 1.96 of a normal distribution, because protocols of a library change abruptly.
-_TWO_SIDED_95 = 3.5
+#: Standard deviations on each side of an estimate that held 95 % of the measurements: of a measured block when every third
+#: size was held out (protocols of a library change abruptly), of an estimate from other blocks when a block was.
+_WITHIN, _BETWEEN = 3.5, 2.0
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,8 @@ class Estimate:
     basis: str
 
     @classmethod
-    def of_log(cls, log_time: float, deviation: float, basis: str) -> Estimate:
-        """An estimate from the mean and the standard deviation of the logarithm of seconds."""
-        wide = _TWO_SIDED_95 * deviation
+    def of_log(cls, log_time: float, wide: float, basis: str) -> Estimate:
+        """An estimate from the logarithm of seconds and half the width of its interval."""
         return cls(math.exp(log_time), math.exp(log_time - wide), math.exp(log_time + wide), basis)
 
 
@@ -114,7 +113,7 @@ class BlockFit:
     def estimate(self, size: float) -> Estimate:
         """Seconds, with interval, at a size in bytes that the block covers."""
         deviation = float(np.interp(math.log2(size), self.log2_sizes, self.deviation))
-        return Estimate.of_log(self.log_time(size), deviation, "measured block")
+        return Estimate.of_log(self.log_time(size), _WITHIN * deviation, "measured block")
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ class Calibration(Value):
         smallest = self._similar(block, 1024.0, "")
         deviation = next(fit.deviation for fit in self.racks if fit.collective == block.collective)
         time = smallest.time_s + size * bus_factor(block.collective, block.ranks) / (gb_s * 1e9)
-        return Estimate.of_log(math.log(time), deviation, "rack efficiency")
+        return Estimate.of_log(math.log(time), _BETWEEN * deviation, "rack efficiency")
 
     def _similar(self, block: CollectiveBlock, size: float, basis: str) -> Estimate:
         here = points([block], [size], self.systems, dict(self._knots[3]))
@@ -223,7 +222,7 @@ class Calibration(Value):
         cross = covariance(here, knots)[0]
         variance = float(covariance(here, here)[0, 0] - cross @ inverse @ cross)
         log_time = float(here.mean[0] + cross @ weights)
-        return Estimate.of_log(log_time, math.sqrt(max(variance, 1e-4)), basis)
+        return Estimate.of_log(log_time, _BETWEEN * math.sqrt(max(variance, 1e-4)), basis)
 
     @cached_property
     def _by_block(self) -> dict[CollectiveBlock, BlockFit]:
@@ -240,7 +239,7 @@ class Calibration(Value):
         rows = [(fit, 2.0**knot, deviation) for fit in self.blocks for knot, deviation in _knots_of(fit)]
         knots = points([fit.block for fit, _, _ in rows], [size for _, size, _ in rows], self.systems, names)
         noise = np.array([deviation**2 for _, _, deviation in rows])
-        inverse = np.linalg.inv(covariance(knots, knots) + np.diag(noise))
+        inverse = np.asarray(np.linalg.inv(covariance(knots, knots) + np.diag(noise)), dtype=np.float64)
         log_times = np.array([fit.log_time(size) for fit, size, _ in rows])
         return knots, inverse, inverse @ (log_times - knots.mean), names
 

@@ -47,7 +47,7 @@ class KernelWeights:
     reduce_like_gather, gather_like_scatter, all_to_all_like_others : float
         Likeness of collectives, 1: equal.
     rank_doublings, domain_doublings, step_rank_doublings, step_domain_doublings : float
-        Doublings of ranks and of NVLink domains over which blocks become unlike.
+        Doublings of ranks, and `Points.remoteness`, over which blocks become unlike.
     """
 
     machine: float = 0.07
@@ -90,8 +90,10 @@ class Points:
         Logarithm to base 2 of the bytes.
     machine, system, architecture, collective : ndarray of int
         Numbers that are equal where the names are.
-    log2_ranks, log2_domains : ndarray of float
-        Logarithms to base 2 of the ranks and of the NVLink domains they span.
+    log2_ranks : ndarray of float
+        Logarithm to base 2 of the ranks.
+    remoteness : ndarray of float
+        0 inside one NVLink domain, 1 over two, 0.1 more for each doubling: the step onto the network changes most.
     mean : ndarray of float
         `expected_log_time`.
     """
@@ -102,7 +104,7 @@ class Points:
     architecture: Longs
     collective: Longs
     log2_ranks: Floats
-    log2_domains: Floats
+    remoteness: Floats
     mean: Floats
 
 
@@ -171,7 +173,7 @@ def points(
                 number(f"architecture {system.architecture}"),
                 _COLLECTIVES.index(block.collective),
                 np.log2(block.ranks),
-                np.log2(domains),
+                0.9 + 0.1 * np.log2(domains) if domains > 1 else 0.0,
                 expected_log_time(block, domains, size),
             )
         )
@@ -196,7 +198,7 @@ def covariance(a: Points, b: Points, weights: KernelWeights = WEIGHTS) -> Floats
     w = weights
     octaves = np.abs(a.log2_size[:, None] - b.log2_size)
     ranks = np.abs(a.log2_ranks[:, None] - b.log2_ranks)
-    domains = np.abs(a.log2_domains[:, None] - b.log2_domains)
+    domains = np.abs(a.remoteness[:, None] - b.remoteness)
     machine = a.machine[:, None] == b.machine
     system = a.system[:, None] == b.system
     architecture = a.architecture[:, None] == b.architecture

@@ -1,0 +1,88 @@
+"""`workbench cost` and `workbench calibrate`: results, and refusals in one line with status 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, job_yaml
+
+MODEL = [word for each in ("parameters=8e9", "layers=32", "hidden=4096", "sequence=8192") for word in ("--model", each)]
+MACHINE = ["--machine", "AWS p5.48xlarge"]
+SPEEDS = ["--tier-gb-s", "1=2", "--tier-gb-s", "2=1"]
+
+
+@pytest.fixture
+def inputs(files: Path) -> list[Path]:
+    """The small cluster and a job of four pods, which needs both leaves."""
+    (files / "wide.yaml").write_text(job_yaml("wide", 4), encoding="utf-8")
+    return [files / "cluster.yaml", files / "wide.yaml"]
+
+
+def test_a_job_over_two_leaves_pays_for_the_second(run: Run, inputs: list[Path]) -> None:
+    result = run("cost", *inputs, *MACHINE, "--shape", "4x8", *MODEL, *SPEEDS, "-o", "json")
+    assert result.status == 0, result.err
+    assert [tier["tier"] for tier in result.json["tiers"]] == [1]
+    assert result.json["tiers"][0]["hypernodes"] == 2
+    assert result.json["tiers"][0]["added_ms"] > 0
+    assert [part["kind"] for part in result.json["parts"]] == ["tensor", "data"]
+    low, high = (result.json["communication"]["exposed"][key] for key in ("low_ms", "high_ms"))
+    assert 0 < low < high
+    assert result.json["left_out"] and result.json["calibration"]["sources"]
+
+
+def test_the_table_names_tiers_interval_and_what_is_left_out(run: Run, inputs: list[Path]) -> None:
+    said = run("cost", *inputs, *MACHINE, "--shape", "4x8", *MODEL, *SPEEDS, "--rank-order").out
+    assert "communication" in said and "adds, ms per step" in said and "Left out:" in said and "tensor" in said
+
+
+def test_a_job_that_stays_pending_is_status_1(run: Run, files: Path) -> None:
+    (files / "large.yaml").write_text(job_yaml("large", 9), encoding="utf-8")
+    result = run("cost", files / "cluster.yaml", files / "large.yaml", *MACHINE, "--shape", "9x8", *MODEL)
+    assert result.status == 1 and "pending" in result.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param(["--machine", "AWS p5", "--shape", "4x8", *MODEL, *SPEEDS], "p5.48xlarge", id="machine"),
+        pytest.param([*MACHINE, "--shape", "4x8", *MODEL], "a fabric without speeds", id="no speeds"),
+        pytest.param([*MACHINE, "--shape", "4x4", *MODEL, *SPEEDS], "does not fit the job", id="too small a shape"),
+        pytest.param([*MACHINE, "--shape", "4*8", *MODEL, *SPEEDS], "no parallel shape", id="no shape"),
+        pytest.param([*MACHINE, *MODEL, *SPEEDS], "no parallel shape", id="shape left out"),
+        pytest.param([*MACHINE, "--shape", "4x8", *SPEEDS], "the model is not told", id="no model"),
+        pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "depth=3"], "no such key", id="unknown key"),
+        pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "layers=x"], "wrong value", id="no number"),
+        pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--tier-gb-s", "1=-3"], "no speed of a tier", id="speed"),
+        pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--tier-gb-s", "7=3"], "no HyperNode", id="unknown tier"),
+        pytest.param([*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS, "--job", "x"], "no such job", id="unknown job"),
+    ],
+)
+def test_refusals_are_one_line_with_status_2(run: Run, inputs: list[Path], options: list[str], said: str) -> None:
+    result = run("cost", *inputs, *options)
+    assert result.status == 2
+    assert said in result.err
+    assert len([line for line in result.err.splitlines() if not line.startswith("note")]) == 1
+
+
+def test_calibrate_writes_what_cost_reads(run: Run, inputs: list[Path], tmp_path: Path) -> None:
+    head = "source,machine,gpus_per_node,nodes,collective,bytes,time_us,note\n"
+    rows = [
+        f"s,mine,8,{nodes},{collective},{2**power},{20 + 2**power / 1e5},\n"
+        for nodes in (1, 4)
+        for collective in ("all_reduce", "alltoall")
+        for power in range(10, 31, 4)
+    ]
+    (tmp_path / "collectives.csv").write_text(head + "".join(rows), encoding="utf-8")
+    assert run("calibrate", tmp_path, "--name", "mine", "--out", tmp_path / "fit.json").status == 0
+    assert json.loads((tmp_path / "fit.json").read_text())["name"] == "mine"
+    options = ["--machine", "mine", "--calibration", tmp_path / "fit.json", "--shape", "4x8", *MODEL, *SPEEDS]
+    result = run("cost", *inputs, *options, "-o", "json")
+    assert result.status == 0 and result.json["calibration"]["name"] == "mine"
+
+
+def test_calibrate_refuses_a_folder_without_measurements(run: Run, tmp_path: Path) -> None:
+    result = run("calibrate", tmp_path)
+    assert result.status == 2 and "collectives.csv" in result.err

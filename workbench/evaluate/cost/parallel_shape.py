@@ -1,0 +1,221 @@
+"""`ParallelShape` and `TrainingModel`: how a job cuts a model over its GPUs, and which collectives follow from that."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.evaluate.cost.checks import not_negative, positive, whole
+from workbench.evaluate.cost.traffic import (
+    context_parallel_bytes,
+    data_parallel_bytes,
+    expert_parallel_bytes,
+    pipeline_bytes,
+    tensor_parallel_bytes,
+)
+
+__all__ = ["Exchange", "ParallelShape", "TrainingModel", "exchanges"]
+
+
+@dataclass(frozen=True)
+class ParallelShape:
+    """Degrees of parallelism of a training job.
+
+    Ranks are numbered with the tensor-parallel position fastest, then context, data and pipeline.
+
+    Attributes
+    ----------
+    data, tensor, pipeline, context : int
+        Degrees; their product is the number of GPUs.
+    expert : int
+        Data-parallel ranks that share the experts of a layer; divides `data` and is no further factor.
+    """
+
+    data: int = 1
+    tensor: int = 1
+    pipeline: int = 1
+    context: int = 1
+    expert: int = 1
+
+    #: How a shape is written.
+    FORM: ClassVar[str] = "DPxTPxPPxCPxEP"
+
+    def __post_init__(self) -> None:
+        for name in ("data", "tensor", "pipeline", "context", "expert"):
+            whole(getattr(self, name), name)
+        if self.data % self.expert:
+            raise InputError(
+                "expert-parallel ranks are data-parallel ranks",
+                source="shape",
+                got=f"DP {self.data}, EP {self.expert}",
+                expected="EP divides DP",
+            )
+
+    @classmethod
+    def parse(cls, text: str, source: str) -> ParallelShape:
+        """A shape from text such as ``16x8x2x1x1``; degrees left out at the end are 1.
+
+        Parameters
+        ----------
+        text : str
+        source : str
+            Name of the argument, for the error.
+        """
+        if not re.fullmatch(r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,4}", text):
+            raise InputError("no parallel shape", source=source, got=repr(text), expected=f"{cls.FORM}, such as 16x8x2")
+        return cls(*(int(degree) for degree in text.split("x")))
+
+    @property
+    def ranks(self) -> int:
+        """GPUs of the job."""
+        return self.data * self.tensor * self.pipeline * self.context
+
+    def __str__(self) -> str:
+        return f"{self.data}x{self.tensor}x{self.pipeline}x{self.context}x{self.expert}"
+
+    def groups(self, kind: str) -> npt.NDArray[np.int64]:
+        """Ranks that talk to each other: shape (groups, ranks of a group).
+
+        Parameters
+        ----------
+        kind : str
+            ``tensor``, ``context``, ``expert``, ``pipeline`` (neighbouring stages: pairs) or ``data`` (the replicas of a
+            parameter: data- and context-parallel ranks together).
+        """
+        grid = np.arange(self.ranks).reshape(self.pipeline, self.data, self.context, self.tensor)
+        if kind == "tensor":
+            return grid.reshape(-1, self.tensor)
+        if kind == "context":
+            return grid.transpose(0, 1, 3, 2).reshape(-1, self.context)
+        if kind == "expert":
+            return grid.transpose(0, 2, 3, 1).reshape(-1, self.expert)
+        if kind == "pipeline":
+            return np.stack([grid[:-1].ravel(), grid[1:].ravel()], axis=1)
+        return grid.transpose(0, 3, 1, 2).reshape(-1, self.data * self.context)
+
+
+@dataclass(frozen=True)
+class TrainingModel:
+    """What a training step computes, as far as its communication depends on it.
+
+    Attributes
+    ----------
+    parameters : float
+        Of the whole model. They are spread evenly over tensor- and pipeline-parallel ranks.
+    layers, hidden, sequence : int
+        Transformer layers of the whole model, size of a token's activation, tokens of a sample.
+    micro_batch, microbatches : int
+        Samples of one micro batch on one replica; micro batches per step.
+    bytes_per_element : float
+        Of activations.
+    gradient_bytes : float
+        Of a gradient element; 4 where gradients are reduced in fp32.
+    moe_layers, top_k : int
+        Layers with experts, of the whole model; experts per token.
+    kv_hidden : int
+        Size of a token's keys; 0: `hidden`.
+    sharded : bool
+        FSDP or ZeRO-3.
+    forward_s, backward_s : float
+        Seconds of one micro batch on one stage, without communication. 0: unknown; the step then holds communication
+        only.
+    """
+
+    parameters: float
+    layers: int
+    hidden: int
+    sequence: int
+    micro_batch: int = 1
+    microbatches: int = 1
+    bytes_per_element: float = 2.0
+    gradient_bytes: float = 2.0
+    moe_layers: int = 0
+    top_k: int = 1
+    kv_hidden: int = 0
+    sharded: bool = False
+    forward_s: float = 0.0
+    backward_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "bytes_per_element", "gradient_bytes"):
+            positive(getattr(self, name), name)
+        for name in ("layers", "hidden", "sequence", "micro_batch", "microbatches", "top_k"):
+            whole(getattr(self, name), name)
+        for name in ("moe_layers", "kv_hidden"):
+            whole(getattr(self, name), name, least=0)
+        for name in ("forward_s", "backward_s"):
+            not_negative(getattr(self, name), name)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One kind of parallelism's communication in a step.
+
+    Attributes
+    ----------
+    kind : str
+        As for `ParallelShape.groups`.
+    collective : str
+        A calibrated collective. Two pipeline stages count as an all-gather of two ranks: each sends one half.
+    size : float
+        Bytes of one call, as nccl-tests counts them.
+    calls : int
+        Calls per step that are on the critical path if nothing is hidden.
+    bytes_per_rank : float
+        Bytes that one rank sends in a step.
+    """
+
+    kind: str
+    collective: str
+    size: float
+    calls: int
+    bytes_per_rank: float
+
+
+def exchanges(shape: ParallelShape, model: TrainingModel) -> tuple[Exchange, ...]:
+    """The communication of one training step (docs/cost.md has the table).
+
+    Parameters
+    ----------
+    shape : ParallelShape
+    model : TrainingModel
+
+    Returns
+    -------
+    tuple of Exchange
+        Kinds whose degree is 1 are left out. Layers count as spread evenly over the stages, rounded up.
+    """
+    layers = -(-model.layers // shape.pipeline)
+    moe_layers = -(-model.moe_layers // shape.pipeline)
+    sequence = -(-model.sequence // shape.context)
+    m, b, e = model.microbatches, model.micro_batch, model.bytes_per_element
+    activation = b * sequence * model.hidden * e
+    found = []
+    if shape.tensor > 1:
+        sent = tensor_parallel_bytes(shape.tensor, layers, m, b, sequence, model.hidden, e)
+        found.append(Exchange("tensor", "all-reduce", activation, 4 * layers * m, sent))
+    if shape.context > 1:
+        kv = model.kv_hidden or model.hidden
+        sent = context_parallel_bytes(shape.context, layers, m, b, model.sequence, kv, e)
+        found.append(Exchange("context", "all-gather", 2 * b * model.sequence * kv * e, 2 * layers * m, sent))
+    if shape.expert > 1 and moe_layers:
+        sent = expert_parallel_bytes(shape.expert, moe_layers, model.top_k, m, b, sequence, model.hidden, e)
+        found.append(Exchange("expert", "all-to-all", activation * model.top_k, 4 * moe_layers * m, sent))
+    if shape.pipeline > 1:
+        sent = pipeline_bytes(m, b, sequence, model.hidden, e)
+        found.append(Exchange("pipeline", "all-gather", 2 * activation, 2 * (shape.pipeline - 1), sent))
+    replicas = shape.data * shape.context
+    if replicas > 1:
+        parameters = model.parameters / (shape.tensor * shape.pipeline)
+        sent = data_parallel_bytes(parameters, replicas, model.gradient_bytes, model.sharded)
+        size = parameters * model.gradient_bytes
+        if model.sharded:
+            found.append(Exchange("data", "all-gather", size, 3, sent))
+        else:
+            found.append(Exchange("data", "all-reduce", size, 1, sent))
+    return tuple(found)
