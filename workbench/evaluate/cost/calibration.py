@@ -21,8 +21,8 @@ from workbench.model.value import Value
 
 __all__ = ["BlockFit", "Calibration", "Estimate", "RackFit"]
 
-#: Standard deviations on each side of an estimate that held 95 % of the measurements: of a measured block when every third
-#: size was held out (protocols of a library change abruptly), of an estimate from other blocks when a block was.
+#: Standard deviations on each side of an estimate that held 95 % of the measurements: of a measured block when every
+#: third size was held out (protocols of a library change abruptly), of an estimate from other blocks when a block was.
 _WITHIN, _BETWEEN = 3.5, 2.0
 
 
@@ -45,7 +45,17 @@ class Estimate:
 
     @classmethod
     def of_log(cls, log_time: float, wide: float, basis: str) -> Estimate:
-        """An estimate from the logarithm of seconds and half the width of its interval."""
+        """An estimate from the logarithm of a time.
+
+        Parameters
+        ----------
+        log_time : float
+            Natural logarithm of seconds.
+        wide : float
+            Half the width of the interval, of the logarithm.
+        basis : str
+            As for `Estimate`.
+        """
         return cls(math.exp(log_time), math.exp(log_time - wide), math.exp(log_time + wide), basis)
 
 
@@ -176,9 +186,9 @@ class Calibration(Value):
         Returns
         -------
         Estimate
-            A measured block inside its sizes: its fit. Over two racks or more of a system with an NVLink domain per rack,
-            an unmeasured block: latency of similar blocks and the bandwidth of `RackFit`. Everything else: from similar
-            blocks, as far as they are alike; the interval grows with the distance.
+            A measured block inside its sizes: its fit. An unmeasured block over two racks or more of a system with an
+            NVLink domain per rack: latency of similar blocks and the bandwidth of `RackFit`. Everything else: from
+            similar blocks, as far as they are alike; the interval grows with the distance.
 
         Raises
         ------

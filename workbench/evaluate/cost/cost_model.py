@@ -113,11 +113,11 @@ class CostModel:
         Returns
         -------
         CollectiveCost
-            The larger of the calibrated time, which knows ranks and nodes but no tiers, and the times of the links above
-            HyperNodes. Ring collectives load these links once per step of the ring that leaves the HyperNode, so rank
-            order matters; an all-to-all loads them with everything that goes out, in any order. A group has the share of
-            a HyperNode's links that its GPUs are of the GPUs below. Groups that use a part of the GPUs of their nodes
-            count as running side by side with others like them.
+            The larger of the calibrated time, which knows ranks and nodes but no tiers, and the times of the links
+            above HyperNodes. Ring collectives load these links once per step of the ring that leaves the HyperNode, so
+            rank order matters; an all-to-all loads them with everything that goes out, in any order. A group has the
+            share of a HyperNode's links that its GPUs are of the GPUs below. Groups that use a part of the GPUs of
+            their nodes count as running side by side with others like them.
 
         Raises
         ------

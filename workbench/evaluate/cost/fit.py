@@ -39,7 +39,7 @@ def fit_calibration(measurements: Sequence[Measurement], systems: Sequence[GpuSy
     Returns
     -------
     Calibration
-        Blocks in sorted order. The efficiency has a knot at every fourth power of two and at the smallest and the largest
+        Blocks in sorted order. The efficiency has a knot at every power of four and at the smallest and the largest
         size. Its values are the posterior mean of the process of `workbench.evaluate.cost.kriging`: smoothed, and
         informed by blocks that resemble the block. Nothing of a measurement itself is kept.
 

@@ -36,13 +36,15 @@ class KernelWeights:
         Smooth deviations that all blocks of a machine, a system, an architecture and of everything share.
     machine_collective, system_collective, architecture_collective, any_collective : float
         Smooth deviations that blocks share as far as collective, ranks and NVLink domains are alike.
-    machine_step, system_step, architecture_step, any_step : float
+    machine_step, architecture_step, any_step : float
         Abrupt deviations, where the library changes its protocol, that such blocks share.
     block, block_step : float
         Smooth and abrupt deviations of one block alone.
     noise : float
         Variance of one measurement.
-    smooth_octaves, block_octaves, step_octaves : float
+    per_rank : float
+        Share of abrupt deviations that sit at a size per rank, where protocols change; the others sit at a size.
+    smooth_octaves, block_octaves, step_octaves, fixed_step_octaves : float
         Lengths over which deviations fade, in doublings of the message size.
     reduce_like_gather, gather_like_scatter, all_to_all_like_others : float
         Likeness of collectives, 1: equal.
@@ -50,31 +52,32 @@ class KernelWeights:
         Doublings of ranks, and `Points.remoteness`, over which blocks become unlike.
     """
 
-    machine: float = 0.07
-    system: float = 0.34
-    architecture: float = 0.45
-    any_machine: float = 0.85
-    machine_collective: float = 0.24
-    system_collective: float = 0.014
+    machine: float = 0.005
+    system: float = 0.2
+    architecture: float = 0.4
+    any_machine: float = 1.2
+    machine_collective: float = 0.15
+    system_collective: float = 0.007
     architecture_collective: float = 0.6
-    any_collective: float = 0.15
-    machine_step: float = 0.022
-    system_step: float = 0.014
-    architecture_step: float = 0.08
-    any_step: float = 0.0036
+    any_collective: float = 0.06
+    machine_step: float = 0.0004
+    architecture_step: float = 0.01
+    any_step: float = 0.0015
     block: float = 0.01
-    block_step: float = 0.0067
-    noise: float = 0.0008
-    smooth_octaves: float = 11.0
-    block_octaves: float = 6.5
-    step_octaves: float = 4.4
-    reduce_like_gather: float = 0.63
-    gather_like_scatter: float = 0.995
+    block_step: float = 0.0032
+    noise: float = 0.0012
+    per_rank: float = 0.83
+    smooth_octaves: float = 12.0
+    block_octaves: float = 1.3
+    step_octaves: float = 1.5
+    fixed_step_octaves: float = 2.0
+    reduce_like_gather: float = 0.56
+    gather_like_scatter: float = 0.998
     all_to_all_like_others: float = 0.79
-    rank_doublings: float = 3.0
-    domain_doublings: float = 0.3
-    step_rank_doublings: float = 2.3
-    step_domain_doublings: float = 0.16
+    rank_doublings: float = 2.5
+    domain_doublings: float = 0.25
+    step_rank_doublings: float = 1.1
+    step_domain_doublings: float = 0.1
 
 
 WEIGHTS = KernelWeights()
@@ -209,15 +212,15 @@ def covariance(a: Points, b: Points, weights: KernelWeights = WEIGHTS) -> Floats
     )
     alike = likeness[a.collective[:, None], b.collective]
     smooth = _matern_5_2(octaves / w.smooth_octaves)
-    # Protocols change at a size per rank.
-    share_a, share_b = a.log2_size - a.log2_ranks, b.log2_size - b.log2_ranks
-    step = np.exp(-np.abs(share_a[:, None] - share_b) / w.step_octaves)
+    shares = np.abs((a.log2_size - a.log2_ranks)[:, None] - (b.log2_size - b.log2_ranks))
+    step = w.per_rank * np.exp(-shares / w.step_octaves)
+    step += (1 - w.per_rank) * np.exp(-octaves / w.fixed_step_octaves)
     near = alike * np.exp(-ranks / w.rank_doublings - domains / w.domain_doublings)
     step_near = alike * np.exp(-ranks / w.step_rank_doublings - domains / w.step_domain_doublings)
     found = smooth * (w.any_machine + w.architecture * architecture + w.system * system + w.machine * machine)
     shared = w.any_collective + w.architecture_collective * architecture
     found += smooth * near * (shared + w.system_collective * system + w.machine_collective * machine)
-    abrupt = w.any_step + w.architecture_step * architecture + w.system_step * system + w.machine_step * machine
+    abrupt = w.any_step + w.architecture_step * architecture + w.machine_step * machine
     found += step * step_near * abrupt
     same_block = machine & (a.collective[:, None] == b.collective) & (ranks == 0) & (domains == 0)
     found += same_block * (w.block * _matern_3_2(octaves / w.block_octaves) + w.block_step * step)

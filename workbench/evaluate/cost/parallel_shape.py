@@ -84,8 +84,8 @@ class ParallelShape:
         Parameters
         ----------
         kind : str
-            ``tensor``, ``context``, ``expert``, ``pipeline`` (neighbouring stages: pairs) or ``data`` (the replicas of a
-            parameter: data- and context-parallel ranks together).
+            ``tensor``, ``context``, ``expert``, ``pipeline`` (pairs of neighbouring stages) or ``data`` (the replicas
+            of a parameter: data- and context-parallel ranks together).
         """
         grid = np.arange(self.ranks).reshape(self.pipeline, self.data, self.context, self.tensor)
         if kind == "tensor":
