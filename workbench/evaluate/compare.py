@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import check
 from workbench.errors import InputError
+from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
@@ -188,6 +189,7 @@ def compare(
     progress: Progress | None = None,
     inputs: Mapping[str, str] | None = None,
     most_advised: int = MOST_ADVISED,
+    communication: CommunicationPlan | None = None,
 ) -> Comparison:
     """Place the same gangs on the same snapshot by each policy.
 
@@ -204,6 +206,8 @@ def compare(
         File name to SHA-256 (`Scenario.inputs`), for the provenance.
     most_advised : int
         Pending jobs of each policy for which changes that would help are tried, in the order of the gangs.
+    communication : CommunicationPlan, optional
+        Adds what the communication of the jobs that it names costs, with interval, to the metrics.
 
     Returns
     -------
@@ -215,43 +219,53 @@ def compare(
     UnknownNameError
         A policy is not registered; raised before any policy runs.
     InputError
-        `policies` is a single string instead of a sequence.
+        `policies` is a single string instead of a sequence, or `communication` does not fit the topology.
     """
     if isinstance(policies, str):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
     chosen = [get_policy(policy) if isinstance(policy, str) else policy for policy in policies]
+    if communication is not None:
+        communication.check(snapshot.topology)
     rows = []
     for done, policy in enumerate(chosen):
         if progress is not None:
             progress(done, len(chosen), policy.name)
         check()
-        rows.append(_run(policy, gangs, snapshot, most_advised))
+        rows.append(_run(policy, gangs, snapshot, most_advised, communication))
     if progress is not None:
         progress(len(chosen), len(chosen), "")
     provenance = record_provenance(snapshot, [(p.name, p.parameters) for p in chosen], inputs or {})
-    return Comparison(tuple(gangs), snapshot, tuple(_with_switches(rows, snapshot)), provenance)
+    return Comparison(tuple(gangs), snapshot, tuple(_with_switches(rows, snapshot, communication)), provenance)
 
 
-def _with_switches(rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot) -> list[ComparisonRow]:
+def _with_switches(
+    rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot, communication: CommunicationPlan | None
+) -> list[ComparisonRow]:
     """The rows with metrics on sharing leaf switches added for every policy, if any policy of the comparison uses
     switches.
     """
     if not any(row.metrics is not None and row.metrics.switches is not None for row in rows):
         return list(rows)
     return [
-        dataclasses.replace(row, metrics=measure_run(row.decisions, snapshot, with_switches=True))
+        dataclasses.replace(row, metrics=measure_run(row.decisions, snapshot, True, communication))
         if row.metrics is not None and row.metrics.switches is None
         else row
         for row in rows
     ]
 
 
-def _run(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot, most_advised: int) -> ComparisonRow:
+def _run(
+    policy: Policy,
+    gangs: Sequence[Gang],
+    snapshot: ClusterSnapshot,
+    most_advised: int,
+    communication: CommunicationPlan | None,
+) -> ComparisonRow:
     start = time.perf_counter()
     try:
         decisions = tuple(policy.schedule(gangs, snapshot))
         seconds = time.perf_counter() - start
-        metrics = measure_run(decisions, snapshot)
+        metrics = measure_run(decisions, snapshot, communication=communication)
     except Exception as error:  # a notebook's policy may raise anything; it must not take the other rows with it
         message = f"{type(error).__name__}: {error}".splitlines()[0]
         failed = RowError(message, "".join(traceback.format_exception(error)))

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.closeness import SAME_NODE, Closeness
+from workbench.evaluate.cost.job_cost import JobCost
+from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
 from workbench.kernels.bottleneck import indices_of
@@ -46,6 +48,8 @@ class JobFacts:
         Free GPUs of every node at the end of the run; by default those that this placement alone leaves free.
     switches : JobSwitches, optional
         How the job shares the leaf switches; None where that was not measured.
+    communication : CommunicationPlan, optional
+        What the cost of communication is computed from; None: it is not measured.
 
     Attributes
     ----------
@@ -63,7 +67,9 @@ class JobFacts:
         snapshot: ClusterSnapshot,
         gpu_free: Words | None = None,
         switches: JobSwitches | None = None,
+        communication: CommunicationPlan | None = None,
     ) -> None:
+        self._communication = communication
         self.placement = placement
         self.snapshot = snapshot
         self.switches = switches
@@ -74,6 +80,11 @@ class JobFacts:
     @property
     def topology(self) -> Topology:
         return self.placement.topology
+
+    @cached_property
+    def cost(self) -> JobCost | None:
+        """What the job's communication costs per training step; None where that was not measured."""
+        return None if self._communication is None else self._communication.cost_of(self.placement)
 
     @cached_property
     def pods_per_node(self) -> Longs:
@@ -189,6 +200,8 @@ class RunFacts:
     decisions : sequence of Decision
     snapshot : ClusterSnapshot
         The cluster before the session.
+    communication : CommunicationPlan, optional
+        As for `JobFacts`.
     switches : SwitchSharing, optional
         How the jobs share the leaf switches; None where that was not measured.
 
@@ -204,7 +217,11 @@ class RunFacts:
     """
 
     def __init__(
-        self, decisions: Sequence[Decision], snapshot: ClusterSnapshot, switches: SwitchSharing | None = None
+        self,
+        decisions: Sequence[Decision],
+        snapshot: ClusterSnapshot,
+        switches: SwitchSharing | None = None,
+        communication: CommunicationPlan | None = None,
     ) -> None:
         self.decisions = decisions
         self.snapshot = snapshot
@@ -213,7 +230,8 @@ class RunFacts:
         self.gpu_free = gpus_free_after(snapshot, self.placements)
         of_job = {} if switches is None else switches.jobs
         self.jobs: Mapping[str, JobFacts] = {
-            p.gang.key: JobFacts(p, snapshot, self.gpu_free, of_job.get(p.gang.key)) for p in self.placements
+            p.gang.key: JobFacts(p, snapshot, self.gpu_free, of_job.get(p.gang.key), communication)
+            for p in self.placements
         }
         self.members: Mapping[str, JobFacts] = {
             f"{p.gang.key}/{job.name}": JobFacts(job.placement, snapshot, self.gpu_free)

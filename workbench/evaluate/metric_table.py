@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from workbench.errors import InputError, close_names
+from workbench.evaluate.cost.job_cost import JobCost
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import NOWHERE, Metric, View
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
@@ -37,6 +38,10 @@ def _leaves(job: JobFacts) -> int:
 def _bottleneck(job: JobFacts) -> float | None:
     known = job.bottleneck_gb_s[~np.isnan(job.bottleneck_gb_s)]
     return float(known.min()) if len(known) else None
+
+
+def _of_cost(number: Callable[[JobCost], float]) -> Callable[[JobFacts], float | None]:
+    return lambda job: None if job.cost is None else number(job.cost)
 
 
 def _of_switches(number: Callable[[JobSwitches], int]) -> Callable[[JobFacts], int | None]:
@@ -163,6 +168,52 @@ METRICS = (
         in_jobs=View.PAGE,
         job=lambda job: job.gpus_stranded,
         run=lambda run: run.gpus_stranded,
+    ),
+    Metric(
+        "communication_ms",
+        "communication",
+        meaning="of a training step of a job, nothing hidden",
+        unit="ms/step",
+        brief="ms/step",
+        group="communication",
+        better="lower",
+        total="max",
+        job=_of_cost(lambda cost: cost.exposed.ms),
+    ),
+    Metric(
+        "communication_low_ms",
+        "communication, lower end",
+        meaning="lower end of its interval, as much hidden as can be",
+        unit="ms/step",
+        group="communication",
+        better="lower",
+        total="max",
+        in_jobs=View.PAGE,
+        in_runs=View.PAGE,
+        job=_of_cost(lambda cost: cost.hidden.low_ms),
+    ),
+    Metric(
+        "communication_high_ms",
+        "communication, upper end",
+        meaning="upper end of its interval, nothing hidden",
+        unit="ms/step",
+        group="communication",
+        better="lower",
+        total="max",
+        in_jobs=View.PAGE,
+        in_runs=View.PAGE,
+        job=_of_cost(lambda cost: cost.exposed.high_ms),
+    ),
+    Metric(
+        "communication_gb_s",
+        "sent by a GPU",
+        meaning="while a job communicates, nothing hidden",
+        unit="GB/s",
+        brief="GB/s sent",
+        group="communication",
+        better="higher",
+        total="min",
+        job=_of_cost(lambda cost: cost.gb_s),
     ),
     Metric(
         "cross_switch_jobs",

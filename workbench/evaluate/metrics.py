@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
+from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import Metric, MetricValue, nested
 from workbench.evaluate.metric_table import all_metrics
@@ -129,7 +130,10 @@ def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | N
 
 
 def measure_run(
-    decisions: Sequence[Decision], snapshot: ClusterSnapshot, with_switches: bool | None = None
+    decisions: Sequence[Decision],
+    snapshot: ClusterSnapshot,
+    with_switches: bool | None = None,
+    communication: CommunicationPlan | None = None,
 ) -> RunMetrics:
     """Compute every metric of a scheduling session.
 
@@ -142,13 +146,15 @@ def measure_run(
         The cluster before the session.
     with_switches : bool, optional
         Measure how the jobs share the leaf switches; by default where `switches_matter`.
+    communication : CommunicationPlan, optional
+        Measure what the communication of the jobs that it names costs.
 
     Returns
     -------
     RunMetrics
     """
     wanted = switches_matter(decisions, snapshot) if with_switches is None else with_switches
-    facts = RunFacts(decisions, snapshot, measure_switches(decisions, snapshot) if wanted else None)
+    facts = RunFacts(decisions, snapshot, measure_switches(decisions, snapshot) if wanted else None, communication)
     of_run = [metric for metric in all_metrics() if metric.run is not None or metric.total]
     of_job = [metric for metric in all_metrics() if metric.job is not None]
     by_job = [_values_of_job(of_job, job) for job in facts.jobs.values()]

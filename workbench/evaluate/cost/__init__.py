@@ -12,6 +12,7 @@ from workbench.evaluate.cost.job_cost import JobCost, job_cost, nodes_by_rank
 from workbench.evaluate.cost.max_min import Flow, max_min_rates
 from workbench.evaluate.cost.nccl import NcclSystem, Prediction, choose, predict
 from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel
+from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.cost.rotation import Circle, RotatingJob, Rotation, best_rotation, time_shifts
 from workbench.evaluate.cost.simai import RatioTable, bus_bandwidth
 from workbench.evaluate.cost.simulator import Dimension, SimulatorSettings, simulated_time_ns
@@ -41,6 +42,7 @@ __all__ = [
     "Calibration",
     "Circle",
     "CollectiveCost",
+    "CommunicationPlan",
     "CostModel",
     "Dimension",
     "Estimate",

@@ -107,7 +107,7 @@ class CostModel:
         collective : str
         size : float
             Bytes as nccl-tests counts them.
-        nodes : ndarray of int64, shape (ranks,)
+        nodes : ndarray of shape (ranks,), int64
             Node of each rank, in the order of the ring.
 
         Returns

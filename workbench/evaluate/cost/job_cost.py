@@ -197,7 +197,7 @@ def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel,
     ----------
     job : str
         Name, for the result.
-    nodes : ndarray of int64, shape (GPUs,)
+    nodes : ndarray of shape (GPUs,), int64
         Node of each GPU in the order of ranks, as of `nodes_by_rank`.
     shape : ParallelShape
     model : TrainingModel
