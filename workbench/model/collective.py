@@ -29,6 +29,9 @@ class CollectiveBlock:
     nodes: int
 
     def __post_init__(self) -> None:
+        for name in ("machine", "collective"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError("no name", source=name, got=repr(getattr(self, name)), expected="a text")
         for name in ("gpus_per_node", "nodes"):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
@@ -86,6 +89,12 @@ class GpuSystem:
     patterns: tuple[str, ...]
     gpus_per_rack: int | None = None
     inter_rack_gb_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("gpus_per_rack", "inter_rack_gb_s"):
+            number = getattr(self, name)
+            if number is not None and not number > 0:
+                raise InputError("wrong number", source=name, got=repr(number), expected="a number above 0, or nothing")
 
     def matches(self, machine: str) -> bool:
         """Whether a machine, by its name, is one of this system."""

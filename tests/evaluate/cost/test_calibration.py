@@ -80,6 +80,26 @@ def test_a_calibration_survives_its_record() -> None:
         BlockFit(CollectiveBlock("x", "all-reduce", 8, 1), 1e-6, 100, (3.0, 2.0), (1, 1), (0.1, 0.1), ())
 
 
+@pytest.mark.parametrize(
+    ("part", "key", "value"),
+    [
+        pytest.param("blocks", "machine", ["x"], id="no name"),
+        pytest.param("blocks", "nodes", 0, id="no node"),
+        pytest.param("blocks", "alpha_us", "fast", id="no number"),
+        pytest.param("blocks", "bandwidth_gb_s", -1, id="negative"),
+        pytest.param("blocks", "efficiency", [0.5], id="lengths differ"),
+        pytest.param("racks", "efficiency", 0, id="efficiency of 0"),
+        pytest.param("systems", "gpus_per_rack", 0, id="an empty rack"),
+        pytest.param("systems", "patterns", None, id="no patterns"),
+    ],
+)
+def test_a_wrong_value_in_a_file_is_refused(part: str, key: str, value: object) -> None:
+    record, source = read_calibration_record()
+    record[part][0][key] = value
+    with pytest.raises(InputError):
+        Calibration.from_record(record, source)
+
+
 def test_the_formula_equals_its_slow_twin() -> None:
     calibration = shipped()
     for record in calibration.to_record()["blocks"]:

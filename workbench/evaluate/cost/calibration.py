@@ -147,6 +147,10 @@ class RackFit:
     deviation: float
     machines: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        positive(self.efficiency, "calibration, racks: efficiency")
+        positive(self.deviation, "calibration, racks: deviation")
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Value):
