@@ -43,6 +43,19 @@ def test_other_forms_and_a_stop(run: Run, tmp_path: Path) -> None:
     assert target.read_text().count("<polyline") + target.read_text().count("<path") >= 3
 
 
+def test_the_page_shows_use_waiting_and_a_gantt_chart(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("name,submit_s,duration_s,pods,gpus_per_pod\nhuge<b>,0,60,99,8\nsmall,0,36000,1,8\nnext,5,9,24,8\n")
+    result = run("simulate", CLUSTER, "--trace", log, "--policies", "volcano,binpack", "-o", "html")
+    assert result.status == 1
+    assert result.out.count("<svg") == 4
+    for text in ("GPUs in use", "Jobs waiting", "that waited longest", "jobs that never ran", "default/huge&lt;b&gt;"):
+        assert text in result.out
+    assert "huge<b>" not in result.out
+    # Only small runs until next begins: an eighth of 24 nodes is in use for ten hours.
+    assert "submitted, 0.001389 to" in result.out
+
+
 def test_a_job_that_fits_nowhere_is_named(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("name,submit_s,duration_s,pods,gpus_per_pod\nhuge,0,60,99,8\nsmall,0,60,1,8\n")

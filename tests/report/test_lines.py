@@ -39,3 +39,18 @@ def test_the_curve_has_the_best_set_for_every_number_of_gpus() -> None:
     assert "tw-lines" in shown and "upper bound" in shown
     with pytest.raises(InputError, match="no free GPU"):
         bottleneck_curve(matrix, free=[])
+
+
+def test_many_points_have_round_numbers_below_and_no_dots() -> None:
+    dense = draw_lines("t", "h", "%", {"a": [(0.1 + 0.37 * i, float(i)) for i in range(100)]})
+    assert dense.count("fill-opacity='0'") == 100
+    for text in (">0<", ">10<", ">20<", ">30<"):
+        assert text in dense
+    assert ">0.1<" not in dense
+
+
+def test_a_long_legend_takes_several_rows() -> None:
+    lines = {f"policy-{i}-with-a-name": [(0.0, 1.0), (1.0, 2.0)] for i in range(7)}
+    short, tall = draw_lines("t", "x", "y", dict(list(lines.items())[:2])), draw_lines("t", "x", "y", lines)
+    assert "height='260'" in short
+    assert "height='308'" in tall

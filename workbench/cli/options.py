@@ -27,6 +27,7 @@ __all__ = [
     "ReviewOutput",
     "SchedulerPolicy",
     "ShowOutput",
+    "SimulationOutput",
     "TableOutput",
 ]
 
@@ -80,6 +81,16 @@ class CurveOutput(StrEnum):
     json = "json"
     csv = "csv"
     svg = "svg"
+
+
+class SimulationOutput(StrEnum):
+    """Output formats of `workbench simulate` (``-o``)."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    svg = "svg"
+    html = "html"
 
 
 class Discipline(StrEnum):

@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps, tell_notes
 from workbench.cli.option_values import one_of, seconds, whole
-from workbench.cli.options import CurveOutput, Discipline, Files, From, GpusPerNode, Out, Paths
+from workbench.cli.options import Discipline, Files, From, GpusPerNode, Out, Paths, SimulationOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
@@ -57,8 +57,8 @@ def simulate(
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
     output: Annotated[
-        CurveOutput, one_of(CurveOutput, "-o", "--output", help="Form of the result.")
-    ] = CurveOutput.table,
+        SimulationOutput, one_of(SimulationOutput, "-o", "--output", help="Form of the result.")
+    ] = SimulationOutput.table,
     out: Out = None,
 ) -> None:
     """Simulate a cluster over time: jobs of a trace arrive, wait, run and end in virtual time, by several policies.
@@ -70,7 +70,7 @@ def simulate(
     \b
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --discipline fifo --faults 1
-      workbench simulate cluster.yaml --trace jobs.csv --policies volcano,binpack -o svg --out use.svg
+      workbench simulate cluster.yaml --trace jobs.csv --policies volcano,binpack -o html --out page.html
     """
     from workbench.formats.job_logs import read_job_log
     from workbench.simulate import FaultRates, Simulation, draw_breakdowns
@@ -104,19 +104,23 @@ def simulate(
             )
             simulation.run(float("inf") if until is None else until, progress=step)
             results.append(simulation.result())
-    if output is CurveOutput.json:
+    if output is SimulationOutput.json:
         emit(to_json([result.to_dict() for result in results]), out)
-    elif output is CurveOutput.csv:
+    elif output is SimulationOutput.csv:
         import pandas
 
         from workbench.report.csv_text import csv_text
 
         frames = [result.job_frame().assign(policy=result.policy) for result in results]
         emit(csv_text(pandas.concat(frames, ignore_index=True)), out)
-    elif output is CurveOutput.svg:
+    elif output is SimulationOutput.svg:
         from workbench.report.simulation_views import draw_usage
 
         emit(draw_usage(results), out)
+    elif output is SimulationOutput.html:
+        from workbench.report.simulation_views import simulation_page
+
+        emit(simulation_page(results), out)
     else:
         from workbench.report.simulation_views import simulation_tables
 

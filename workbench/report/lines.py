@@ -14,6 +14,8 @@ __all__ = ["draw_lines"]
 _WIDTH, _HEIGHT = 520.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 16.0, 30.0, 58.0
 _TICKS = 5
+#: Points up to which each has a dot and, as far as there is room, its number below.
+_DOTS = 32
 #: Strokes of the lines after the first, so that colour never stands alone.
 _DASHES = ("", "6 4", "2 3", "8 3 2 3")
 
@@ -54,8 +56,8 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
             f"stroke-opacity='.2'/><text x='{_LEFT - 6:.0f}' y='{y + 4:.1f}' text-anchor='end'>"
             f"{escape(number_text(round(i * step, 6)))}</text>"
         )
-    every = max(1, ceil(len(xs) / 16))
-    for x in xs[::every]:
+    dense = len(xs) > _DOTS
+    for x in _round(low, high) if dense else xs[:: max(1, ceil(len(xs) / 16))]:
         parts.append(
             f"<text x='{at(x, 0)[0]:.1f}' y='{_TOP + height + 16:.0f}' text-anchor='middle'>"
             f"{escape(number_text(x))}</text>"
@@ -65,7 +67,9 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
         f"<text x='12' y='{_TOP + height / 2:.0f}' text-anchor='middle' "
         f"transform='rotate(-90 12 {_TOP + height / 2:.0f})'>{escape(upwards)}</text>"
     )
-    x = _LEFT
+    places = _legend(list(drawn))
+    # The dots of many points would hide the line; their tips stay.
+    hidden = " fill-opacity='0'" if dense else ""
     for i, ((name, points), look) in enumerate(zip(drawn.items(), job_colours(len(drawn)), strict=True)):
         stroke = f"stroke='{look.colour}' stroke-width='2' stroke-dasharray='{_DASHES[i % len(_DASHES)]}'"
         corners = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in points)
@@ -74,18 +78,37 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
             tip = f"{name}: {number_text(point[1])} at {number_text(point[0])}"
             parts.append(
                 "<circle cx='{:.1f}' cy='{:.1f}' r='3' ".format(*at(*point))
-                + f"fill='{look.colour}'><title>{escape(tip)}</title></circle>"
+                + f"fill='{look.colour}'{hidden}><title>{escape(tip)}</title></circle>"
             )
+        x, y = places[i]
         parts.append(
-            f"<line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{_HEIGHT - 8:.0f}' y2='{_HEIGHT - 8:.0f}' {stroke}/>"
-            f"<text x='{x + 30:.0f}' y='{_HEIGHT - 4:.0f}'>{escape(name)}</text>"
+            f"<line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{y:.0f}' y2='{y:.0f}' {stroke}/>"
+            f"<text x='{x + 30:.0f}' y='{y + 4:.0f}'>{escape(name)}</text>"
         )
-        x += 46.0 + 6.6 * len(name)
+    tall = max((y for _, y in places), default=_HEIGHT - 8.0) + 8.0
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-lines' role='img' width='{_WIDTH:.0f}' "
-        f"height='{_HEIGHT:.0f}' viewBox='0 0 {_WIDTH:.0f} {_HEIGHT:.0f}' font-family='system-ui, sans-serif' "
+        f"height='{tall:.0f}' viewBox='0 0 {_WIDTH:.0f} {tall:.0f}' font-family='system-ui, sans-serif' "
         f"font-size='11' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
     )
+
+
+def _legend(names: Sequence[str]) -> list[tuple[float, float]]:
+    """Place of each name below the chart, in as many rows as they need."""
+    found, x, y = [], _LEFT, _HEIGHT - 8.0
+    for name in names:
+        width = 46.0 + 6.6 * len(name)
+        if x > _LEFT and x + width > _WIDTH:
+            x, y = _LEFT, y + 16.0
+        found.append((x, y))
+        x += width
+    return found
+
+
+def _round(low: float, high: float) -> list[float]:
+    """Round numbers from `low` to `high`."""
+    step = _step(high - low)
+    return [round(i * step, 9) for i in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def _step(most: float) -> float:
