@@ -65,6 +65,25 @@ def test_a_job_that_fits_nowhere_is_named(run: Run, tmp_path: Path) -> None:
     assert "times in seconds" in result.out
 
 
+def test_pods_of_openb_share_gpus(run: Run, tmp_path: Path) -> None:
+    shared = SAMPLE.parent / "shared-gpus"
+    arguments = ("simulate", shared / "nodes.csv", "--trace", shared / "pods.csv")
+    result = run(*arguments, "--policies", "fgd,fgd-best-fit", "-o", "json")
+    assert result.status == 0
+    for told in result.json:
+        assert told["summary"]["completed"] == 300
+        assert max(row["gpus"] for row in told["usage"]) <= 24 * 8 + 8 * 4 + 8 * 2
+        assert any(row["gpus"] % 1 for row in told["usage"])
+        assert told["usage"][-1]["gpus"] == 0
+    refused = run(*arguments, "--policies", "volcano")
+    assert refused.status == 1
+    assert "thousandths of a GPU" in refused.out
+    pods = tmp_path / "pods.csv"
+    pods.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,0,0\n")
+    assert "no pod with times" in run("simulate", shared / "nodes.csv", "--trace", pods).err
+    assert "need its nodes" in run("simulate", CLUSTER, CLUSTER, "--trace", shared / "pods.csv").err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

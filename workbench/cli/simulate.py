@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,9 +71,11 @@ def simulate(
     \b
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --discipline fifo --faults 1
+      workbench simulate nodes.csv --trace openb_pod_list_default.csv --policies fgd,headroom
       workbench simulate cluster.yaml --trace jobs.csv --policies volcano,binpack -o html --out page.html
     """
     from workbench.formats.job_logs import read_job_log
+    from workbench.formats.openb import is_openb_pods
     from workbench.simulate import FaultRates, Simulation, draw_breakdowns
 
     if trace is None:
@@ -83,11 +86,14 @@ def simulate(
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
-    log = read_job_log(trace)
-    scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
-    tell_gaps(scenario)
+    if is_openb_pods(trace):
+        log, snapshot = _openb(inputs, trace)
+    else:
+        log = read_job_log(trace)
+        scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
+        tell_gaps(scenario)
+        snapshot = scenario.snapshot
     tell_notes(log.notes)
-    snapshot = scenario.snapshot
     jobs = _jobs(log, snapshot, restart)
     breakdowns: tuple[Breakdown, ...] = ()
     if faults is not None:
@@ -127,6 +133,28 @@ def simulate(
         print_tables(*simulation_tables(results))
     if any(result.summary()["never_placed"] for result in results):
         raise typer.Exit(1)
+
+
+def _openb(inputs: Sequence[str], pods: Path) -> tuple[JobLog, ClusterSnapshot]:
+    """The pods of the trace openb as a log of jobs, on the nodes of its table."""
+    from workbench.formats.openb import read_openb
+    from workbench.model.job_log import JobLog, LoggedJob
+    from workbench.model.notice import Notice
+
+    if len(inputs) != 1:
+        expected = "one table of nodes (sn, cpu_milli, memory_mib, gpu, model)"
+        raise InputError(
+            "pods of openb need its nodes", source="PATH", got=counted(len(inputs), "path"), expected=expected
+        )
+    trace = read_openb(inputs[0], pods)
+    timed = zip(trace.gangs, trace.submitted_s.tolist(), trace.duration_s.tolist(), strict=True)
+    jobs = tuple(LoggedJob(gang, at, work) for gang, at, work in timed if work == work)
+    left_out = len(trace.gangs) - len(jobs)
+    text = f"{counted(left_out, 'pod')} without times left out"
+    notes = (Notice("jobs-without-times", text, numbers={"count": left_out}),) if left_out else ()
+    if not jobs:
+        raise InputError("no pod with times", source=str(pods), expected="creation_time and deletion_time")
+    return JobLog(jobs, "openb", notes=notes, inputs=trace.inputs), trace.snapshot
 
 
 def _span(log: JobLog) -> float:

@@ -21,7 +21,7 @@ from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
 from workbench.model.typical_shapes import TypicalShape
 
-__all__ = ["GPU", "MODEL_LABEL", "read_openb", "read_openb_order"]
+__all__ = ["GPU", "MODEL_LABEL", "is_openb_pods", "read_openb", "read_openb_order"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -88,6 +88,12 @@ def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
         Path(pods).stem.removeprefix("openb_pod_list_"),
         {path.name: sha256(read_bytes(path)).hexdigest() for path in paths},
     )
+
+
+def is_openb_pods(path: str | Path) -> bool:
+    """Whether a file is a table of pods of the trace, by the columns in its first line."""
+    first = read_bytes(path)[:4096].decode("utf-8-sig", "replace").split("\n", 1)[0]
+    return set(_POD_COLUMNS) <= {name.strip() for name in first.split(",")}
 
 
 def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:

@@ -61,6 +61,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "gpus-dealt-by-index": "The set of GPUs is the best one, but which pod gets which of them is not optimised.",
         "group-not-together": "No set of nodes holds the GPU group together; each pod is placed by itself.",
         "group-search-cut-short": "The nodes of a GPU group hold it, but others might be fewer, fuller or faster.",
+        "jobs-without-times": "Jobs of a log have no submission or no end; they are left out.",
         "machine-too-large": "A GPU policy does not search machines of this size and takes the lowest free GPUs.",
         "no-gpu-group": "Pods of the gang have no labels of a GPU group; each pod is placed by itself.",
         "no-switch-affinity": "The job has no label tor-affinity and is placed without regard to switches.",

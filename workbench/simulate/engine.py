@@ -14,6 +14,7 @@ import numpy as np
 from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.provenance import record_provenance
+from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
@@ -33,13 +34,14 @@ Progress = Callable[[int, int, str], None]
 
 
 class _RunningJob(NamedTuple):
-    """A job that runs: its placement, start and end, the seconds before its work goes on, and its whole GPUs."""
+    """A job that runs: its placement, start and end, the seconds before its work goes on, its GPUs and whole GPUs."""
 
     placement: Placement
     start_s: float
     end_s: float
     late_s: float
-    gpus: int
+    gpus: float
+    whole: int
 
 
 class Simulation(Working):
@@ -142,9 +144,9 @@ class Simulation(Working):
         self._n_gpus = int(np.bitwise_count(snapshot.gpu_total).sum())
         self._free = int(np.bitwise_count(snapshot.gpu_free).sum())
         self._gpus_of_queue: dict[str, float] = {}
-        self._in_use = 0
+        self._in_use = 0.0
         self._n_completed = 0
-        self._usage: list[Usage] = [Usage(0.0, 0, 0, 0, 0)]
+        self._usage: list[Usage] = [Usage(0.0, 0, 0, 0.0, 0)]
         self.now_s = 0.0
 
     @property
@@ -198,6 +200,8 @@ class Simulation(Working):
             self._beyond.clear()
         if freed or arrived:
             self._start_what_fits()
+        # Parts of GPUs add up in thousandths; without the rounding the sum would drift.
+        self._in_use = round(self._in_use, 3)
         row = Usage(now, len(self._waiting), len(self._running), self._in_use, len(self._broken))
         if row[1:] != self._usage[-1][1:]:
             if self._usage[-1].time_s == now:
@@ -219,7 +223,7 @@ class Simulation(Working):
         one = self._running.pop(number)
         gang = self._jobs[number].gang
         self._stream.give_back(one.placement)
-        self._free += one.gpus
+        self._free += one.whole
         self._in_use -= one.gpus
         self._quotas.change(gang, -1)
         self._gpus_of_queue[gang.queue] -= one.gpus
@@ -329,13 +333,13 @@ class Simulation(Working):
             self._refused.add(kind)
             return False
         self._waiting.remove(kind, entry)
-        gpus = _gpus(answer)
+        gpus, whole = _gpus(answer)
         late = job.restart_s if self._n_starts[number] else 0.0
         end = self.now_s + late + job.time_for(self._ahead[number])
         self._n_starts[number] += 1
-        self._running[number] = _RunningJob(answer, self.now_s, end, late, gpus)
+        self._running[number] = _RunningJob(answer, self.now_s, end, late, gpus, whole)
         heapq.heappush(self._events, (end, _END, number, self._n_starts[number]))
-        self._free -= gpus
+        self._free -= whole
         self._in_use += gpus
         self._quotas.change(job.gang, 1)
         queue = job.gang.queue
@@ -349,7 +353,7 @@ class Simulation(Working):
         for one in sorted(self._running.values(), key=lambda each: each.end_s):
             if free >= needed:
                 break
-            free += one.gpus
+            free += one.whole
             begins = one.end_s
         ends = self.now_s + self._jobs[number].time_for(self._ahead[number])
         return ends <= begins or self._least[number] <= free - needed
@@ -407,6 +411,10 @@ def _meets(placement: Placement, breakdown: Breakdown) -> bool:
     return any(placement.gpu_mask(int(pod)) & breakdown.gpus for pod in np.flatnonzero(on))
 
 
-def _gpus(placement: Placement) -> int:
+def _gpus(placement: Placement) -> tuple[float, int]:
+    """GPUs that a placement holds, shares as parts of one, and the whole ones among them."""
+    roles = placement.gang.role_of_pod[placement.node >= 0]
     counts = np.array([role.n_gpus for role in placement.gang.roles], dtype=np.int64)
-    return int(counts[placement.gang.role_of_pod[placement.node >= 0]].sum())
+    milli = np.array([role.gpu_milli for role in placement.gang.roles], dtype=np.int64)
+    whole = int(counts[roles].sum())
+    return whole + int(milli[roles].sum()) / WHOLE_GPU, whole

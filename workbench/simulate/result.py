@@ -32,8 +32,8 @@ class Attempt(NamedTuple):
         Seconds of work that last: all of a completed attempt, those up to the last checkpoint of a stopped one.
     nodes : tuple of int
         Node of each pod, -1 for a pod beyond the minimum that was left out.
-    gpus : int
-        Whole GPUs held.
+    gpus : float
+        GPUs held; a share counts as a part of one.
     """
 
     job: int
@@ -42,7 +42,7 @@ class Attempt(NamedTuple):
     outcome: str
     saved_s: float
     nodes: tuple[int, ...]
-    gpus: int
+    gpus: float
 
 
 class Usage(NamedTuple):
@@ -51,7 +51,7 @@ class Usage(NamedTuple):
     time_s: float
     waiting: int
     running: int
-    gpus: int
+    gpus: float
     broken_nodes: int
 
 
@@ -128,7 +128,7 @@ class SimulationResult(Value):
         return max(attempt.end_s - attempt.start_s - attempt.saved_s, 0.0)
 
     def usage_frame(self) -> pandas.DataFrame:
-        """Jobs waiting and running, whole GPUs in use and broken nodes: a row holds until the time of the next."""
+        """Jobs waiting and running, GPUs in use and broken nodes: a row holds until the time of the next."""
         import pandas
 
         return self._signed(pandas.DataFrame(self.usage, columns=Usage._fields))
