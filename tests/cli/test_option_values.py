@@ -15,7 +15,7 @@ from workbench.cli.app import command
 #: Options that take a number or one of a few words, with values that none of them accepts.
 NUMBERS = {"-k": "a whole number", "--depth": "a whole number from 1"}
 NUMBERS |= {"--gpus-per-node": "a whole number from 1 to 1,024", "--timeout": "0.1 to 3,600 seconds"}
-NUMBERS |= {"--load": "a whole number from 1 to 1,000", "--faults": "a whole number"}
+NUMBERS |= {"--load": "a whole number from 1 to 1,000", "--faults": "a whole number", "--seed": "a whole number"}
 FROM_ZERO = ("--until", "--restart", "--run-seconds", "--start-seconds", "--for")
 NUMBERS |= dict.fromkeys(FROM_ZERO, "0 to 1,000,000,000 seconds")
 WRONG_NUMBERS = ("x", "", "-1", "1_0", "١", "nan", "1e99", "9" * 5000)
@@ -59,7 +59,9 @@ def test_every_option_with_a_range_or_a_choice_is_one_of_ours() -> None:
 def test_a_wrong_value_is_one_line_that_names_the_option(
     run: Run, path: tuple[str, ...], option: str, expected: str
 ) -> None:
-    zero = () if option in ("-k", "--faults", *FROM_ZERO) else ("0",)  # of -k 0 the machine says how many GPUs it has
+    zero = (
+        () if option in ("-k", "--faults", "--seed", *FROM_ZERO) else ("0",)
+    )  # of -k 0 the machine says how many GPUs it has
     for value in (*WRONG_NUMBERS, *zero) if option in NUMBERS else WRONG_WORDS:
         result = run(*path, option, value)
         assert (result.status, result.out) == (2, "")

@@ -32,6 +32,15 @@ def test_faults_are_the_seeds(run: Run) -> None:
     assert other.json[0]["usage"] != told["usage"]
 
 
+def test_arrivals_at_a_load(run: Run) -> None:
+    arguments = ("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack", "-o", "json", "--load")
+    light, heavy = (run(*arguments, load, "--seed", "1").json[0]["summary"] for load in ("30", "200"))
+    assert light["waited_mean_s"] < heavy["waited_mean_s"]
+    bursty = run(*arguments, "30", "--arrivals", "bursty", "--seed", "1").json[0]["summary"]
+    assert bursty["completed"] == 200
+    assert bursty != light
+
+
 def test_other_forms_and_a_stop(run: Run, tmp_path: Path) -> None:
     result = run("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack", "--until", "3600", "-o", "csv")
     assert result.status == 1

@@ -12,6 +12,7 @@ from workbench.cli.option_values import whole
 
 __all__ = [
     "AnyScheduler",
+    "ArrivalKind",
     "CompareOutput",
     "CurveOutput",
     "Discipline",
@@ -81,6 +82,14 @@ class CurveOutput(StrEnum):
     json = "json"
     csv = "csv"
     svg = "svg"
+
+
+class ArrivalKind(StrEnum):
+    """Kinds of arrivals of `workbench simulate`, as `workbench.simulate.arrivals` describes them."""
+
+    poisson = "poisson"
+    diurnal = "diurnal"
+    bursty = "bursty"
 
 
 class SimulationOutput(StrEnum):

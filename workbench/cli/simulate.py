@@ -11,7 +11,7 @@ import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps, tell_notes
 from workbench.cli.option_values import one_of, seconds, whole
-from workbench.cli.options import Discipline, Files, From, GpusPerNode, Out, Paths, SimulationOutput
+from workbench.cli.options import ArrivalKind, Discipline, Files, From, GpusPerNode, Out, Paths, SimulationOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
@@ -44,6 +44,20 @@ def simulate(
     discipline: Annotated[
         Discipline, one_of(Discipline, "--discipline", help="Who is tried next, and who may pass whom.")
     ] = Discipline.best_effort,
+    load: Annotated[
+        int | None,
+        whole(
+            "--load",
+            least=1,
+            most=1000,
+            metavar="PERCENT",
+            help="Draw new times of arrival, so that the jobs ask for this much of the GPUs' time.",
+        ),
+    ] = None,
+    arrivals: Annotated[
+        ArrivalKind, one_of(ArrivalKind, "--arrivals", help="How arrivals are drawn for --load.")
+    ] = ArrivalKind.poisson,
+    seed: Annotated[int, whole("--seed", metavar="SEED", help="Seed of the arrivals.")] = 0,
     faults: Annotated[
         int | None,
         whole("--faults", metavar="SEED", help="Draw faults of nodes, GPUs and switches; without it there are none."),
@@ -71,6 +85,7 @@ def simulate(
     \b
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --discipline fifo --faults 1
+      workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --load 90 --arrivals bursty --seed 1
       workbench simulate nodes.csv --trace openb_pod_list_default.csv --policies fgd,headroom
       workbench simulate cluster.yaml --trace jobs.csv --policies volcano,binpack -o html --out page.html
     """
@@ -95,11 +110,17 @@ def simulate(
         snapshot = scenario.snapshot
     tell_notes(log.notes)
     jobs = _jobs(log, snapshot, restart)
+    if load is not None:
+        import numpy as np
+
+        from workbench.simulate.arrivals import at_load
+
+        jobs = at_load(jobs, snapshot, load / 100, np.random.default_rng(seed), arrivals.value)
     breakdowns: tuple[Breakdown, ...] = ()
     if faults is not None:
         import numpy as np
 
-        horizon = until if until is not None else 4 * _span(log)
+        horizon = until if until is not None else 4 * max(job.submitted_s + job.duration_s for job in jobs)
         breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults))
         tell(f"{counted(len(breakdowns), 'breakdown')} within {horizon / 3600:.1f} hours")
     results = []
@@ -155,11 +176,6 @@ def _openb(inputs: Sequence[str], pods: Path) -> tuple[JobLog, ClusterSnapshot]:
     if not jobs:
         raise InputError("no pod with times", source=str(pods), expected="creation_time and deletion_time")
     return JobLog(jobs, "openb", notes=notes, inputs=trace.inputs), trace.snapshot
-
-
-def _span(log: JobLog) -> float:
-    """Seconds from the start of a log until its last job would end if none waited."""
-    return max(job.submitted_s + job.duration_s for job in log.jobs)
 
 
 def _jobs(log: JobLog, snapshot: ClusterSnapshot, restart: float) -> list[SimulatedJob]:
