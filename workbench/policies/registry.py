@@ -232,7 +232,7 @@ _BUILT_IN = (
     ),
     _sharing("fgd", "fgd", FgdParameters, "shares of GPUs where least becomes unusable for the usual pods"),
     _sharing("fgd-random", "random", DrawParameters, "shares of GPUs on a node and GPU drawn at random"),
-    _sharing("fgd-dot-product", "dot-product", TieParameters, "shares of GPUs on nodes whose idle rest differs most"),
+    _sharing("fgd-dot-product", "dot-product", TieParameters, "shares of GPUs where idle times asked is smallest"),
     _sharing("fgd-clustering", "clustering", TieParameters, "shares of GPUs beside pods that ask for GPUs alike"),
     _sharing("fgd-packing", "packing", TieParameters, "shares of GPUs on GPUs and nodes in use before idle ones"),
     _sharing("fgd-best-fit", "best-fit", TieParameters, "shares of GPUs on the node with the least left over"),

@@ -57,7 +57,7 @@ def draw_gantt(result: SimulationResult) -> str:
     for attempt in result.attempts:
         if attempt.job in row_of:
             colour = _STOPPED if attempt.outcome == "stopped" else _RUNNING
-            said = f"{result.jobs[attempt.job].gang.name}: {attempt.outcome}, {attempt.gpus:g} GPUs"
+            said = f"{result.jobs[attempt.job].gang.name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
             y = _TOP + _ROW * row_of[attempt.job]
             parts.append(_bar(attempt.start_s, attempt.end_s, scale, y, colour, said, 1.0))
     return "".join([*parts, "</svg>"])

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.counted import counted
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.simulate.job import SimulatedJob
@@ -60,7 +61,7 @@ def at_load(
     gpus = int(np.bitwise_count(snapshot.gpu_total).sum())
     work = sum(_gpus(job) * job.duration_s for job in jobs)
     if not (0 < load < float("inf") and work > 0 and gpus):
-        got = f"load {load:g}, {work:g} GPU seconds of jobs, {gpus} GPUs"
+        got = f"load {load:g}, {work:g} GPU seconds of jobs, {counted(gpus, 'GPU')}"
         raise InputError("no load to draw arrivals for", source="arrivals", got=got, expected="all above 0")
     mean = work / (len(jobs) * load * gpus)
     shape = 1.0 if kind != "bursty" else 1 / _SPREAD**2

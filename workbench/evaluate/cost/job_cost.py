@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.evaluate.cost.cost_model import LEFT_OUT, CollectiveCost, CostModel
 from workbench.evaluate.cost.parallel_shape import Exchange, ParallelShape, TrainingModel, exchanges
 from workbench.evaluate.cost.step_time import PipelineStep
+from workbench.model.counted import counted
 from workbench.model.placement import Placement
 
 __all__ = ["Interval", "JobCost", "PartCost", "TierCost", "job_cost", "nodes_by_rank"]
@@ -182,7 +183,7 @@ def nodes_by_rank(placement: Placement) -> Longs:
         raise InputError(
             "the job is not wholly placed",
             source=placement.gang.key,
-            got=f"{placement.n_placed} of {placement.gang.n_pods} pods",
+            got=f"{placement.n_placed} of {counted(placement.gang.n_pods, 'pod')}",
             expected="a node for every pod",
         )
     gpus = np.array([role.n_gpus for role in placement.gang.roles])[placement.gang.role_of_pod]
@@ -216,7 +217,7 @@ def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel,
         raise InputError(
             "the parallel shape does not fit the job",
             source=job,
-            got=f"{shape} = {shape.ranks:,} GPUs",
+            got=f"{shape} = {counted(shape.ranks, 'GPU')}",
             expected=f"DP x TP x PP x CP = {len(nodes):,}, the GPUs of its pods",
         )
     slowest: list[tuple[Exchange, CollectiveCost, int, int]] = []
