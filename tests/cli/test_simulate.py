@@ -84,6 +84,8 @@ def test_pods_of_openb_share_gpus(run: Run, tmp_path: Path) -> None:
         assert max(row["gpus"] for row in told["usage"]) <= 24 * 8 + 8 * 4 + 8 * 2
         assert any(row["gpus"] % 1 for row in told["usage"])
         assert told["usage"][-1]["gpus"] == 0
+    by_usual = dict(result.json[0]["provenance"]["policies"][0]["parameters"]["typical"])
+    assert sum(by_usual.values()) == 300
     refused = run(*arguments, "--policies", "volcano")
     assert refused.status == 1
     assert "thousandths of a GPU" in refused.out

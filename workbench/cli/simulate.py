@@ -19,6 +19,8 @@ from workbench.model.counted import counted
 if TYPE_CHECKING:
     from workbench.model.job_log import JobLog
     from workbench.model.snapshot import ClusterSnapshot
+    from workbench.model.typical_shapes import TypicalShapes
+    from workbench.policies.base import Policy
     from workbench.simulate import Breakdown, SimulatedJob
 
 __all__ = ["simulate"]
@@ -102,7 +104,8 @@ def simulate(
     check_out(out, output)
     chosen = policies_with(names, set_)
     if is_openb_pods(trace):
-        log, snapshot = _openb(inputs, trace)
+        log, snapshot, usual = _openb(inputs, trace)
+        chosen = [_with_usual(policy, usual) for policy in chosen]
     else:
         log = read_job_log(trace)
         scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
@@ -156,8 +159,8 @@ def simulate(
         raise typer.Exit(1)
 
 
-def _openb(inputs: Sequence[str], pods: Path) -> tuple[JobLog, ClusterSnapshot]:
-    """The pods of the trace openb as a log of jobs, on the nodes of its table."""
+def _openb(inputs: Sequence[str], pods: Path) -> tuple[JobLog, ClusterSnapshot, TypicalShapes]:
+    """The pods of the trace openb as a log of jobs, its nodes, and what its pods ask for."""
     from workbench.formats.openb import read_openb
     from workbench.model.job_log import JobLog, LoggedJob
     from workbench.model.notice import Notice
@@ -175,7 +178,16 @@ def _openb(inputs: Sequence[str], pods: Path) -> tuple[JobLog, ClusterSnapshot]:
     notes = (Notice("jobs-without-times", text, numbers={"count": left_out}),) if left_out else ()
     if not jobs:
         raise InputError("no pod with times", source=str(pods), expected="creation_time and deletion_time")
-    return JobLog(jobs, "openb", notes=notes, inputs=trace.inputs), trace.snapshot
+    return JobLog(jobs, "openb", notes=notes, inputs=trace.inputs), trace.snapshot, trace.usual
+
+
+def _with_usual(policy: Policy, usual: TypicalShapes) -> Policy:
+    """A policy that judges by usual pods, given those of the trace unless the user named others."""
+    from workbench.policies import get_policy
+
+    if policy.parameters.get("typical", True):
+        return policy
+    return get_policy(policy.name, **{**policy.parameters, "typical": usual.table})
 
 
 def _jobs(log: JobLog, snapshot: ClusterSnapshot, restart: float) -> list[SimulatedJob]:
