@@ -29,7 +29,7 @@ class _Step(NamedTuple):
     """Seconds since the beginning, objects that are new or changed, and those that are gone."""
 
     seconds: float
-    put: list[Object]
+    put: dict[Ref, Object]
     gone: list[Ref]
 
 
@@ -143,8 +143,7 @@ class Recording(ClusterView):
             )
         wanted: dict[Ref, Object] = {}
         for one in self._steps[: step + 1]:
-            for data in one.put:
-                wanted[key_of(data)] = data
+            wanted.update(one.put)
             for key in one.gone:
                 wanted.pop(key, None)
         for data in self._table.contents():
@@ -175,9 +174,7 @@ def _step(line: str, name: str, number: int) -> _Step:
     try:
         data = orjson.loads(line)
         gone = [Ref(*map(str, key)) for key in data["gone"]]
-        for one in data["put"]:
-            key_of(one)
-        return _Step(float(data["t"]), list(data["put"]), gone)
+        return _Step(float(data["t"]), {key_of(one): one for one in data["put"]}, gone)
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
         expected = "an object with t, put and gone"
         raise InputError(
