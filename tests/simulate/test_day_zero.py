@@ -125,8 +125,9 @@ def test_all_runs_equal_the_published_ones(openb: Path, name: str) -> None:
     compare(openb, name, SEEDS)
 
 
+# All fifteen hold (docs/fgd.md); these four are of the four families, and twenty runs each take seconds.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("name", ["cpu100", "gpushare100", "gpuspec20", "multigpu50"])
 def test_random_means_and_our_policy(openb: Path, name: str) -> None:
     trace = trace_of(openb, name)
     ready = DayZero(trace)
