@@ -64,6 +64,8 @@ def test_every_slip_of_a_file_is_found_in_one_run() -> None:
         ("kind: A\nspec: {}\nkind: B\n", 3, "write --- above"),
         ("a: 1\n  b: 2\n", 2, "alike"),
         ("a:\n\tb: 2\n", 2, "indent with spaces"),
+        # The repeated key forgets the keys before it, and b is named all the same.
+        ("a:\nb: {x: y}\n    a: [1]\n  c: 1\n", 4, "alike"),
     ],
 )
 def test_a_slip_is_refused_with_its_line_and_a_remedy(text: str, line: int, remedy: str) -> None:

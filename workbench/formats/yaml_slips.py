@@ -43,6 +43,7 @@ class _OpenMapping:
     indent: int
     keys: dict[str, int] = field(default_factory=dict)
     last: str = ""
+    last_line: int = 0
     has_value: bool = False
 
 
@@ -140,7 +141,7 @@ def _structure(body: str, number: int, levels: list[_OpenMapping]) -> Iterator[S
     elif top.indent < indent:
         yield Slip(
             number,
-            f"'{name}' is indented more than '{top.last}' (line {top.keys[top.last]}), whose value ends above",
+            f"'{name}' is indented more than '{top.last}' (line {top.last_line}), whose value ends above",
             f"indent '{name}' and '{top.last}' alike, one step deeper than the key that holds both",
         )
         levels.append(_OpenMapping(indent, top.keys))
@@ -162,5 +163,5 @@ def _structure(body: str, number: int, levels: list[_OpenMapping]) -> Iterator[S
             yield Slip(number, f"the key '{name}' twice in one mapping (first in line {first})", "keep one of them")
     level = levels[-1]
     level.keys[name] = number
-    level.last = name
+    level.last, level.last_line = name, number
     level.has_value = _NO_VALUE.fullmatch(body, key.end()) is None
