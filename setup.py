@@ -42,6 +42,7 @@ KERNELS = (
     "ledger",
     "ranges",
     "gpu_sharing",
+    "fair_rates",
 )
 
 sanitize = os.environ.get("WORKBENCH_SANITIZE") == "1"
