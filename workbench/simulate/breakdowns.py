@@ -18,7 +18,9 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Breakdown(Value):
-    """Nodes, or some GPUs of one node, that nobody can use for a time; jobs on them stop.
+    """Nodes, some GPUs of one node, or cables of a network that nobody can use for a time.
+
+    Jobs on nodes and GPUs that break stop; jobs that send over a cable take another one, or stand still.
 
     Attributes
     ----------
@@ -30,6 +32,8 @@ class Breakdown(Value):
         Bits of the broken GPUs of the one node; 0: the whole node.
     what : str
         Name of what broke.
+    cables : tuple of int
+        Cables as of `Fabric.cable_name`, in simulations on a network.
     """
 
     at_s: float
@@ -37,9 +41,11 @@ class Breakdown(Value):
     nodes: tuple[int, ...]
     gpus: int = 0
     what: str = ""
+    cables: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.at_s < self.until_s < float("inf") or not self.nodes or (self.gpus and len(self.nodes) > 1):
+        times = 0 <= self.at_s < self.until_s < float("inf")
+        if not times or not (self.nodes or self.cables) or (self.gpus and len(self.nodes) != 1):
             got = f"{self.at_s:g} to {self.until_s:g} s, {counted(len(self.nodes), 'node')}"
             raise InputError(
                 "not a breakdown", source="breakdown", where=self.what, got=got, expected="0 <= at < until"

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from copy import copy
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.contention import Network, SharedLinks, StepTimes
 from workbench.evaluate.provenance import record_provenance
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Placement
@@ -23,7 +25,8 @@ from workbench.simulate.breakdowns import Breakdown
 from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.queueing import DISCIPLINES, Discipline, QueuedJob, Quotas, WaitingJobs, fewest_gpus, kind_of
-from workbench.simulate.result import Attempt, SimulationResult, Usage
+from workbench.simulate.result import Attempt, LinkUse, SimulationResult, StepRow, Usage
+from workbench.simulate.running import RunningJob
 
 __all__ = ["Simulation"]
 
@@ -31,17 +34,6 @@ __all__ = ["Simulation"]
 _END, _REPAIR, _BREAK, _ARRIVAL = range(4)
 
 Progress = Callable[[int, int, str], None]
-
-
-class _RunningJob(NamedTuple):
-    """A job that runs: its placement, start and end, the seconds before its work goes on, its GPUs and whole GPUs."""
-
-    placement: Placement
-    start_s: float
-    end_s: float
-    late_s: float
-    gpus: float
-    whole: int
 
 
 class Simulation(Working):
@@ -67,6 +59,9 @@ class Simulation(Working):
         up nobody, whatever the discipline.
     weights : mapping of str to float
         Of queues, for ``shares``; 1 if missing.
+    network : Network, optional
+        Links that the jobs share; jobs with a `SimulatedJob.step` then work as fast as their steps allow, which changes
+        when another job starts, ends or meets a fault, or a cable breaks. None: every job works as fast anywhere.
 
     Attributes
     ----------
@@ -76,7 +71,8 @@ class Simulation(Working):
     Raises
     ------
     InputError
-        Two jobs of one name, a node that the cluster has not, a weight that is not above 0.
+        Two jobs of one name, a node or cable that the cluster has not, a weight that is not above 0, a network of
+        another topology.
     UnknownNameError
         No such discipline.
 
@@ -89,6 +85,10 @@ class Simulation(Working):
 
     A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
     node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
+
+    On a network the seconds of work of a job are those with steps that only its nodes' network cards limit; between two
+    changes its steps take the same time. A job counts as sending from its placement on; writing checkpoints slows down
+    as its steps do.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class Simulation(Working):
         breakdowns: Iterable[Breakdown] = (),
         quotas: Mapping[str, Mapping[str, int]] | None = None,
         weights: Mapping[str, float] | None = None,
+        network: Network | None = None,
     ) -> None:
         if discipline not in DISCIPLINES:
             raise UnknownNameError("discipline", discipline, DISCIPLINES)
@@ -111,6 +112,11 @@ class Simulation(Working):
         if any(not weight > 0 for weight in self._weights.values()):
             raise InputError("a weight of a queue is not above 0", source="weights", got=str(self._weights))
         self._breakdowns = tuple(breakdowns)
+        if network is not None and network.fabric.topology != snapshot.topology:
+            raise InputError("the network is of another topology", source="network", expected="that of the cluster")
+        self._links = SharedLinks(network) if network is not None else None
+        self._link_gb = np.zeros(2 * network.fabric.n_cables if network is not None else 0)
+        self._steps: list[StepRow] = []
         self._kinds: list[Hashable] = []
         self._least: list[int] = []
         numbers: dict[Hashable, int] = {}
@@ -122,24 +128,29 @@ class Simulation(Working):
             kind = kind_of(job.gang)
             self._kinds.append(("alone", number) if kind is None else numbers.setdefault(kind, len(numbers)))
             self._least.append(fewest_gpus(job.gang))
-        # Time, kind, number of the job or breakdown, and of the attempt that ends.
+        # How often the end of each job was foretold; only the last one holds.
+        self._foretold = [0] * len(self._jobs)
+        # Time, kind, number of the job or breakdown, and which of the foretold ends it is.
         self._events: list[tuple[float, int, int, int]] = [
             (job.submitted_s, _ARRIVAL, number, 0) for number, job in enumerate(self._jobs)
         ]
         for number, one in enumerate(self._breakdowns):
             if not all(0 <= node < snapshot.n_nodes for node in one.nodes):
                 raise InputError("a node that the cluster has not", source="breakdown", where=one.what)
+            if one.cables and (network is None or not max(one.cables) < network.fabric.n_cables):
+                raise InputError("a cable that the network has not", source="breakdown", where=one.what)
             self._events += [(one.at_s, _BREAK, number, 0), (one.until_s, _REPAIR, number, 0)]
         heapq.heapify(self._events)
         self._waiting = WaitingJobs()
-        self._running: dict[int, _RunningJob] = {}
+        self._running: dict[int, RunningJob] = {}
         self._ahead = [job.duration_s for job in self._jobs]
         self._n_starts = [0] * len(self._jobs)
         # Kinds of jobs that fit nowhere, and those whose queue has no quota left, until something is freed.
         self._refused: set[Hashable] = set()
         self._beyond: set[Hashable] = set()
-        # By node: the breakdowns that it suffers from.
+        # By node: the breakdowns that it suffers from; by cable: how many it suffers from.
         self._broken: dict[int, set[int]] = {}
+        self._broken_cables: dict[int, int] = {}
         self._attempts: list[Attempt] = []
         self._n_gpus = int(np.bitwise_count(snapshot.gpu_total).sum())
         self._free = int(np.bitwise_count(snapshot.gpu_free).sum())
@@ -181,7 +192,7 @@ class Simulation(Working):
         self.now_s = now = self._events[0][0]
         freed = arrived = False
         while self._events and self._events[0][0] == now:
-            _, kind, number, attempt = heapq.heappop(self._events)
+            _, kind, number, foretold = heapq.heappop(self._events)
             if kind == _ARRIVAL:
                 self._wait(number)
                 arrived = True
@@ -190,7 +201,7 @@ class Simulation(Working):
                 freed = True
             elif kind == _BREAK:
                 freed = self._break(number) or freed
-            elif attempt == self._n_starts[number] and number in self._running:
+            elif foretold == self._foretold[number] and number in self._running:
                 self._complete(number)
                 freed = True
                 if progress is not None:
@@ -220,19 +231,43 @@ class Simulation(Working):
 
     def _leave(self, number: int, outcome: str, saved_s: float) -> None:
         """End the attempt of a running job and free what it holds."""
-        one = self._running.pop(number)
+        one = self._running[number]
+        self._work(number, one)
+        del self._running[number]
         gang = self._jobs[number].gang
         self._stream.give_back(one.placement)
         self._free += one.whole
         self._in_use -= one.gpus
         self._quotas.change(gang, -1)
         self._gpus_of_queue[gang.queue] -= one.gpus
-        self._attempts.append(self._attempt(number, one, self.now_s, outcome, saved_s))
+        self._attempts.append(one.attempt(number, self.now_s, outcome, saved_s))
+        if self._links is not None and self._jobs[number].step is not None:
+            self._retime(self._links.leave(number))
 
-    @staticmethod
-    def _attempt(number: int, one: _RunningJob, end_s: float, outcome: str, saved_s: float) -> Attempt:
-        nodes = tuple(one.placement.node.tolist())
-        return Attempt(number, one.start_s, end_s, outcome, saved_s, nodes, one.gpus)
+    def _work(self, number: int, one: RunningJob, link_gb: npt.NDArray[np.float64] | None = None) -> None:
+        """Count what a running job has done up to now, and what it sent for it."""
+        before = one.done_s
+        one.work_until(self.now_s)
+        if self._links is not None and self._jobs[number].step is not None and one.step_s:
+            traffic = self._links.traffic(number)
+            sent = self._link_gb if link_gb is None else link_gb
+            sent[traffic.link] += traffic.gb * ((one.done_s - before) / one.step_s)
+
+    def _retime(self, times: Mapping[int, StepTimes]) -> None:
+        """Foretell the ends of jobs whose steps take another time from now on."""
+        for number, found in times.items():
+            one = self._running[number]
+            self._work(number, one)
+            one.step_s = found.card_s
+            one.slowdown = found.now_s / found.card_s if found.card_s else 1.0
+            self._steps.append(StepRow(self.now_s, number, found.card_s, found.alone_s, found.now_s))
+            self._foretell(number, one)
+
+    def _foretell(self, number: int, one: RunningJob) -> None:
+        self._foretold[number] += 1
+        end = one.end_s
+        if end < float("inf"):
+            heapq.heappush(self._events, (end, _END, number, self._foretold[number]))
 
     def _break(self, number: int) -> bool:
         """Stop the jobs on what breaks and close it; whether a job stopped."""
@@ -240,15 +275,29 @@ class Simulation(Working):
         hit = [job for job, one in self._running.items() if _meets(one.placement, breakdown)]
         for job in hit:
             one = self._running[job]
+            self._work(job, one)
             work, simulated = self._ahead[job], self._jobs[job]
-            saved = simulated.saved_after(self.now_s - one.start_s - one.late_s, work)
+            saved = simulated.saved_after(one.done_s, work)
             self._leave(job, "stopped", saved)
             self._ahead[job] = work - saved
             self._wait(job)
         for node in breakdown.nodes:
             self._broken.setdefault(node, set()).add(number)
             self._close(node)
+        self._change_cables(breakdown.cables, 1)
         return bool(hit)
+
+    def _change_cables(self, cables: tuple[int, ...], by: int) -> None:
+        """Count a breakdown of cables, or its repair, and foretell the ends of the jobs that it slows or frees."""
+        if self._links is None or not cables:
+            return
+        for number, one in self._running.items():
+            self._work(number, one)
+        for cable in cables:
+            self._broken_cables[cable] = self._broken_cables.get(cable, 0) + by
+            if not self._broken_cables[cable]:
+                del self._broken_cables[cable]
+        self._retime(self._links.change_broken(frozenset(self._broken_cables)))
 
     def _mend(self, number: int) -> None:
         for node in self._breakdowns[number].nodes:
@@ -256,6 +305,7 @@ class Simulation(Working):
             if not self._broken[node]:
                 del self._broken[node]
             self._close(node)
+        self._change_cables(self._breakdowns[number].cables, -1)
 
     def _close(self, node: int) -> None:
         """Close a node as far as it is broken now."""
@@ -335,10 +385,13 @@ class Simulation(Working):
         self._waiting.remove(kind, entry)
         gpus, whole = _gpus(answer)
         late = job.restart_s if self._n_starts[number] else 0.0
-        end = self.now_s + late + job.time_for(self._ahead[number])
         self._n_starts[number] += 1
-        self._running[number] = _RunningJob(answer, self.now_s, end, late, gpus, whole)
-        heapq.heappush(self._events, (end, _END, number, self._n_starts[number]))
+        one = RunningJob(answer, self.now_s, self.now_s + late, job.time_for(self._ahead[number]), gpus, whole)
+        self._running[number] = one
+        if self._links is not None and job.step is not None:
+            self._retime(self._links.join(number, answer, job.step))
+        else:
+            self._foretell(number, one)
         self._free -= whole
         self._in_use += gpus
         self._quotas.change(job.gang, 1)
@@ -374,7 +427,12 @@ class Simulation(Working):
 
     def result(self) -> SimulationResult:
         """What has happened so far; jobs that run are attempts that end now."""
-        now = [self._attempt(number, one, self.now_s, "running", 0.0) for number, one in self._running.items()]
+        # On copies: looking at a simulation changes nothing, not even how a sum is rounded.
+        link_gb, now = self._link_gb.copy(), []
+        for number, running in self._running.items():
+            one = copy(running)
+            self._work(number, one, link_gb)
+            now.append(one.attempt(number, self.now_s, "running", 0.0))
         attempts = sorted([*self._attempts, *now], key=lambda one: (one.start_s, one.job))
         policy = self._policy
         provenance = record_provenance(self._snapshot, [(policy.name, policy.parameters)], {})
@@ -388,6 +446,25 @@ class Simulation(Working):
             self._n_gpus,
             self._snapshot.topology.node_names,
             provenance,
+            tuple(self._steps),
+            self._link_use(link_gb),
+        )
+
+    def _link_use(self, link_gb: npt.NDArray[np.float64]) -> tuple[LinkUse, ...]:
+        """Links that carried anything."""
+        if self._links is None:
+            return ()
+        fabric = self._links.network.fabric
+        capacity = fabric.link_gb_s()
+        return tuple(
+            LinkUse(
+                fabric.cable_name(link // 2),
+                fabric.cable_tier(link // 2),
+                ("up", "down")[link % 2],
+                float(capacity[link]),
+                float(link_gb[link]),
+            )
+            for link in np.flatnonzero(link_gb).tolist()
         )
 
     def _reasons(self) -> dict[int, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil, floor, isfinite
 
 from workbench.errors import InputError
+from workbench.evaluate.contention import TrainingStep
 from workbench.model.gang import Gang
 from workbench.model.value import Value
 
@@ -29,6 +30,8 @@ class SimulatedJob(Value):
         Seconds that writing a checkpoint stops the work; 0: it is hidden.
     restart_s : float
         Seconds from the placement after a fault until the work goes on.
+    step : TrainingStep, optional
+        What it sends in a training step, for simulations on a network; None: nothing.
 
     Raises
     ------
@@ -42,6 +45,7 @@ class SimulatedJob(Value):
     checkpoint_s: float | None = None
     writing_s: float = 0.0
     restart_s: float = 0.0
+    step: TrainingStep | None = None
 
     def __post_init__(self) -> None:
         for name in ("submitted_s", "duration_s", "writing_s", "restart_s"):

@@ -15,7 +15,7 @@ from workbench.simulate.job import SimulatedJob
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Attempt", "SimulationResult", "Usage"]
+__all__ = ["Attempt", "LinkUse", "SimulationResult", "StepRow", "Usage"]
 
 
 class Attempt(NamedTuple):
@@ -34,6 +34,8 @@ class Attempt(NamedTuple):
         Node of each pod, -1 for a pod beyond the minimum that was left out.
     gpus : float
         GPUs held; a share counts as a part of one.
+    slowed_s : float
+        Seconds that it took longer than with links that nobody shares and only network cards limit.
     """
 
     job: int
@@ -43,6 +45,7 @@ class Attempt(NamedTuple):
     saved_s: float
     nodes: tuple[int, ...]
     gpus: float
+    slowed_s: float = 0.0
 
 
 class Usage(NamedTuple):
@@ -53,6 +56,51 @@ class Usage(NamedTuple):
     running: int
     gpus: float
     broken_nodes: int
+
+
+class StepRow(NamedTuple):
+    """Seconds of a job's training step from an instant until its next row, or its end.
+
+    Attributes
+    ----------
+    time_s : float
+    job : int
+    card_s : float
+        If nothing but the network cards of its nodes limited it.
+    alone_s : float
+        On the links of its placement, without other jobs.
+    now_s : float
+        Beside the other jobs.
+    """
+
+    time_s: float
+    job: int
+    card_s: float
+    alone_s: float
+    now_s: float
+
+
+class LinkUse(NamedTuple):
+    """What one link of the network carried.
+
+    Attributes
+    ----------
+    link : str
+        The node or HyperNode below it, with rail and cable where there are several.
+    tier : int
+        Tier of that HyperNode; 0: a node.
+    direction : {"up", "down"}
+    gb_s : float
+        GB/s that it can carry.
+    gb : float
+        GB that it carried.
+    """
+
+    link: str
+    tier: int
+    direction: str
+    gb_s: float
+    gb: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +122,10 @@ class SimulationResult(Value):
         GPUs of the cluster.
     node_names : tuple of str
     provenance : Provenance
+    steps : tuple of StepRow
+        Step times of jobs on a network, by time.
+    links : tuple of LinkUse
+        Links of the network that carried anything.
     """
 
     policy: str
@@ -85,12 +137,15 @@ class SimulationResult(Value):
     n_gpus: int
     node_names: tuple[str, ...]
     provenance: Provenance
+    steps: tuple[StepRow, ...] = ()
+    links: tuple[LinkUse, ...] = ()
 
     def job_frame(self) -> pandas.DataFrame:
         """A row per job, in the order given; times in seconds, NaN where there is none.
 
         Columns: job, queue, priority, pods, submitted_s, started_s (first start), ended_s, waited_s (all waiting, also
-        after faults), restarts, redone_s (work that faults undid), gpus (of the last attempt).
+        after faults), restarts, redone_s (work that faults undid), slowed_s (what the network cost), gpus (of the last
+        attempt).
         """
         import pandas
 
@@ -117,6 +172,7 @@ class SimulationResult(Value):
                     "waited_s": waited if own else np.nan,
                     "restarts": max(len(own) - 1, 0),
                     "redone_s": sum(map(self._redone, own)),
+                    "slowed_s": sum(attempt.slowed_s for attempt in own),
                     "gpus": own[-1].gpus if own else 0,
                 }
             )
@@ -125,7 +181,7 @@ class SimulationResult(Value):
     def _redone(self, attempt: Attempt) -> float:
         if attempt.outcome != "stopped":
             return 0.0
-        return max(attempt.end_s - attempt.start_s - attempt.saved_s, 0.0)
+        return max(attempt.end_s - attempt.start_s - attempt.saved_s - attempt.slowed_s, 0.0)
 
     def usage_frame(self) -> pandas.DataFrame:
         """Jobs waiting and running, GPUs in use and broken nodes: a row holds until the time of the next."""
@@ -141,6 +197,48 @@ class SimulationResult(Value):
         frame["job"] = [self.jobs[number].gang.key for number in frame["job"]]
         return self._signed(frame)
 
+    def step_frame(self) -> pandas.DataFrame:
+        """A row per interval in which a job's training step takes one time: the distribution of step times.
+
+        Columns: job, from_s, to_s, and seconds of a step: card_s, alone_s, now_s, as of `StepRow`. Empty without a
+        network.
+        """
+        import pandas
+
+        ends = {(attempt.job, attempt.start_s): attempt.end_s for attempt in self.attempts}
+        rows: list[tuple[str, float, float, float, float, float]] = []
+        for number, changes in self._changes().items():
+            own = sorted(start for job, start in ends if job == number)
+            for row, following in zip(changes, [*changes[1:], None], strict=True):
+                begun = max(start for start in own if start <= row.time_s)
+                end = ends[number, begun]
+                until = end if following is None else min(end, following.time_s)
+                if until > row.time_s:
+                    rows.append((self.jobs[number].gang.key, row.time_s, until, *row[2:]))
+        columns = ["job", "from_s", "to_s", "card_s", "alone_s", "now_s"]
+        return self._signed(pandas.DataFrame(rows, columns=columns))
+
+    def _changes(self) -> dict[int, list[StepRow]]:
+        """Step times of each job, by time; of several at one instant the last."""
+        found: dict[int, list[StepRow]] = {}
+        for row in self.steps:
+            rows = found.setdefault(row.job, [])
+            if rows and rows[-1].time_s == row.time_s:
+                rows.pop()
+            rows.append(row)
+        return found
+
+    def link_frame(self) -> pandas.DataFrame:
+        """A row per link that carried anything: traffic per link.
+
+        Columns: link, tier, direction, gb_s, gb, and use: mean share of what it can carry, until the last change.
+        """
+        import pandas
+
+        frame = pandas.DataFrame(self.links, columns=LinkUse._fields)
+        frame["use"] = frame["gb"] / (frame["gb_s"] * self.ended_s) if self.ended_s else 0.0
+        return self._signed(frame)
+
     @property
     def ended_s(self) -> float:
         """Time of the last change."""
@@ -151,6 +249,7 @@ class SimulationResult(Value):
 
         ``jobs``, ``completed``, ``never_placed``, ``restarts``; ``makespan_s`` until the last completion; ``gpu_use``:
         GPU seconds in use, of those until then, 0 to 1; ``redone``: part of the GPU seconds in use that faults undid;
+        ``slowed``: part of them that the network cost;
         ``waited_mean_s``, ``waited_p50_s``, ``waited_p99_s`` of jobs that were placed; ``slowdown_p50``: median of
         waiting and running over running.
         """
@@ -168,6 +267,7 @@ class SimulationResult(Value):
         running = whole - frame["waited_s"]
         slow = (whole / running)[running > 0].dropna()
         redone = sum(self._redone(attempt) * attempt.gpus for attempt in self.attempts)
+        slowed = sum(attempt.slowed_s * attempt.gpus for attempt in self.attempts)
         nothing = float("nan")
         return {
             "jobs": len(self.jobs),
@@ -177,6 +277,7 @@ class SimulationResult(Value):
             "makespan_s": makespan,
             "gpu_use": used / (self.n_gpus * makespan) if self.n_gpus and makespan > 0 else nothing,
             "redone": redone / used if used else nothing,
+            "slowed": slowed / used if used else nothing,
             "waited_mean_s": float(waited.mean()) if len(waited) else nothing,
             "waited_p50_s": float(np.percentile(waited, 50)) if len(waited) else nothing,
             "waited_p99_s": float(np.percentile(waited, 99)) if len(waited) else nothing,
