@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.model.snapshot import ClusterSnapshot
     from workbench.model.typical_shapes import TypicalShapes
     from workbench.policies.base import Policy
-    from workbench.simulate import Breakdown, SimulatedJob
+    from workbench.simulate import Breakdown
 
 __all__ = ["simulate"]
 
@@ -94,6 +93,7 @@ def simulate(
     from workbench.formats.job_logs import read_job_log
     from workbench.formats.openb import is_openb_pods
     from workbench.simulate import FaultRates, Simulation, draw_breakdowns
+    from workbench.simulate.from_log import fault_horizon_s, simulated_jobs
 
     if trace is None:
         raise InputError("no jobs given", source="--trace", expected="a file of jobs with times")
@@ -112,7 +112,7 @@ def simulate(
         tell_gaps(scenario)
         snapshot = scenario.snapshot
     tell_notes(log.notes)
-    jobs = _jobs(log, snapshot, restart)
+    jobs = simulated_jobs(log, snapshot, restart)
     if load is not None:
         import numpy as np
 
@@ -123,7 +123,7 @@ def simulate(
     if faults is not None:
         import numpy as np
 
-        horizon = until if until is not None else 4 * max(job.submitted_s + job.duration_s for job in jobs)
+        horizon = until if until is not None else fault_horizon_s(jobs)
         breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults))
         tell(f"{counted(len(breakdowns), 'breakdown')} within {horizon / 3600:.1f} hours")
     results = []
@@ -188,23 +188,3 @@ def _with_usual(policy: Policy, usual: TypicalShapes) -> Policy:
     if policy.parameters.get("typical", True):
         return policy
     return get_policy(policy.name, **{**policy.parameters, "typical": usual.table})
-
-
-def _jobs(log: JobLog, snapshot: ClusterSnapshot, restart: float) -> list[SimulatedJob]:
-    """Jobs of a log, whose GPUs are those that the cluster has."""
-    from workbench.formats.job_logs.base import GPU
-    from workbench.simulate import SimulatedJob
-
-    columns = snapshot.gpu_columns
-    resource = snapshot.resources[columns[0]] if columns else GPU
-    jobs = []
-    for job in log.jobs:
-        gang = job.gang
-        if resource != GPU:
-            roles = (
-                replace(role, requests={resource if name == GPU else name: n for name, n in role.requests.items()})
-                for role in gang.roles
-            )
-            gang = replace(gang, roles=tuple(roles))
-        jobs.append(SimulatedJob(gang, job.submitted_s, job.duration_s, job.checkpoint_s, restart_s=restart))
-    return jobs

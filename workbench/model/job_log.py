@@ -9,7 +9,10 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.value import Value
 
-__all__ = ["JobLog", "LoggedJob"]
+__all__ = ["GPU", "JobLog", "LoggedJob"]
+
+#: Resource by which the jobs of every log ask for GPUs, whatever the cluster calls its own.
+GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True)

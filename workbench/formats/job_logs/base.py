@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.model.gang import Gang, Role, TopologyConstraint
-from workbench.model.job_log import LoggedJob
+from workbench.model.job_log import GPU, LoggedJob
 from workbench.model.notice import Notice
 
 __all__ = ["GPU", "Read", "make_gang"]
-
-GPU = "nvidia.com/gpu"
 
 
 @dataclass

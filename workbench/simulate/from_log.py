@@ -1,0 +1,52 @@
+"""Jobs of a log as jobs of a simulation on one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from workbench.model.gang import Gang
+from workbench.model.job_log import GPU, JobLog
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.simulate.job import SimulatedJob
+
+__all__ = ["fault_horizon_s", "simulated_jobs"]
+
+
+def simulated_jobs(log: JobLog, snapshot: ClusterSnapshot, restart_s: float) -> list[SimulatedJob]:
+    """Jobs of a log, in its order, that ask for GPUs by the resource name that the cluster uses.
+
+    Parameters
+    ----------
+    log : JobLog
+    snapshot : ClusterSnapshot
+        The cluster; if it has GPUs under several names, the first is taken.
+    restart_s : float
+        Seconds from a placement after a fault until work goes on.
+    """
+    columns = snapshot.gpu_columns
+    resource = snapshot.resources[columns[0]] if columns else GPU
+    return [
+        SimulatedJob(
+            _asking_for(job.gang, resource), job.submitted_s, job.duration_s, job.checkpoint_s, restart_s=restart_s
+        )
+        for job in log.jobs
+    ]
+
+
+def _asking_for(gang: Gang, resource: str) -> Gang:
+    if resource == GPU:
+        return gang
+    roles = (
+        replace(role, requests={resource if name == GPU else name: n for name, n in role.requests.items()})
+        for role in gang.roles
+    )
+    return replace(gang, roles=tuple(roles))
+
+
+def fault_horizon_s(jobs: Sequence[SimulatedJob]) -> float:
+    """Seconds within which faults are drawn if a simulation has no end of its own: four times the span of the jobs.
+
+    The span lasts until every job would end if none waited.
+    """
+    return 4 * max(job.submitted_s + job.duration_s for job in jobs)
