@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from measure import microseconds, row
 
-from workbench.evaluate.contention import Fabric, Network, TierLinks, TrainingStep
+from workbench.evaluate.contention import Network, RoutedFabric, TierLinks, TrainingStep
 from workbench.evaluate.cost import Flow, max_min_rates
 from workbench.kernels.fair_rates import fair_rates
 from workbench.model.gang import Gang, Role
@@ -40,7 +40,7 @@ def rows() -> Iterator[dict[str, object]]:
     jobs = jobs_of(rng)
     breakdowns = draw_breakdowns(snapshot, FaultRates(), DAYS * DAY, rng)
     tiers = {1: TierLinks(25.0, 8), 2: TierLinks(12.5, 8), 3: TierLinks(12.5, 1)}
-    fabric = Fabric.of(snapshot, 50.0, {t: tiers[t] for t in snapshot.topology.tiers if t in tiers}, rails=8)
+    fabric = RoutedFabric.of(snapshot, 50.0, {t: tiers[t] for t in snapshot.topology.tiers if t in tiers}, rails=8)
     for phases in ("together", "interleaved"):
         begin = time.perf_counter()
         network = Network(fabric, phases)

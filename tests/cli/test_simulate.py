@@ -57,7 +57,7 @@ def test_the_page_shows_use_waiting_and_a_gantt_chart(run: Run, tmp_path: Path) 
     log.write_text("name,submit_s,duration_s,pods,gpus_per_pod\nhuge<b>,0,60,99,8\nsmall,0,36000,1,8\nnext,5,9,24,8\n")
     result = run("simulate", CLUSTER, "--trace", log, "--policies", "volcano,binpack", "-o", "html")
     assert result.status == 1
-    assert result.out.count("<svg") == 4
+    assert result.out.count("<svg") == 7
     for text in ("GPUs in use", "Jobs waiting", "that waited longest", "jobs that never ran", "default/huge&lt;b&gt;"):
         assert text in result.out
     assert "huge<b>" not in result.out
@@ -113,3 +113,62 @@ def test_bad_input_is_one_line(run: Run, arguments: tuple[str, ...], message: st
     assert message in result.err
     assert len(result.err.splitlines()) == 1
     assert result.out == ""
+
+
+NETWORK = ("--card-gb-s", "50", "--tier-gb-s", "1=12.5", "--tier-gb-s", "2=6", "--cables", "1=8", "--rails", "4")
+STEP = ("--step", "compute_s=1", "--step", "data_gb=40")
+
+
+def test_jobs_share_a_network(run: Run) -> None:
+    arguments = ("simulate", CLUSTER, "--trace", JOBS, "--policies", "volcano,binpack", *NETWORK, *STEP)
+    assert "network cost" in run(*arguments).out
+    page = run(*arguments, "-o", "html").out
+    assert "Step times" in page and "binpack: mean use of the links" in page
+    told = [run(*arguments, "--phases", end, "-o", "json").json for end in ("together", "interleaved")]
+    slowed = [[result["summary"]["slowed"] for result in each] for each in told]
+    assert all(here >= there >= 0 for here, there in zip(*slowed, strict=True))
+    assert slowed[0][0] > 0
+    plain = run("simulate", CLUSTER, "--trace", JOBS, "--policies", "volcano", "-o", "json").json
+    assert plain[0]["summary"]["slowed"] == 0
+
+
+def test_steps_of_a_table(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "jobs.csv"
+    head = "name,submit_s,duration_s,pods,gpus_per_pod,compute_s,data_gb,shape\n"
+    log.write_text(head + "a,0,100,8,8,1,40,8x8\nb,0,100,8,8,1,40,\nc,0,100,1,8,,,\n")
+    result = run("simulate", CLUSTER, "--trace", log, "--policies", "binpack", *NETWORK, "-o", "json")
+    assert result.status == 0
+    assert [job["slowed_s"] > 0 for job in result.json[0]["jobs"]] == [True, True, False]
+    for row, place in (
+        ("a,0,1,8,8,1,40,4x8", "does not fit the job"),
+        ("a,0,1,8,8,1,-4,", "line 2, data_gb"),
+        ("a,0,1,8,8,,4,", "line 2, compute_s"),
+        ("a,0,1,8,8,1,4,8*8", "line 2, shape"),
+        ("a,0,1,8,8,1,4,8x8x1x1x3", "EP divides DP"),
+    ):
+        log.write_text(head + row + "\n")
+        bad = run("simulate", CLUSTER, "--trace", log, *NETWORK)
+        assert (bad.status, bad.out) == (2, "")
+        assert place in bad.err
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (("--card-gb-s", "50", *STEP), "no speed of tier 1, 2"),
+        (("--card-gb-s", "0", *STEP), "--card-gb-s: no speed"),
+        (("--card-gb-s", "nan", *STEP), "--card-gb-s: no speed"),
+        (("--rails", "2"), "--rails: an option of a network"),
+        ((*NETWORK, "--cables", "3=2", *STEP), "cables of a tier without a speed"),
+        ((*NETWORK, "--cables", "1=0", *STEP), "no cables of a tier"),
+        ((*NETWORK, "--tier-gb-s", "9=1", *STEP), "no HyperNode of this tier"),
+        (NETWORK, "no job tells its training step"),
+        ((*NETWORK, "--step", "compute_s=1"), "no training step"),
+        ((*NETWORK, "--step", "compute_s=1", "--step", "data_gb=-1"), "no training step"),
+        ((*NETWORK, *STEP, "--routes", "random"), "hashed or static or spread"),
+    ],
+)
+def test_bad_networks(run: Run, options: tuple[str, ...], said: str) -> None:
+    result = run("simulate", CLUSTER, "--trace", JOBS, *options)
+    assert (result.status, result.out) == (2, "")
+    assert said in result.err

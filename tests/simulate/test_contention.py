@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulate.test_engine import PER_NODE, SNAPSHOT, job
 from workbench.errors import InputError
-from workbench.evaluate.contention import Fabric, Network, TierLinks, TrainingStep
+from workbench.evaluate.contention import Network, RoutedFabric, TierLinks, TrainingStep
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.topology import DomainSpec, Topology
@@ -23,7 +23,7 @@ from workbench.simulate import Breakdown, FaultRates, SimulatedJob, Simulation, 
 
 TREE = SNAPSHOT.topology
 #: A node's cards carry 80 GB/s, the cable above a switch 80 GB/s, too.
-FABRIC = Fabric.of(SNAPSHOT, 10.0, {TREE.tiers[0]: TierLinks(2.5)}, routes="spread")
+FABRIC = RoutedFabric.of(SNAPSHOT, 10.0, {TREE.tiers[0]: TierLinks(2.5)}, routes="spread")
 NETWORK = Network(FABRIC)
 LEAVES = range(FABRIC.n_card_cables, FABRIC.n_cables)
 
@@ -179,7 +179,7 @@ def test_same_input_same_bytes_stopped_and_looked_at_or_not() -> None:
 def test_bad_networks() -> None:
     other = Topology.build(TREE.node_names, [DomainSpec("x", 1, range(8))])
     with pytest.raises(InputError, match="another topology"):
-        run([], network=Network(Fabric(other, FABRIC.gpus, 10.0)))
+        run([], network=Network(RoutedFabric(other, FABRIC.gpus, 10.0)))
     for network, cable in ((None, 0), (NETWORK, FABRIC.n_cables)):
         with pytest.raises(InputError, match="a cable that the network has not"):
             run([], network=network, breakdowns=[Breakdown(1, 2, (), cables=(cable,))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _RESERVED = ("spec", "gpu")
 
 __all__ = [
+    "finite_number",
     "given_paths",
     "gpu_list",
     "key_values",
@@ -32,6 +34,7 @@ __all__ = [
     "tell_ignored",
     "tell_kinds",
     "tell_notes",
+    "tier_speeds",
 ]
 
 
@@ -59,6 +62,36 @@ def key_values(
             raise InputError("not a parameter", source=option, got=repr(text))
         pairs[key.strip()] = value.strip()
     return pairs
+
+
+def finite_number(text: str) -> float | None:
+    """The number that a text is; None if it is none, or not finite.
+
+    Parameters
+    ----------
+    text : str
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def tier_speeds(given: Sequence[str]) -> dict[int, float]:
+    """GB/s by tier of ``--tier-gb-s TIER=GB/S``.
+
+    Parameters
+    ----------
+    given : sequence of str
+    """
+    found = {}
+    for tier, text in key_values("--tier-gb-s", given, "TIER=GB/S").items():
+        number, gb_s = whole_number(tier), finite_number(text)
+        if number is None or gb_s is None or gb_s <= 0:
+            raise InputError("no speed of a tier", source="--tier-gb-s", got=repr(f"{tier}={text}"), expected="1=50")
+        found[number] = gb_s
+    return found
 
 
 def policy_names(texts: Sequence[str]) -> list[str]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import given_paths, key_values, load_scenario, policy_with
+from workbench.cli.arguments import (
+    finite_number,
+    given_paths,
+    key_values,
+    load_scenario,
+    policy_with,
+    tier_speeds,
+)
 from workbench.cli.option_values import one_of
-from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Out, Paths, TableOutput
+from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Out, Paths, TableOutput, TierSpeeds
 from workbench.cli.output import check_out, emit, print_tables, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError, close_names
@@ -45,14 +51,7 @@ def cost(
             help="parameters, layers, hidden, sequence, and what docs/cost.md names. Repeatable.",
         ),
     ] = [],  # noqa: B006
-    tier_gb_s: Annotated[
-        list[str],
-        typer.Option(
-            "--tier-gb-s",
-            metavar="TIER=GB/S",
-            help="Speed per GPU of the links above the HyperNodes of a tier, one direction. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
+    tier_gb_s: TierSpeeds = [],  # noqa: B006
     job: Annotated[str, typer.Option("--job", metavar="NAME", help="Which of several jobs.")] = "",
     policy: Annotated[
         str, typer.Option("--policy", metavar="NODE[+GPU]", help="Policy that places the jobs.")
@@ -97,7 +96,7 @@ def cost(
         raise InputError("no measured machine of this name", source="--machine", got=repr(machine), expected=expected)
     parallel = ParallelShape.parse(shape, "--shape")
     trained = _model(model)
-    speeds = _speeds(tier_gb_s)
+    speeds = tier_speeds(tier_gb_s)
     chosen = policy_with(policy, [])
     scenario = load_scenario(inputs, (), from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
@@ -158,17 +157,17 @@ def _model(given: Sequence[str]) -> TrainingModel:
     from workbench.evaluate.cost.parallel_shape import TrainingModel
 
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "parameters": ("parameters", _number),
-        "layers": ("layers", _whole),
-        "hidden": ("hidden", _whole),
-        "sequence": ("sequence", _whole),
-        "micro_batch": ("micro_batch", _whole),
-        "microbatches": ("microbatches", _whole),
-        "bytes_per_element": ("bytes_per_element", _number),
-        "gradient_bytes": ("gradient_bytes", _number),
-        "moe_layers": ("moe_layers", _whole),
-        "top_k": ("top_k", _whole),
-        "kv_hidden": ("kv_hidden", _whole),
+        "parameters": ("parameters", finite_number),
+        "layers": ("layers", whole_number),
+        "hidden": ("hidden", whole_number),
+        "sequence": ("sequence", whole_number),
+        "micro_batch": ("micro_batch", whole_number),
+        "microbatches": ("microbatches", whole_number),
+        "bytes_per_element": ("bytes_per_element", finite_number),
+        "gradient_bytes": ("gradient_bytes", finite_number),
+        "moe_layers": ("moe_layers", whole_number),
+        "top_k": ("top_k", whole_number),
+        "kv_hidden": ("kv_hidden", whole_number),
         "sharded": ("sharded", {"true": True, "false": False}.get),
         "forward_ms": ("forward_s", lambda text: _scaled(text, 1e-3)),
         "backward_ms": ("backward_s", lambda text: _scaled(text, 1e-3)),
@@ -188,29 +187,6 @@ def _model(given: Sequence[str]) -> TrainingModel:
     return TrainingModel(**found)
 
 
-def _speeds(given: Sequence[str]) -> dict[int, float]:
-    """GB/s by tier of ``--tier-gb-s TIER=GB/S``."""
-    found = {}
-    for tier, text in key_values("--tier-gb-s", given, "TIER=GB/S").items():
-        number, gb_s = _whole(tier), _number(text)
-        if number is None or gb_s is None or gb_s <= 0:
-            raise InputError("no speed of a tier", source="--tier-gb-s", got=repr(f"{tier}={text}"), expected="1=50")
-        found[number] = gb_s
-    return found
-
-
-def _whole(text: str) -> int | None:
-    return whole_number(text)
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
 def _scaled(text: str, factor: float) -> float | None:
-    number = _number(text)
+    number = finite_number(text)
     return None if number is None else number * factor

@@ -23,13 +23,16 @@ __all__ = [
     "ObjectOutput",
     "Out",
     "Paths",
+    "Phases",
     "PlaceOutput",
     "PolicySettings",
     "ReviewOutput",
+    "Routes",
     "SchedulerPolicy",
     "ShowOutput",
     "SimulationOutput",
     "TableOutput",
+    "TierSpeeds",
 ]
 
 
@@ -112,6 +115,21 @@ class Discipline(StrEnum):
     shares = "shares"
 
 
+class Routes(StrEnum):
+    """Routes of `workbench simulate`, as `workbench.evaluate.contention.RoutedFabric` describes them."""
+
+    hashed = "hashed"
+    static = "static"
+    spread = "spread"
+
+
+class Phases(StrEnum):
+    """Phases of `workbench simulate`, as `workbench.evaluate.contention.Network` describes them."""
+
+    together = "together"
+    interleaved = "interleaved"
+
+
 class ShowOutput(StrEnum):
     """Output formats (``-o``) of commands that can draw a picture."""
 
@@ -119,6 +137,15 @@ class ShowOutput(StrEnum):
     json = "json"
     html = "html"
 
+
+TierSpeeds = Annotated[
+    list[str],
+    typer.Option(
+        "--tier-gb-s",
+        metavar="TIER=GB/S",
+        help="Speed per GPU of the links above the HyperNodes of a tier, one direction. Repeatable.",
+    ),
+]
 
 Files = Annotated[
     list[str],

@@ -9,8 +9,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps, tell_notes
+from workbench.cli.network_options import (
+    Cables,
+    CardSpeed,
+    NetworkOptions,
+    PhasesOption,
+    Rails,
+    RoutesOption,
+    Step,
+    common_step,
+)
 from workbench.cli.option_values import one_of, seconds, whole
-from workbench.cli.options import ArrivalKind, Discipline, Files, From, GpusPerNode, Out, Paths, SimulationOutput
+from workbench.cli.options import (
+    ArrivalKind,
+    Discipline,
+    Files,
+    From,
+    GpusPerNode,
+    Out,
+    Paths,
+    Phases,
+    Routes,
+    SimulationOutput,
+    TierSpeeds,
+)
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
@@ -58,7 +80,7 @@ def simulate(
     arrivals: Annotated[
         ArrivalKind, one_of(ArrivalKind, "--arrivals", help="How arrivals are drawn for --load.")
     ] = ArrivalKind.poisson,
-    seed: Annotated[int, whole("--seed", metavar="SEED", help="Seed of the arrivals.")] = 0,
+    seed: Annotated[int, whole("--seed", metavar="SEED", help="Seed of the arrivals and of hashed routes.")] = 0,
     faults: Annotated[
         int | None,
         whole("--faults", metavar="SEED", help="Draw faults of nodes, GPUs and switches; without it there are none."),
@@ -70,6 +92,13 @@ def simulate(
         float | None,
         seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),
     ] = None,
+    card_gb_s: CardSpeed = "",
+    tier_gb_s: TierSpeeds = [],  # noqa: B006
+    cables: Cables = [],  # noqa: B006
+    rails: Rails = 1,
+    routes: RoutesOption = Routes.hashed,
+    phases: PhasesOption = Phases.together,
+    step: Step = [],  # noqa: B006
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
     output: Annotated[
@@ -88,7 +117,8 @@ def simulate(
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --discipline fifo --faults 1
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --load 90 --arrivals bursty --seed 1
       workbench simulate nodes.csv --trace openb_pod_list_default.csv --policies fgd,headroom
-      workbench simulate cluster.yaml --trace jobs.csv --policies volcano,binpack -o html --out page.html
+      workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --card-gb-s 50 --tier-gb-s 1=12.5 \\
+        --tier-gb-s 2=6 --cables 1=8 -o html --out page.html
     """
     from workbench.formats.job_logs import read_job_log
     from workbench.formats.openb import is_openb_pods
@@ -100,6 +130,9 @@ def simulate(
     names = policy_names(policies)
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    shared = NetworkOptions(card_gb_s, tier_gb_s, cables, rails, routes, phases, seed)
+    shared.check()
+    common = common_step(step)
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
@@ -112,7 +145,11 @@ def simulate(
         tell_gaps(scenario)
         snapshot = scenario.snapshot
     tell_notes(log.notes)
-    jobs = simulated_jobs(log, snapshot, restart)
+    network = shared.network(snapshot)
+    jobs = simulated_jobs(log, snapshot, restart, common)
+    if network is not None and not any(job.step for job in jobs):
+        expected = "columns compute_s and data_gb, or --step"
+        raise InputError("no job tells its training step", source=str(trace), expected=expected)
     if load is not None:
         import numpy as np
 
@@ -127,12 +164,18 @@ def simulate(
         breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults))
         tell(f"{counted(len(breakdowns), 'breakdown')} within {horizon / 3600:.1f} hours")
     results = []
-    with progress_bar("simulating") as step:
+    with progress_bar("simulating") as told:
         for policy in chosen:
             simulation = Simulation(
-                snapshot, policy, jobs, discipline=discipline.value, breakdowns=breakdowns, quotas=log.quotas
+                snapshot,
+                policy,
+                jobs,
+                discipline=discipline.value,
+                breakdowns=breakdowns,
+                quotas=log.quotas,
+                network=network,
             )
-            simulation.run(float("inf") if until is None else until, progress=step)
+            simulation.run(float("inf") if until is None else until, progress=told)
             results.append(simulation.result())
     if output is SimulationOutput.json:
         emit(to_json([result.to_dict() for result in results]), out)
@@ -150,7 +193,7 @@ def simulate(
     elif output is SimulationOutput.html:
         from workbench.report.simulation_views import simulation_page
 
-        emit(simulation_page(results), out)
+        emit(simulation_page(results, snapshot), out)
     else:
         from workbench.report.simulation_views import simulation_tables
 

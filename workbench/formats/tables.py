@@ -45,13 +45,17 @@ class Row:
 
     def seconds(self, column: str) -> float:
         """Seconds from 0 on, decimals allowed; raises InputError for anything else."""
+        return self.amount(column, "seconds")
+
+    def amount(self, column: str, unit: str) -> float:
+        """A number of some unit from 0 on, decimals allowed; raises InputError for anything else."""
         text = self.text(column)
         try:
             number = float(text) if text.isascii() and "_" not in text else -1.0
         except ValueError:
             number = -1.0
         if not (isfinite(number) and number >= 0):
-            raise self.wrong(column, text or "nothing", "seconds from 0 on")
+            raise self.wrong(column, text or "nothing", f"{unit} from 0 on")
         return number
 
     def wrong(self, column: str, got: str, expected: str) -> InputError:

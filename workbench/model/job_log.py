@@ -9,10 +9,32 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.value import Value
 
-__all__ = ["GPU", "JobLog", "LoggedJob"]
+__all__ = ["GPU", "SHAPE", "JobLog", "LoggedJob", "LoggedStep"]
 
 #: Resource by which the jobs of every log ask for GPUs, whatever the cluster calls its own.
 GPU = "nvidia.com/gpu"
+
+#: How degrees of parallelism are written, as DPxTPxPPxCPxEP; those left out at the end are 1.
+SHAPE = r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,4}"
+
+
+@dataclass(frozen=True)
+class LoggedStep(Value):
+    """What a job computes and sends in a training step.
+
+    Attributes
+    ----------
+    compute_s : float
+        Seconds without traffic between nodes.
+    sent_gb : mapping of str to float
+        GB that one rank sends, by kind of parallelism: ``data``, ``tensor``, ``pipeline``, ``context``, ``expert``.
+    shape : str
+        Degrees of parallelism, DPxTPxPPxCPxEP; empty: every GPU is a data-parallel rank.
+    """
+
+    compute_s: float
+    sent_gb: Mapping[str, float]
+    shape: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,12 +49,15 @@ class LoggedJob(Value):
         Seconds of work.
     checkpoint_s : float, optional
         Seconds of work between checkpoints; None: the log does not say.
+    step : LoggedStep, optional
+        One training step; None: the log does not say.
     """
 
     gang: Gang
     submitted_s: float
     duration_s: float
     checkpoint_s: float | None = None
+    step: LoggedStep | None = None
 
 
 @dataclass(frozen=True)

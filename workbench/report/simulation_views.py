@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from workbench.model.counted import counted
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.gantt import draw_gantt
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
 from workbench.report.lines import draw_lines
+from workbench.report.link_traffic import draw_link_traffic
 from workbench.report.tables import new_table, text_row
+from workbench.simulate.free_nodes import free_nodes
 from workbench.simulate.result import SimulationResult, Usage
 
-__all__ = ["draw_usage", "draw_waiting", "simulation_page", "simulation_tables"]
+__all__ = ["draw_free_nodes", "draw_step_times", "draw_usage", "draw_waiting", "simulation_page", "simulation_tables"]
 
 _HOUR = 3600.0
 #: Points of a line; more than a chart has pixels say nothing.
 _POINTS = 240
 _HEADS = ("policy", "completed", "GPUs in use", "until", "wait mean", "p50", "p99", "slowdown", "restarts", "redone")
+#: A further one where jobs share a network.
+_NETWORK = "network cost"
 #: Jobs without nodes that are named; -o json has all.
 _NAMED = 10
 
@@ -29,20 +35,40 @@ _NAMED = 10
 def simulation_tables(results: Sequence[SimulationResult]) -> list[Any]:
     """A table with a row per policy, and the jobs that never ran with their reasons."""
     title, rows = _rows(results)
-    table = new_table(*_HEADS, title=title, right=range(1, len(_HEADS)))
+    heads = _heads(results)
+    table = new_table(*heads, title=title, right=range(1, len(heads)))
     for row in rows:
         text_row(table, *row)
     return [table, *(_never(result) for result in results if result.refused)]
 
 
-def simulation_page(results: Sequence[SimulationResult]) -> str:
-    """An HTML page, complete in itself: the table, GPUs in use and jobs waiting over time, a Gantt chart per policy."""
+def _heads(results: Sequence[SimulationResult]) -> tuple[str, ...]:
+    return (*_HEADS, _NETWORK) if any(result.steps for result in results) else _HEADS
+
+
+def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapshot) -> str:
+    """An HTML page, complete in itself.
+
+    The table; GPUs in use, jobs waiting and free nodes in one HyperNode of each tier over time; on a network the
+    distribution of step times and the traffic per link; and a Gantt chart per policy.
+
+    Parameters
+    ----------
+    results : sequence of SimulationResult
+        Of the same jobs.
+    snapshot : ClusterSnapshot
+        The cluster at the start.
+    """
     note, rows = _rows(results)
-    pictures = [draw_usage(results), draw_waiting(results), *map(draw_gantt, results)]
+    pictures = [draw_usage(results), draw_waiting(results), *draw_free_nodes(results, snapshot)]
+    if any(result.steps for result in results):
+        pictures.append(draw_step_times(results))
+        pictures += [draw_link_traffic(result, snapshot.topology) for result in results]
+    pictures += map(draw_gantt, results)
     return render(
         "simulation_page.html.j2",
         title="A cluster over time",
-        heads=_HEADS,
+        heads=_heads(results),
         rows=rows,
         note=note,
         pictures=[Inserted(picture) for picture in pictures],
@@ -73,6 +99,7 @@ def _rows(results: Sequence[SimulationResult]) -> tuple[str, list[tuple[str, ...
                 _number(told["slowdown_p50"]),
                 str(int(told["restarts"])),
                 _percent(told["redone"]),
+                *([_percent(told["slowed"])] if len(_heads(results)) > len(_HEADS) else []),
             )
         )
     return f"{counted(len(first.jobs), 'job')}, {first.discipline}; times in {name}", rows
@@ -102,22 +129,85 @@ def draw_waiting(results: Sequence[SimulationResult]) -> str:
     return draw_lines("Jobs waiting", "hours", "jobs", _over_time(results, lambda _, row: row.waiting))
 
 
+def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapshot) -> list[str]:
+    """An SVG chart per tier of the most free nodes in one of its HyperNodes: the slots for a job that must stay inside.
+
+    Of a tier with one HyperNode these are all free nodes. Points as in `draw_usage`.
+
+    Parameters
+    ----------
+    results : sequence of SimulationResult
+    snapshot : ClusterSnapshot
+        The cluster at the start.
+    """
+    frames = {result.policy: free_nodes(result, snapshot) for result in results}
+    charts = []
+    for tier in snapshot.topology.tiers:
+        steps = {
+            policy: (frame["time_s"].to_numpy(), frame[f"tier {tier}"].to_numpy(dtype=np.float64))
+            for policy, frame in frames.items()
+        }
+        title = f"Most free nodes in one HyperNode of tier {tier}"
+        charts.append(draw_lines(title, "hours", "nodes", _means(results, steps)))
+    return charts
+
+
+def draw_step_times(results: Sequence[SimulationResult]) -> str:
+    """An SVG chart of how slow training steps were: a line per policy.
+
+    Across: a step over the same step with only the network cards of its nodes in the way. Upwards: the part of the GPU
+    time of jobs that send in which steps were no slower than that.
+    """
+    lines = {}
+    for result in results:
+        gpus = {result.jobs[attempt.job].gang.key: attempt.gpus for attempt in result.attempts}
+        frame = result.step_frame()
+        frame = frame[frame["card_s"] > 0]
+        slow = (frame["now_s"] / frame["card_s"]).to_numpy()
+        time = ((frame["to_s"] - frame["from_s"]) * frame["job"].map(gpus)).to_numpy(dtype=np.float64)
+        order = np.argsort(slow, kind="stable")
+        part = 100 * np.cumsum(time[order]) / max(float(time.sum()), 1e-9)
+        finite = np.isfinite(slow[order])
+        points = np.column_stack([slow[order], part])[finite]
+        # As many points as the chart has pixels, at even steps upwards.
+        wanted = np.unique(np.searchsorted(points[:, 1], np.linspace(0, 100, _POINTS)).clip(0, max(len(points) - 1, 0)))
+        shown = points[wanted].tolist() if len(points) else []
+        # Steps: nothing lies between two times that were seen.
+        before = [0.0, *(y for _, y in shown[:-1])]
+        lines[result.policy] = [
+            corner for (x, y), last in zip(shown, before, strict=True) for corner in ((x, last), (x, y))
+        ]
+    return draw_lines("Step times", "times as long as with free links", "% of the GPU time", lines)
+
+
 def _over_time(
     results: Sequence[SimulationResult], value: Callable[[SimulationResult, Usage], float]
 ) -> dict[str, list[tuple[float, float]]]:
     """By policy: means of a value of the usage rows over equal parts of the time."""
+    steps = {
+        result.policy: (
+            np.array([row.time_s for row in result.usage]),
+            np.array([value(result, row) for row in result.usage], dtype=np.float64),
+        )
+        for result in results
+    }
+    return _means(results, steps)
+
+
+def _means(
+    results: Sequence[SimulationResult], steps: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+) -> dict[str, list[tuple[float, float]]]:
+    """By policy: means of a step function, given by its times and values, over equal parts of the time."""
     end = max((result.ended_s for result in results), default=0.0)
     edges = np.linspace(0.0, end, _POINTS + 1)
     lines = {}
-    for result in results:
-        times = np.array([row.time_s for row in result.usage])
-        values = np.array([value(result, row) for row in result.usage], dtype=np.float64)
+    for policy, (times, values) in steps.items():
         # The integral of a step function is piecewise linear between its steps.
         until = np.append(times, end)
         integral = np.append(0.0, np.cumsum(values * np.diff(until)))
         means = np.diff(np.interp(edges, until, integral)) / (end / _POINTS) if end else np.zeros(_POINTS)
         middle = (edges[:-1] + edges[1:]) / 2 / _HOUR
-        lines[result.policy] = list(zip(middle.tolist(), means.tolist(), strict=True))
+        lines[policy] = list(zip(middle.tolist(), means.tolist(), strict=True))
     return lines
 
 

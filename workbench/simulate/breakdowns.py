@@ -33,7 +33,7 @@ class Breakdown(Value):
     what : str
         Name of what broke.
     cables : tuple of int
-        Cables as of `Fabric.cable_name`, in simulations on a network.
+        Numbers of cables as of `RoutedFabric.cable`, in simulations on a network.
     """
 
     at_s: float

@@ -457,13 +457,7 @@ class Simulation(Working):
         fabric = self._links.network.fabric
         capacity = fabric.link_gb_s()
         return tuple(
-            LinkUse(
-                fabric.cable_name(link // 2),
-                fabric.cable_tier(link // 2),
-                ("up", "down")[link % 2],
-                float(capacity[link]),
-                float(link_gb[link]),
-            )
+            LinkUse(*fabric.cable(link // 2), ("up", "down")[link % 2], float(capacity[link]), float(link_gb[link]))
             for link in np.flatnonzero(link_gb).tolist()
         )
 

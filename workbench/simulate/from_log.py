@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.evaluate.contention import TrainingStep
+from workbench.evaluate.cost import ParallelShape
 from workbench.model.gang import Gang
-from workbench.model.job_log import GPU, JobLog
+from workbench.model.job_log import GPU, JobLog, LoggedStep
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.simulate.job import SimulatedJob
 
 __all__ = ["fault_horizon_s", "simulated_jobs"]
 
 
-def simulated_jobs(log: JobLog, snapshot: ClusterSnapshot, restart_s: float) -> list[SimulatedJob]:
+def simulated_jobs(
+    log: JobLog, snapshot: ClusterSnapshot, restart_s: float, step: TrainingStep | None = None
+) -> list[SimulatedJob]:
     """Jobs of a log, in its order, that ask for GPUs by the resource name that the cluster uses.
 
     Parameters
@@ -23,15 +27,32 @@ def simulated_jobs(log: JobLog, snapshot: ClusterSnapshot, restart_s: float) -> 
         The cluster; if it has GPUs under several names, the first is taken.
     restart_s : float
         Seconds from a placement after a fault until work goes on.
+    step : TrainingStep, optional
+        Of the jobs of which the log tells none.
+
+    Raises
+    ------
+    InputError
+        The parallel shape of a job does not fit its GPUs.
     """
     columns = snapshot.gpu_columns
     resource = snapshot.resources[columns[0]] if columns else GPU
     return [
         SimulatedJob(
-            _asking_for(job.gang, resource), job.submitted_s, job.duration_s, job.checkpoint_s, restart_s=restart_s
+            _asking_for(job.gang, resource),
+            job.submitted_s,
+            job.duration_s,
+            job.checkpoint_s,
+            restart_s=restart_s,
+            step=step if job.step is None else _step(job.step),
         )
         for job in log.jobs
     ]
+
+
+def _step(logged: LoggedStep) -> TrainingStep:
+    shape = ParallelShape.parse(logged.shape, "shape") if logged.shape else None
+    return TrainingStep(logged.compute_s, logged.sent_gb, shape)
 
 
 def _asking_for(gang: Gang, resource: str) -> Gang:

@@ -7,6 +7,7 @@ from math import ceil, floor, isfinite
 
 from workbench.errors import InputError
 from workbench.evaluate.contention import TrainingStep
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.value import Value
 
@@ -36,7 +37,7 @@ class SimulatedJob(Value):
     Raises
     ------
     InputError
-        A time is negative or not finite, or `checkpoint_s` is 0.
+        A time is negative or not finite, `checkpoint_s` is 0, or the parallel shape of `step` is not one of all pods.
     """
 
     gang: Gang
@@ -54,6 +55,18 @@ class SimulatedJob(Value):
                 raise self._wrong(name, value, "seconds from 0 on")
         if self.checkpoint_s is not None and not (isfinite(self.checkpoint_s) and self.checkpoint_s > 0):
             raise self._wrong("checkpoint_s", self.checkpoint_s, "more than 0 seconds, or None")
+
+        shape = None if self.step is None else self.step.shape
+        gang = self.gang
+        gpus = sum(role.count * role.n_gpus for role in gang.roles)
+        if shape is not None and (shape.ranks != gpus or gang.min_available < gang.n_pods):
+            needed = f"{counted(gpus, 'GPU')}, {gang.min_available} of {counted(gang.n_pods, 'pod')} needed"
+            raise InputError(
+                "the parallel shape does not fit the job",
+                source=f"job {gang.key}",
+                got=f"{shape} = {counted(shape.ranks, 'GPU')}; {needed}",
+                expected="DP x TP x PP x CP GPUs, and every pod needed",
+            )
 
     def _wrong(self, name: str, value: float, expected: str) -> InputError:
         source = f"job {self.gang.key}"

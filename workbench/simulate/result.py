@@ -85,10 +85,12 @@ class LinkUse(NamedTuple):
 
     Attributes
     ----------
-    link : str
-        The node or HyperNode below it, with rail and cable where there are several.
+    below : str
+        The node or HyperNode below it.
     tier : int
         Tier of that HyperNode; 0: a node.
+    rail, cable : int
+        Rail, and number among the equal cables on it.
     direction : {"up", "down"}
     gb_s : float
         GB/s that it can carry.
@@ -96,8 +98,10 @@ class LinkUse(NamedTuple):
         GB that it carried.
     """
 
-    link: str
+    below: str
     tier: int
+    rail: int
+    cable: int
     direction: str
     gb_s: float
     gb: float
@@ -231,7 +235,8 @@ class SimulationResult(Value):
     def link_frame(self) -> pandas.DataFrame:
         """A row per link that carried anything: traffic per link.
 
-        Columns: link, tier, direction, gb_s, gb, and use: mean share of what it can carry, until the last change.
+        Columns: below, tier, rail, cable, direction, gb_s, gb, and use: mean share of what it can carry, until the last
+        change.
         """
         import pandas
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.contention import Fabric, TierLinks
+from workbench.evaluate.contention import RoutedFabric, TierLinks
 from workbench.evaluate.cost import TreeFabric
 from workbench.model.topology import DomainSpec, Topology
 
@@ -17,26 +17,34 @@ TIERS = {1: TierLinks(25.0, 4), 2: TierLinks(10.0, 2)}
 GPUS = (8,) * 6
 
 
-def fabric(routes: str = "hashed", rails: int = 1, seed: int = 0) -> Fabric:
-    return Fabric(TREE, GPUS, 50.0, TIERS, rails, routes, seed)  # type: ignore[arg-type]
+def fabric(routes: str = "hashed", rails: int = 1, seed: int = 0) -> RoutedFabric:
+    return RoutedFabric(TREE, GPUS, 50.0, TIERS, rails, routes, seed)  # type: ignore[arg-type]
 
 
-def way(made: Fabric, source: int, target: int, rail: int = 0, job: int = 0, broken: frozenset[int] = frozenset()):
+def name(made: RoutedFabric, cable: int) -> str:
+    below, _, rail, number = made.cable(cable)
+    several = made.routes != "spread" and cable >= made.n_card_cables
+    return below + f" rail {rail}" * (made.rails > 1) + f" cable {number}" * several
+
+
+def way(
+    made: RoutedFabric, source: int, target: int, rail: int = 0, job: int = 0, broken: frozenset[int] = frozenset()
+):
     """Names of the links from one node to another, in the order of the way."""
     pair = np.array([source]), np.array([target]), np.array([rail])
     links = made.paths(*pair, job, broken)[1]
     up = sorted(int(link) for link in links if link % 2 == 0)
     down = sorted((int(link) for link in links if link % 2), reverse=True)
-    return [made.cable_name(link // 2) for link in [*up, *down]]
+    return [name(made, link // 2) for link in [*up, *down]]
 
 
 def test_capacities_are_those_of_the_gpus_below() -> None:
     made = fabric(rails=2)
-    of = {made.cable_name(cable): made.cable_gb_s[cable] for cable in range(made.n_cables)}
+    of = {name(made, cable): made.cable_gb_s[cable] for cable in range(made.n_cables)}
     assert of["n0 rail 0"] == 8 * 50 / 2
     assert of["leaf1 rail 1 cable 3"] == 16 * 25 / 2 / 4
     assert (of["spine0 rail 0 cable 1"], of["spine1 rail 0 cable 1"]) == (32 * 10 / 2 / 2, 16 * 10 / 2 / 2)
-    assert [made.cable_tier(cable) for cable in (0, 12, made.n_cables - 1)] == [0, 1, 2]
+    assert [made.cable(cable).tier for cable in (0, 12, made.n_cables - 1)] == [0, 1, 2]
     spread = fabric("spread")
     assert spread.n_cables == 6 + 3 + 2
     assert spread.cable_gb_s[6] == 16 * 25
@@ -89,7 +97,7 @@ def test_the_same_cable_goes_up_and_down() -> None:
 
 def test_broken_cables_are_left_out_where_another_one_is_whole() -> None:
     made = fabric()
-    names = {made.cable_name(cable): cable for cable in range(made.n_cables)}
+    names = {name(made, cable): cable for cable in range(made.n_cables)}
     broken = frozenset({names["leaf0 cable 0"], names["leaf1 cable 1"], names["leaf0 cable 2"]})
     assert {way(made, 0, 2, job=job, broken=broken)[1] for job in range(40)} == {"leaf0 cable 3"}
     every = frozenset(names[f"leaf0 cable {number}"] for number in range(4))
@@ -99,7 +107,7 @@ def test_broken_cables_are_left_out_where_another_one_is_whole() -> None:
 
 def test_a_node_outside_every_hypernode_crosses_only_the_other_side() -> None:
     loose = Topology.build(["a", "b", "c"], [DomainSpec("leaf", 1, (0, 1))])
-    made = Fabric(loose, (8, 8, 8), 50.0, {1: TierLinks(25.0)})
+    made = RoutedFabric(loose, (8, 8, 8), 50.0, {1: TierLinks(25.0)}, routes="spread")
     assert way(made, 0, 2) == ["a", "leaf", "c"]
     assert way(made, 2, 1) == ["c", "leaf", "b"]
 
@@ -111,17 +119,17 @@ def test_gpus_are_dealt_out_to_rails_in_runs() -> None:
 
 def test_bad_fabrics() -> None:
     with pytest.raises(InputError, match=r"a fabric without speeds.*tier 2"):
-        Fabric(TREE, GPUS, 50.0, {1: TierLinks(25.0)})
+        RoutedFabric(TREE, GPUS, 50.0, {1: TierLinks(25.0)})
     with pytest.raises(InputError, match="no HyperNode of this tier"):
-        Fabric(TREE, GPUS, 50.0, {**TIERS, 7: TierLinks(1.0)})
+        RoutedFabric(TREE, GPUS, 50.0, {**TIERS, 7: TierLinks(1.0)})
     with pytest.raises(UnknownNameError):
         fabric("random")
     for wrong in (0.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="wrong number"):
-            Fabric(TREE, GPUS, wrong, TIERS)
+            RoutedFabric(TREE, GPUS, wrong, TIERS)
         with pytest.raises(InputError, match="wrong number"):
             TierLinks(wrong)
     with pytest.raises(InputError, match="wrong number"):
         TierLinks(1.0, 0)
     with pytest.raises(InputError, match="no such cable"):
-        fabric().cable_name(10_000)
+        fabric().cable(10_000)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.contention import Fabric, Network, SharedLinks, TierLinks, TrainingStep, job_traffic
+from workbench.evaluate.contention import Network, RoutedFabric, SharedLinks, TierLinks, TrainingStep, job_traffic
 from workbench.evaluate.cost import (
     Flow,
     IteratingJob,
@@ -25,9 +25,9 @@ LEAVES = [DomainSpec(f"leaf{i}", 1, tuple(range(4 * i, 4 * i + 4)), "core") for 
 TREE = Topology.build([f"n{i}" for i in range(12)], [*LEAVES, DomainSpec("core", 2, range(12))])
 
 
-def fabric(gpus: int = 1, leaf_gb_s: float = 5.0, **more) -> Fabric:
+def fabric(gpus: int = 1, leaf_gb_s: float = 5.0, **more) -> RoutedFabric:
     more.setdefault("routes", "spread")
-    return Fabric(TREE, (gpus,) * 12, 10.0, {1: TierLinks(leaf_gb_s, more.pop("cables", 1))}, **more)
+    return RoutedFabric(TREE, (gpus,) * 12, 10.0, {1: TierLinks(leaf_gb_s, more.pop("cables", 1))}, **more)
 
 
 def placed(nodes: list[int], gpus: int = 1) -> Placement:
@@ -133,12 +133,12 @@ def test_rank_order_decides_how_often_a_ring_leaves_its_switch() -> None:
 
 def test_a_broken_cable_moves_flows_and_the_last_one_stops_them() -> None:
     made = fabric(leaf_gb_s=5.0, routes="hashed", cables=2)
-    names = {made.cable_name(cable): cable for cable in range(made.n_cables)}
+    one, other = (made.n_card_cables + cable for cable in range(2))
+    assert made.cable(other) == ("leaf0", 1, 0, 1)
     links = SharedLinks(Network(made))
     whole = links.join(0, placed([0, 1, 2, 3, 4, 5, 6, 7]), sends(4.0))[0]
-    one = frozenset({names["leaf0 cable 0"]})
-    both = frozenset({*one, names["leaf0 cable 1"]})
-    for broken in (one, both, one, frozenset()):
+    both = frozenset({one, other})
+    for broken in (frozenset({one}), both, frozenset({one}), frozenset()):
         times = links.change_broken(broken)
         assert (links.rates_gb_s()[[2 * cable for cable in broken]] == 0).all()
     assert links.change_broken(both)[0].now_s == float("inf")

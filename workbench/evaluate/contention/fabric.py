@@ -1,11 +1,11 @@
-"""`Fabric`: the links between the nodes of a topology with their capacities, and the links that a flow crosses."""
+"""`RoutedFabric`: the links between the nodes of a topology, their capacities, and those that a flow crosses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import NO_DOMAIN, Topology
 from workbench.model.value import Value
 
-__all__ = ["ROUTES", "Fabric", "Routes", "TierLinks"]
+__all__ = ["ROUTES", "Cable", "RoutedFabric", "Routes", "TierLinks"]
 
 Longs = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -46,8 +46,27 @@ class TierLinks(Value):
         whole(self.cables, "cables of a tier")
 
 
+class Cable(NamedTuple):
+    """A cable by what it belongs to.
+
+    Attributes
+    ----------
+    below : str
+        The HyperNode or node on its side of the nodes.
+    tier : int
+        Tier of that HyperNode; 0: a node, and the cable is one of its network cards.
+    rail, number : int
+        Rail, and number among the equal cables on it.
+    """
+
+    below: str
+    tier: int
+    rail: int
+    number: int
+
+
 @dataclass(frozen=True, eq=False)
-class Fabric(Value):
+class RoutedFabric(Value):
     """Nodes with network cards on rails, and above them the HyperNodes of each tier with their cables.
 
     Every rail is a network of its own with the same HyperNodes: the GPUs of a node are dealt out to its rails in equal
@@ -116,7 +135,7 @@ class Fabric(Value):
         rails: int = 1,
         routes: Routes = "hashed",
         seed: int = 0,
-    ) -> Fabric:
+    ) -> RoutedFabric:
         """The fabric of a cluster.
 
         Parameters
@@ -177,41 +196,30 @@ class Fabric(Value):
         """GB/s of each link."""
         return np.repeat(self.cable_gb_s, 2)
 
-    def cable_name(self, cable: int) -> str:
-        """The HyperNode or node below a cable, with its rail and number where there are several.
+    def cable(self, number: int) -> Cable:
+        """What a cable belongs to.
 
         Parameters
         ----------
-        cable : int
+        number : int
+
+        Raises
+        ------
+        InputError
+            There is no such cable.
         """
-        if cable < self.n_card_cables:
-            node, rail = divmod(cable, self.rails)
-            return self.topology.node_names[node] + (f" rail {rail}" if self.rails > 1 else "")
-        tier, at, cables = self._tier_of(cable)
-        domain, rest = divmod(at, self.rails * cables)
-        rail, number = divmod(rest, cables)
-        name = self.topology.domain_names[int(self.topology.domains_at(tier)[domain])]
-        name += f" rail {rail}" if self.rails > 1 else ""
-        return name + (f" cable {number}" if cables > 1 else "")
-
-    def cable_tier(self, cable: int) -> int:
-        """Tier of the HyperNode below a cable; 0: a node.
-
-        Parameters
-        ----------
-        cable : int
-        """
-        return 0 if cable < self.n_card_cables else self._tier_of(cable)[0]
-
-    def _tier_of(self, cable: int) -> tuple[int, int, int]:
-        """Tier of a cable, its position among those of the tier, and cables per rail."""
-        at = cable - self.n_card_cables
+        if 0 <= number < self.n_card_cables:
+            node, rail = divmod(number, self.rails)
+            return Cable(self.topology.node_names[node], 0, rail, 0)
+        at = number - self.n_card_cables
         for tier, (_, _, cables) in zip(self._tiers_used, self._crossed, strict=True):
-            held = len(self.topology.domains_at(tier)) * self.rails * cables
-            if at < held:
-                return tier, at, cables
+            domains = self.topology.domains_at(tier)
+            held = len(domains) * self.rails * cables
+            if 0 <= at < held:
+                domain, rest = divmod(at, self.rails * cables)
+                return Cable(self.topology.domain_names[int(domains[domain])], tier, *divmod(rest, cables))
             at -= held
-        raise InputError("no such cable", source="fabric", got=str(cable), expected=f"0 to {self.n_cables - 1}")
+        raise InputError("no such cable", source="fabric", got=str(number), expected=f"0 to {self.n_cables - 1}")
 
     def rail(self, node: Longs, gpu: Longs) -> Longs:
         """Rail of GPUs.

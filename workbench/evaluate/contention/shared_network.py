@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
-from workbench.evaluate.contention.fabric import Fabric
+from workbench.evaluate.contention.fabric import RoutedFabric
 from workbench.evaluate.contention.traffic import JobTraffic, job_traffic
 from workbench.evaluate.contention.training_step import TrainingStep
 from workbench.kernels.fair_rates import fair_rates
@@ -30,7 +30,7 @@ class Network(Value):
 
     Attributes
     ----------
-    fabric : Fabric
+    fabric : RoutedFabric
     phases : {"together", "interleaved"}
         The two ends of what the phases of jobs do. ``together``: whenever a job sends, so do all others, and a step is
         its compute and its traffic at that rate. ``interleaved``: jobs send while others compute, as far as the links
@@ -38,7 +38,7 @@ class Network(Value):
         are not full.
     """
 
-    fabric: Fabric
+    fabric: RoutedFabric
     phases: Phases = "together"
 
     def __post_init__(self) -> None:

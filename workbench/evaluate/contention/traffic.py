@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.evaluate.contention.fabric import Fabric
+from workbench.evaluate.contention.fabric import RoutedFabric
 from workbench.evaluate.contention.training_step import TrainingStep
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
@@ -75,7 +75,7 @@ def gpus_by_rank(placement: Placement) -> tuple[Longs, Longs]:
 
 
 def job_traffic(
-    fabric: Fabric, placement: Placement, step: TrainingStep, job: int, broken: frozenset[int] = frozenset()
+    fabric: RoutedFabric, placement: Placement, step: TrainingStep, job: int, broken: frozenset[int] = frozenset()
 ) -> JobTraffic:
     """What one step of a placed job puts on each link.
 
@@ -86,13 +86,13 @@ def job_traffic(
 
     Parameters
     ----------
-    fabric : Fabric
+    fabric : RoutedFabric
     placement : Placement
     step : TrainingStep
     job : int
         Number of the job, for the routes.
     broken : frozenset of int
-        As for `Fabric.paths`.
+        As for `RoutedFabric.paths`.
 
     Raises
     ------

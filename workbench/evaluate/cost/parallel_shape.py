@@ -18,6 +18,7 @@ from workbench.evaluate.cost.traffic import (
     pipeline_bytes,
     tensor_parallel_bytes,
 )
+from workbench.model.job_log import SHAPE
 
 __all__ = ["Exchange", "ParallelShape", "TrainingModel", "exchanges"]
 
@@ -66,7 +67,7 @@ class ParallelShape:
         source : str
             Name of the argument, for the error.
         """
-        if not re.fullmatch(r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,4}", text):
+        if not re.fullmatch(SHAPE, text):
             raise InputError("no parallel shape", source=source, got=repr(text), expected=f"{cls.FORM}, such as 16x8x2")
         return cls(*(int(degree) for degree in text.split("x")))
 

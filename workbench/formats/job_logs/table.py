@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.formats.job_logs.base import GPU, Read, make_gang
 from workbench.formats.tables import Row, read_table
 from workbench.model.counted import counted
 from workbench.model.gang import TopologyConstraint
-from workbench.model.job_log import LoggedJob
+from workbench.model.job_log import SHAPE, LoggedJob, LoggedStep
 from workbench.model.resources import CPU, MEMORY
 
 __all__ = ["COLUMNS", "read_log_table"]
@@ -16,13 +18,17 @@ _MOST_PODS = 100_000
 _MOST_GPUS = 64
 _MOST_TIER = 1_000_000
 _MIB = 1 << 20
+#: Kinds of parallelism, in the order of ranks.
+_KINDS = ("data", "tensor", "pipeline", "context", "expert")
 
 
 def read_log_table(content: bytes, source: str) -> Read:
     """Read a table with the columns name, submit_s, duration_s, pods and gpus_per_pod.
 
     Further columns, each of which may be missing or empty: cpu_milli and memory_mib (of each pod), queue, priority,
-    min_available, tier (highestTierAllowed of a hard constraint), mode (hard or soft), checkpoint_s.
+    min_available, tier (highestTierAllowed of a hard constraint), mode (hard or soft), checkpoint_s; and of a training
+    step compute_s, shape (DPxTPxPPxCPxEP) and the GB that a rank sends, data_gb, tensor_gb, pipeline_gb, context_gb,
+    expert_gb.
 
     Raises
     ------
@@ -55,8 +61,24 @@ def read_log_table(content: bytes, source: str) -> Read:
         checkpoint = row.seconds("checkpoint_s") if row.text("checkpoint_s") else None
         if checkpoint == 0:
             raise row.wrong("checkpoint_s", "0", "more than 0 seconds, or nothing")
-        read.jobs.append(LoggedJob(gang, row.seconds("submit_s"), row.seconds("duration_s"), checkpoint))
+        submitted, work = row.seconds("submit_s"), row.seconds("duration_s")
+        read.jobs.append(LoggedJob(gang, submitted, work, checkpoint, _step(row)))
     return read
+
+
+def _step(row: Row) -> LoggedStep | None:
+    """The training step of a row; None if it has no compute_s and no GB."""
+    sent = {kind: row.amount(f"{kind}_gb", "GB") for kind in _KINDS if row.text(f"{kind}_gb")}
+    shape = row.text("shape")
+    if not row.text("compute_s"):
+        if sent or shape:
+            raise row.wrong("compute_s", "nothing", "seconds of a step whose traffic is told")
+        return None
+    if shape and not re.fullmatch(SHAPE, shape):
+        raise row.wrong("shape", shape, "DPxTPxPPxCPxEP, such as 16x8x2, or nothing")
+    if not shape and set(sent) - {"data"}:
+        raise row.wrong("shape", "nothing", "DPxTPxPPxCPxEP beside traffic that is not data-parallel")
+    return LoggedStep(row.seconds("compute_s"), sent, shape)
 
 
 def _constraint(row: Row) -> TopologyConstraint | None:
