@@ -265,3 +265,18 @@ def test_closed_nodes_take_no_pod_in_any_stream() -> None:
         assert before.shape == stream.ledger.idle.shape
         with pytest.raises(InputError, match="not closed"):
             stream.reopen(0)
+
+
+def test_a_job_with_fewer_pods_than_it_has_works_longer() -> None:
+    gang = Gang("default", "elastic", (Role("w", 8, {GPU: PER_NODE}),), 2)
+    elastic = SimulatedJob(gang, 1, 30, checkpoint_s=10)
+    result = run([job("other", 4, 0, 500), elastic], policy="gang")
+    assert [sum(node >= 0 for node in attempt.nodes) for attempt in result.attempts] == [4, 4]
+    # Half of its pods: 30 s of work take 60 s.
+    assert result.job_frame()["ended_s"].tolist() == [500, 61]
+    node = next(node for node in result.attempts[1].nodes if node >= 0)
+    stopped = run([job("other", 4, 0, 500), elastic], policy="gang", breakdowns=[Breakdown(31, 32, (node,))])
+    # 30 s at half the speed are 15 s of work, of which a checkpoint holds 10: 20 s of those 30.
+    frame = stopped.job_frame()
+    assert stopped.attempts[1].saved_s == 10
+    assert frame["redone_s"][1] == 10

@@ -86,6 +86,9 @@ class Simulation(Working):
     A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
     node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
 
+    A job that starts with fewer pods than it has, but its minimum, works for longer in proportion, and gets no more pods
+    later.
+
     On a network the seconds of work of a job are those with steps that only its nodes' network cards limit; between two
     changes its steps take the same time. A job counts as sending from its placement on; writing checkpoints slows down
     as its steps do.
@@ -386,7 +389,10 @@ class Simulation(Working):
         gpus, whole = _gpus(answer)
         late = job.restart_s if self._n_starts[number] else 0.0
         self._n_starts[number] += 1
-        one = RunningJob(answer, self.now_s, self.now_s + late, job.time_for(self._ahead[number]), gpus, whole)
+        # The work of a job is shared by the pods that run.
+        pace = job.gang.n_pods / answer.n_placed
+        begins, total = self.now_s + late, job.time_for(self._ahead[number])
+        one = RunningJob(answer, self.now_s, begins, total, gpus, whole, pace)
         self._running[number] = one
         if self._links is not None and job.step is not None:
             self._retime(self._links.join(number, answer, job.step))

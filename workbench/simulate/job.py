@@ -24,7 +24,7 @@ class SimulatedJob(Value):
     submitted_s : float
         Seconds since the start of the simulation.
     duration_s : float
-        Seconds of work, checkpoints and restarts left out.
+        Seconds of work with all its pods, checkpoints and restarts left out.
     checkpoint_s : float, optional
         Seconds of work after which a checkpoint is written; None: none is, and after a fault all work begins anew.
     writing_s : float

@@ -185,7 +185,9 @@ class SimulationResult(Value):
     def _redone(self, attempt: Attempt) -> float:
         if attempt.outcome != "stopped":
             return 0.0
-        return max(attempt.end_s - attempt.start_s - attempt.saved_s - attempt.slowed_s, 0.0)
+        pods = sum(node >= 0 for node in attempt.nodes)
+        kept = attempt.saved_s * len(attempt.nodes) / pods
+        return max(attempt.end_s - attempt.start_s - kept - attempt.slowed_s, 0.0)
 
     def usage_frame(self) -> pandas.DataFrame:
         """Jobs waiting and running, GPUs in use and broken nodes: a row holds until the time of the next."""

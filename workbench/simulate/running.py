@@ -22,17 +22,19 @@ class RunningJob:
     begins_s : float
         When its work goes on, after a restart.
     total_s : float
-        Seconds that it needs from then on, checkpoints included, with nobody else on its links.
+        Seconds that it needs from then on with all its pods and free links, checkpoints included.
     gpus : float
         GPUs that it holds; a share counts as a part of one.
     whole : int
         Whole GPUs among them.
+    pace : float
+        Seconds that one second of `total_s` takes with the pods that run: 1 with all of them.
     done_s : float
         Seconds of `total_s` that are done.
     since_s : float
         Until when they are counted.
     slowdown : float
-        Seconds that one second of `total_s` takes now.
+        By how much the links make that longer now.
     step_s : float
         Seconds of `total_s` that one training step is; 0: none is known.
     """
@@ -43,6 +45,7 @@ class RunningJob:
     total_s: float
     gpus: float
     whole: int
+    pace: float = 1.0
     done_s: float = 0.0
     since_s: float = 0.0
     slowdown: float = 1.0
@@ -60,14 +63,14 @@ class RunningJob:
             Not before the last one.
         """
         if now_s > self.since_s:
-            self.done_s = min(self.done_s + (now_s - self.since_s) / self.slowdown, self.total_s)
+            self.done_s = min(self.done_s + (now_s - self.since_s) / (self.pace * self.slowdown), self.total_s)
             self.since_s = now_s
 
     @property
     def end_s(self) -> float:
         """When it will be done if nothing changes; infinite: never."""
         left = self.total_s - self.done_s
-        return self.since_s + left * self.slowdown if left else self.since_s
+        return self.since_s + left * self.pace * self.slowdown if left else self.since_s
 
     def attempt(self, job: int, end_s: float, outcome: str, saved_s: float) -> Attempt:
         """The attempt as it ends now.
@@ -80,7 +83,7 @@ class RunningJob:
         saved_s : float
             As for `Attempt`.
         """
-        slowed = max(end_s - self.begins_s, 0.0) - self.done_s
+        slowed = max(end_s - self.begins_s, 0.0) - self.done_s * self.pace
         # What is left of a subtraction of large numbers is no second.
         slowed = slowed if slowed > 1e-6 else 0.0
         nodes = tuple(self.placement.node.tolist())
