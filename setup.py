@@ -77,7 +77,7 @@ setup(
     packages=find_packages(include=["workbench", "workbench.*"]),
     package_data={
         "": ["*.pyi", "*.pyx", "*.pxd", "*.pxi", "py.typed", "templates/*", "static/*"],
-        "workbench.formats": ["gpu-systems.csv", "calibration.json"],
+        "workbench.formats": ["gpu-systems.csv", "model-sizes.csv", "calibration.json"],
         "workbench.formats.matrices": ["link-speeds.csv"],
         "workbench.report": ["palette.json"],
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,27 @@ def test_bad_networks(run: Run, options: tuple[str, ...], said: str) -> None:
     result = run("simulate", CLUSTER, "--trace", JOBS, *options)
     assert (result.status, result.out) == (2, "")
     assert said in result.err
+
+
+SHAPE = {"model": "llama3.1-8b", "gpus": 16, "dp": 2, "tp": 8, "pp": 1, "cp": 1, "ep": 1}
+SHAPE |= {"seq_len": 8192, "micro_batch": 1, "global_batch": 32, "fsdp": False}
+
+
+def test_jobs_of_published_shapes(run: Run, tmp_path: Path) -> None:
+    shapes = tmp_path / "shapes.json"
+    shapes.write_text(json.dumps([SHAPE, {**SHAPE, "gpus": 64, "dp": 8}, {**SHAPE, "model": "secret"}]))
+    arguments = ("simulate", CLUSTER, "--shapes", shapes, "--jobs", "30", "--policies", "binpack", *NETWORK)
+    result = run(*arguments, "--load", "90", "--gpu-tflops", "400", "-o", "json")
+    assert result.status == 0
+    assert result.json[0]["summary"]["completed"] == 30
+    assert result.json[0]["summary"]["slowed"] > 0
+    assert "1 shape left out: the size of secret is not known" in result.err
+    for options, said in (
+        (("--load", "90"), "the compute of a step is not told"),
+        (("--gpu-tflops", "400"), "published shapes have no times"),
+        (("--gpu-tflops", "-1", "--load", "90"), "the compute of a step is not told"),
+        (("--gpu-tflops", "400", "--load", "90", "--trace", JOBS), "--trace beside it"),
+    ):
+        bad = run(*arguments, *options)
+        assert (bad.status, bad.out) == (2, "")
+        assert said in bad.err

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps, tell_notes
+from workbench.cli.arguments import (
+    finite_number,
+    given_paths,
+    load_scenario,
+    policies_with,
+    policy_names,
+    tell_gaps,
+    tell_notes,
+)
 from workbench.cli.network_options import (
     Cables,
     CardSpeed,
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
     from workbench.model.snapshot import ClusterSnapshot
     from workbench.model.typical_shapes import TypicalShapes
     from workbench.policies.base import Policy
-    from workbench.simulate import Breakdown
+    from workbench.simulate import Breakdown, SimulatedJob
 
 __all__ = ["simulate"]
 
@@ -57,6 +66,19 @@ def simulate(
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Jobs with times: CSV or YAML, see docs/simulation.md."),
     ] = None,
+    shapes: Annotated[
+        Path | None,
+        typer.Option(
+            "--shapes", metavar="FILE", help="Instead of a trace: published parallel shapes (JSON) to draw from."
+        ),
+    ] = None,
+    count: Annotated[
+        int, whole("--jobs", least=1, most=100_000, metavar="N", help="Jobs to draw from --shapes.")
+    ] = 100,
+    gpu_tflops: Annotated[
+        str,
+        typer.Option("--gpu-tflops", metavar="N", help="With --shapes: 10^12 operations a second that a GPU reaches."),
+    ] = "",
     policies: Annotated[
         list[str],
         typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
@@ -118,15 +140,22 @@ def simulate(
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --load 90 --arrivals bursty --seed 1
       workbench simulate nodes.csv --trace openb_pod_list_default.csv --policies fgd,headroom
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --card-gb-s 50 --tier-gb-s 1=12.5 \\
-        --tier-gb-s 2=6 --cables 1=8 -o html --out page.html
+        --tier-gb-s 2=6 --cables 1=8 --step compute_s=1 --step data_gb=40 -o html --out page.html
+      workbench simulate topo.csv --gpus-per-node 8 --shapes shapes.json --gpu-tflops 400 --load 80
     """
     from workbench.formats.job_logs import read_job_log
     from workbench.formats.openb import is_openb_pods
+    from workbench.model.job_log import JobLog
     from workbench.simulate import FaultRates, Simulation, draw_breakdowns
     from workbench.simulate.from_log import fault_horizon_s, simulated_jobs
 
-    if trace is None:
+    if trace is None and shapes is None:
         raise InputError("no jobs given", source="--trace", expected="a file of jobs with times")
+    if shapes is not None and (trace is not None or load is None):
+        got = "--trace beside it" if trace is not None else "no --load"
+        raise InputError(
+            "published shapes have no times", source="--shapes", got=got, expected="--load, and no --trace"
+        )
     names = policy_names(policies)
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
@@ -136,17 +165,20 @@ def simulate(
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
-    if is_openb_pods(trace):
+    if trace is not None and is_openb_pods(trace):
         log, snapshot, usual = _openb(inputs, trace)
         chosen = [_with_usual(policy, usual) for policy in chosen]
     else:
-        log = read_job_log(trace)
+        log = JobLog((), "shapes") if trace is None else read_job_log(trace)
         scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
         tell_gaps(scenario)
         snapshot = scenario.snapshot
     tell_notes(log.notes)
     network = shared.network(snapshot)
-    jobs = simulated_jobs(log, snapshot, restart, common)
+    if shapes is not None:
+        jobs = _shaped(shapes, snapshot, count, gpu_tflops, seed, restart)
+    else:
+        jobs = simulated_jobs(log, snapshot, restart, common)
     if network is not None and not any(job.step for job in jobs):
         expected = "columns compute_s and data_gb, or --step"
         raise InputError("no job tells its training step", source=str(trace), expected=expected)
@@ -200,6 +232,27 @@ def simulate(
         print_tables(*simulation_tables(results))
     if any(result.summary()["never_placed"] for result in results):
         raise typer.Exit(1)
+
+
+def _shaped(
+    path: Path, snapshot: ClusterSnapshot, count: int, gpu_tflops: str, seed: int, restart: float
+) -> list[SimulatedJob]:
+    """Jobs drawn from published shapes."""
+    import numpy as np
+
+    from workbench.formats.job_shapes import read_job_shapes
+    from workbench.simulate.shaped_jobs import draw_shaped_jobs
+
+    reached = finite_number(gpu_tflops)
+    if reached is None or reached <= 0:
+        expected = "what a GPU reaches in training, such as 400"
+        raise InputError(
+            "the compute of a step is not told", source="--gpu-tflops", got=repr(gpu_tflops), expected=expected
+        )
+    known, notes = read_job_shapes(path)
+    tell_notes(notes)
+    drawn = draw_shaped_jobs(known, snapshot, count, np.random.default_rng(seed), gpu_tflops=reached)
+    return [replace(job, restart_s=restart) for job in drawn]
 
 
 def _openb(inputs: Sequence[str], pods: Path) -> tuple[JobLog, ClusterSnapshot, TypicalShapes]:

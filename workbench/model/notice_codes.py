@@ -68,6 +68,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "nodes-outside-layers": "Nodes lack a HyperNode of some tier and are not used.",
         "policy-failed": "A policy raised an error instead of answering.",
         "quotas-without-borrowing": "Quotas of a job log limit single queues; nothing is borrowed or reclaimed.",
+        "shapes-left-out": "Published parallel shapes tell too little, or contradict themselves; they are left out.",
         "slices-not-read": "Jobs of a log want their pods in slices; they are read as preferring one rack.",
         "sub-groups-merged": "The policy does not know sub-groups and places the gang as one group.",
         "unknown-layer": "A gather rule names a layer that the topology does not have; the rule has no effect.",

@@ -86,8 +86,8 @@ class Simulation(Working):
     A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
     node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
 
-    A job that starts with fewer pods than it has, but its minimum, works for longer in proportion, and gets no more pods
-    later.
+    A job that starts with fewer pods than it has, but its minimum, works for longer in proportion, and gets no more
+    pods later.
 
     On a network the seconds of work of a job are those with steps that only its nodes' network cards limit; between two
     changes its steps take the same time. A job counts as sending from its placement on; writing checkpoints slows down

@@ -13,6 +13,7 @@ from tests.formats.fabric.test_hived import CONFIG
 from tests.formats.fabric.test_ibnetdiscover import FABRIC
 from tests.formats.fabric.test_lingjun import TABLE
 from tests.formats.fabric.test_netq import TREE, graph
+from tests.formats.fabric.test_rail_cables import CABLES
 from tests.formats.fabric.test_topograph import MODEL, OLDER
 from tests.formats.test_nccl_topo import SYSTEM
 from workbench.errors import InputError
@@ -21,6 +22,7 @@ from workbench.formats.fabric.hived import read_hived
 from workbench.formats.fabric.ibnetdiscover import read_ibnetdiscover
 from workbench.formats.fabric.lingjun import read_lingjun
 from workbench.formats.fabric.netq import read_netq_graph, read_netq_inventory
+from workbench.formats.fabric.rail_cables import read_rail_cables
 from workbench.formats.fabric.topograph import read_topograph
 from workbench.formats.nccl_topo import Machine, read_nccl_topo
 from workbench.topology.build import build_topology
@@ -38,6 +40,7 @@ FILES: dict[str, tuple[Reader, str]] = {
     "topograph": (read_topograph, MODEL),
     "topograph, older": (read_topograph, OLDER),
     "lingjun": (read_lingjun, TABLE),
+    "rail-cables": (read_rail_cables, CABLES),
     "nccl-topo": (read_nccl_topo, SYSTEM),
 }
 

@@ -11,6 +11,7 @@ from workbench.formats.fabric.ibnetdiscover import IBNETDISCOVER
 from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
 from workbench.formats.fabric.lingjun import LINGJUN
 from workbench.formats.fabric.netq import NETQ_GRAPH, NETQ_INVENTORY
+from workbench.formats.fabric.rail_cables import RAIL_CABLES
 from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
 from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
 from workbench.formats.fabric.snapshot import SNAPSHOT
@@ -44,6 +45,7 @@ FORMATS: tuple[FabricFormat, ...] = (
     HIVED,
     TOPOGRAPH,
     LINGJUN,
+    RAIL_CABLES,
     NCCL_TOPO,
     TOPOGRAPH_LABELS,
 )

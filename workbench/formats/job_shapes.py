@@ -1,0 +1,112 @@
+"""Reader of published parallel shapes of training jobs (JSON)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.formats.tables import read_table
+from workbench.model.counted import counted
+from workbench.model.notice import Notice
+from workbench.model.published_shape import ModelSize, PublishedShape
+
+__all__ = ["read_job_shapes", "read_model_sizes"]
+
+_SIZES = Path(__file__).with_name("model-sizes.csv")
+_COLUMNS = ("model", "parameters", "active", "layers", "hidden", "kv_hidden", "moe_layers", "top_k")
+_DEGREES = ("dp", "tp", "pp", "cp", "ep")
+_BATCHES = ("seq_len", "micro_batch", "global_batch")
+_MOST = 1 << 40
+
+
+def read_model_sizes(path: Path | None = None) -> dict[str, ModelSize]:
+    """Sizes of models by name.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Table as ``datasets/model-sizes/model-sizes.csv``; None: that table.
+
+    Raises
+    ------
+    InputError
+        A value that is none of its column; the line is named.
+    """
+    path = path or _SIZES
+    found = {}
+    for row in read_table(path.read_bytes(), str(path), _COLUMNS):
+        whole, active = (row.amount(column, "parameters") for column in _COLUMNS[1:3])
+        found[row.text("model")] = ModelSize(whole, active, *(row.number(column) for column in _COLUMNS[3:]))
+    return found
+
+
+def read_job_shapes(path: Path, sizes: dict[str, ModelSize] | None = None) -> tuple[list[PublishedShape], list[Notice]]:
+    """Read published shapes: a JSON list of objects with model, dp, tp, pp, cp, ep, seq_len, micro_batch, global_batch.
+
+    Parameters
+    ----------
+    path : Path
+    sizes : dict of str to ModelSize, optional
+        By the names that the file uses; None: those of `read_model_sizes`.
+
+    Returns
+    -------
+    shapes : list of PublishedShape
+        In the order of the file, each once.
+    notes : list of Notice
+        Shapes that are left out, counted by the reason: a model of unknown size, a number that is not stated, degrees
+        that do not multiply to ``gpus``, a batch that the replicas cannot share.
+
+    Raises
+    ------
+    InputError
+        Not such a file, or a degree that is no whole number from 1 on; the entry is named.
+    """
+    known = read_model_sizes() if sizes is None else sizes
+    try:
+        entries = json.loads(path.read_bytes())
+    except (UnicodeDecodeError, ValueError) as error:
+        raise InputError(f"not JSON: {error}", source=str(path)) from None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError("not shapes of jobs", source=str(path), expected="a list of objects with model, dp, tp, pp")
+    found: dict[PublishedShape, None] = {}
+    left_out: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        answer = _shape(entry, known, str(path), f"entry {number}")
+        if isinstance(answer, PublishedShape):
+            found[answer] = None
+        else:
+            left_out[answer] = left_out.get(answer, 0) + 1
+    notes = [
+        Notice("shapes-left-out", f"{counted(count, 'shape')} left out: {why}", numbers={"count": count})
+        for why, count in left_out.items()
+    ]
+    return list(found), notes
+
+
+def _shape(entry: dict[str, Any], known: dict[str, ModelSize], source: str, where: str) -> PublishedShape | str:
+    """The shape of one entry, or why it is left out."""
+    model = entry.get("model")
+    if not isinstance(model, str) or model not in known:
+        return f"the size of {str(model)[:60]} is not known"
+    given: dict[str, int] = {}
+    for name in (*_DEGREES, *_BATCHES, "gpus"):
+        value = entry.get(name)
+        if value is None:
+            return f"{name} is not stated"
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
+            expected = "a whole number from 1 on"
+            raise InputError("not a shape", source=source, where=f"{where}, {name}", got=repr(value), expected=expected)
+        given[name] = value
+    dp, tp, pp, cp, ep = (given[name] for name in _DEGREES)
+    if dp * tp * pp * cp != given["gpus"] or dp % ep:
+        return "its degrees do not multiply to its GPUs, or EP does not divide DP"
+    sequence, micro_batch, batch = (given[name] for name in _BATCHES)
+    if batch % (dp * micro_batch):
+        return "its replicas cannot share the batch evenly"
+    size = known[model]
+    return PublishedShape(
+        model, size, (dp, tp, pp, cp, ep), sequence, micro_batch, batch // (dp * micro_batch), bool(entry.get("fsdp"))
+    )
