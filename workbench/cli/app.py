@@ -22,6 +22,7 @@ from workbench.cli.policies import policies
 from workbench.cli.run import run
 from workbench.cli.schema import schema
 from workbench.cli.simulate import simulate
+from workbench.cli.study import study_app
 from workbench.cli.topology import topology_app
 from workbench.cli.validate import validate
 
@@ -60,6 +61,7 @@ _app.command()(validate)
 _app.command()(expand)
 _app.command()(run)
 _app.command()(simulate)
+_app.add_typer(study_app, name="study")
 _app.command()(cost)
 _app.command()(calibrate)
 _app.command()(schema)

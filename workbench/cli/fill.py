@@ -12,7 +12,7 @@ from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import CurveOutput, Out
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
 from workbench.errors import InputError
-from workbench.model.whole_number import whole_number
+from workbench.model.whole_number import number_range
 
 if TYPE_CHECKING:
     from workbench.model.pod_trace import PodTrace
@@ -92,13 +92,11 @@ def fill(
 
 def _seeds(text: str) -> list[int]:
     """Seeds of ``A-B`` or ``A``."""
-    first, dash, last = text.partition("-")
-    low = whole_number(first)
-    high = whole_number(last) if dash else low
-    if low is None or high is None or not low <= high < low + _MOST_SEEDS:
+    seeds = number_range(text, _MOST_SEEDS)
+    if seeds is None:
         expected = f"A-B, such as 42-51: A up to B, at most {_MOST_SEEDS:,} of them"
         raise InputError("no range of seeds", source="--seeds", got=repr(text), expected=expected)
-    return list(range(low, high + 1))
+    return list(seeds)
 
 
 def _order(folder: Path, trace: PodTrace, seed: int) -> tuple[Longs, Ints]:

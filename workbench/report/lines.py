@@ -9,7 +9,7 @@ from math import ceil, floor, isfinite, log10
 from workbench.report.colours import job_colours
 from workbench.report.number_text import number_text
 
-__all__ = ["draw_lines"]
+__all__ = ["draw_lines", "round_numbers"]
 
 _WIDTH, _HEIGHT = 520.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 16.0, 30.0, 58.0
@@ -57,7 +57,7 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
             f"{escape(number_text(round(i * step, 6)))}</text>"
         )
     dense = len(xs) > _DOTS
-    for x in _round(low, high) if dense else xs[:: max(1, ceil(len(xs) / 16))]:
+    for x in round_numbers(low, high) if dense else xs[:: max(1, ceil(len(xs) / 16))]:
         parts.append(
             f"<text x='{at(x, 0)[0]:.1f}' y='{_TOP + height + 16:.0f}' text-anchor='middle'>"
             f"{escape(number_text(x))}</text>"
@@ -105,8 +105,8 @@ def _legend(names: Sequence[str]) -> list[tuple[float, float]]:
     return found
 
 
-def _round(low: float, high: float) -> list[float]:
-    """Round numbers from `low` to `high`."""
+def round_numbers(low: float, high: float) -> list[float]:
+    """Round numbers from `low` to `high`, at even distances, for the ticks of an axis."""
     step = _step(high - low)
     return [round(i * step, 9) for i in range(ceil(low / step), floor(high / step) + 1)]
 

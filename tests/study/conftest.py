@@ -1,0 +1,28 @@
+"""One Dask cluster for all tests of studies, as somebody else would have started it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.study.small import small_study
+from workbench.study import Study
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Address of a scheduler on loopback with one worker process of one thread."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    """The small study, its inputs in the test's folder."""
+    return small_study(tmp_path)

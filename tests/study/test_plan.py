@@ -1,0 +1,121 @@
+"""Plans of studies: which runs they have, in which order, and what makes two runs the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.study.small import STUDY, small_study, write_small
+from workbench.errors import InputError, UnknownNameError
+from workbench.formats.job_logs import read_job_log
+from workbench.policies import get_policy
+from workbench.simulate import FaultRates
+from workbench.study import Study, Workload
+
+
+def digests(study: Study) -> list[str]:
+    return [run.digest for run in study.runs]
+
+
+def test_runs_go_by_topology_workload_discipline_policy_and_seed(study: Study) -> None:
+    told = [(run.discipline, run.policy, run.seed) for run in study.runs]
+    order = [("fifo", "binpack"), ("fifo", "spread"), ("best-effort", "binpack"), ("best-effort", "spread")]
+    assert told == [(*names, seed) for names in order for seed in range(3)]
+    assert len(set(digests(study))) == 12
+
+
+def test_the_same_files_elsewhere_are_the_same_runs(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    other = small_study(tmp_path / "elsewhere", STUDY.replace("four nodes", "by another name"))
+    assert digests(other) == digests(study)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("load: 90", "load: 91"),
+        ("load: 90", "load: 90\n    arrivals: bursty"),
+        ("seeds: 0-2", "seeds: 3-5"),
+        ("repair_s: 300", "repair_s: 301"),
+        ("name: small", "restart_s: 1"),
+        ("name: small", "until_s: 900"),
+        ("disciplines: [fifo, best-effort]", "disciplines: [priority, shares]"),
+        ("[binpack, spread]", "[volcano-1.13, volcano]"),
+        ("[binpack, spread]", "[binpack+gpu-simple, spread+gpu-simple]"),
+    ],
+)
+def test_whatever_can_change_a_run_makes_it_another(study: Study, tmp_path: Path, old: str, new: str) -> None:
+    assert not set(digests(study)) & set(digests(small_study(tmp_path, STUDY.replace(old, new))))
+
+
+def test_other_jobs_and_another_cluster_are_other_runs(study: Study, tmp_path: Path) -> None:
+    write_small(tmp_path, jobs=11)
+    assert not set(digests(study)) & set(digests(Study.read(tmp_path / "study.yaml")))
+    path = write_small(tmp_path)
+    cluster = tmp_path / "cluster.yaml"
+    cluster.write_text(cluster.read_text().replace('"96"', '"97"', 1))
+    assert not set(digests(study)) & set(digests(Study.read(path)))
+
+
+def test_where_nothing_is_drawn_the_first_seed_stands_for_all(tmp_path: Path) -> None:
+    text = STUDY.replace("    load: 90\n", "").replace("faults: {node_per_1000_days: 20000, repair_s: 300}\n", "")
+    assert [run.seed for run in small_study(tmp_path, text).runs] == [0] * 4
+    drawing = small_study(tmp_path, text.replace("[binpack, spread]", "[random, spread]"))
+    assert [run.seed for run in drawing.runs] == [0, 1, 2] * 4
+    assert drawing.policy_of("random", 2).parameters["seed"] == 2
+
+
+def test_a_list_of_values_is_a_policy_for_each(tmp_path: Path) -> None:
+    text = STUDY.replace("[binpack, spread]", "[binpack, {policy: random, set: {seed: 3}, name: chance}]")
+    assert list(small_study(tmp_path, text).policies) == ["binpack", "chance"]
+    volcano = "{policy: volcano-1.13, set: {weight: [1, 5], gpu_weight: 2}}"
+    swept = f"[{volcano}, {{policy: binpack, name: b, set: {{gpu_weight: [1, 2]}}}}]"
+    study = small_study(tmp_path, STUDY.replace("[binpack, spread]", swept))
+    one, five = "volcano-1.13 weight=1 gpu_weight=2", "volcano-1.13 weight=5 gpu_weight=2"
+    assert list(study.policies) == [one, five, "b gpu_weight=1", "b gpu_weight=2"]
+    assert [study.policies[name].parameters["weight"] for name in (one, five)] == [1, 5]
+
+
+def test_a_study_made_in_a_notebook_is_the_one_of_the_file(study: Study, tmp_path: Path) -> None:
+    import workbench
+
+    cluster = workbench.load(tmp_path / "cluster.yaml").snapshot
+    log = read_job_log(tmp_path / "jobs.csv")
+    made = Study(
+        "made",
+        {"a": cluster},
+        {"b": Workload(log, load=0.9)},
+        {"c": get_policy("binpack"), "d": get_policy("spread")},
+        disciplines=("fifo", "best-effort"),
+        seeds=(0, 1, 2),
+        faults=FaultRates(node_per_1000_days=20000.0, repair_s=300.0),
+    )
+    assert digests(made) == digests(study)
+    assert made.compared_with == "c"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policies": {}}, "study: policies: nothing in it"),
+        ({"seeds": (1, 1)}, "study: seeds: a value twice"),
+        ({"seeds": (-1,)}, "study: seeds: not a seed"),
+        ({"until_s": -1.0}, "study: until_s: not a time"),
+        ({"restart_s": float("nan")}, "study: restart_s: not a time"),
+    ],
+)
+def test_a_study_that_is_none(study: Study, change: dict[str, object], message: str) -> None:
+    parts = {"name": "x", "topologies": study.topologies, "workloads": study.workloads, "policies": study.policies}
+    with pytest.raises(InputError, match=message):
+        Study(**{**parts, **change})  # type: ignore[arg-type]
+
+
+def test_names_that_do_not_exist(study: Study) -> None:
+    parts = (study.topologies, study.workloads, study.policies)
+    with pytest.raises(UnknownNameError, match="did you mean fifo"):
+        Study("x", *parts, disciplines=("fifa",))  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="did you mean binpack"):
+        Study("x", *parts, baseline="binpak")
+    with pytest.raises(InputError, match="workload: not a load"):
+        Workload(next(iter(study.workloads.values())).log, load=0)

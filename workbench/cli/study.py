@@ -1,0 +1,171 @@
+"""The commands `workbench study`: sweeps of simulations, run on Dask and compared in pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.option_values import one_of, whole
+from workbench.cli.options import Out, SimulationOutput
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
+from workbench.errors import InputError
+from workbench.model.counted import counted
+
+if TYPE_CHECKING:
+    import pandas
+
+    from workbench.study import Study
+
+__all__ = ["study_app"]
+
+study_app = typer.Typer(
+    help="Simulate policies on topologies and workloads with several seeds, and compare them in pairs.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+_MOST_WORKERS = 1024
+
+File = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study: see docs/studies.md.")]
+Results = Annotated[
+    Path | None,
+    typer.Option("--results", metavar="FOLDER", help="Folder of results; by default STUDY-results beside the study."),
+]
+Metrics = Annotated[
+    list[str],
+    typer.Option("--metric", metavar="KEY", help="Number to compare, such as waited_p99_s. Repeatable."),
+]
+Pool = Annotated[
+    bool, typer.Option("--pool", help="Compare over all topologies and workloads together instead of each alone.")
+]
+Output = Annotated[SimulationOutput, one_of(SimulationOutput, "-o", "--output", help="Form of the result.")]
+
+
+@study_app.callback()
+def _study() -> None:
+    """Simulate policies on topologies and workloads with several seeds, and compare them in pairs."""
+
+
+@study_app.command()
+def run(
+    file: File,
+    results: Results = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        whole(
+            "--workers",
+            least=1,
+            most=_MOST_WORKERS,
+            metavar="N",
+            help="Worker processes on this machine; by default one per core.",
+        ),
+    ] = None,
+    metrics: Metrics = [],  # noqa: B006 - typer reads the default, nobody changes it
+    pool: Pool = False,
+    output: Output = SimulationOutput.table,
+    out: Out = None,
+) -> None:
+    """Do the runs of a study that have no result yet, then show the results.
+
+    Each run is kept as soon as it is done: after an interruption the same command goes on. All results together are in
+    results.parquet. Exit status 1 when a job never ran in some run.
+
+    Examples:
+
+    \b
+      workbench study run datasets/study/study.yaml --results out
+      workbench study run study.yaml --scheduler tcp://10.0.0.1:8786
+      workbench study run study.yaml --workers 4 -o html --out page.html
+    """
+    check_out(out, output)
+    study, folder = _opened(file, results)
+    chosen = _outcomes(metrics)
+    with progress_bar("running") as step:
+        found = study.run(folder, scheduler, workers=workers, progress=step)
+    tell(f"{counted(len(found), 'run')}; all results: {folder / 'results.parquet'}")
+    _show(study, found, chosen, pool, output, out)
+    if found["never_placed"].any():
+        raise typer.Exit(1)
+
+
+@study_app.command()
+def show(
+    file: File,
+    results: Results = None,
+    metrics: Metrics = [],  # noqa: B006 - as above
+    pool: Pool = False,
+    output: Output = SimulationOutput.table,
+    out: Out = None,
+) -> None:
+    """Show the results of a study: means, and differences to the baseline with intervals and a sign test.
+
+    Exit status 1 when runs are not done yet; they are left out.
+
+    Examples:
+
+    \b
+      workbench study show study.yaml
+      workbench study show study.yaml --metric waited_p99_s --metric gpu_use
+      workbench study show study.yaml -o html --out page.html
+    """
+    check_out(out, output)
+    study, folder = _opened(file, results)
+    chosen = _outcomes(metrics)
+    found = study.results(folder)
+    if not len(found):
+        expected = f"workbench study run {file}"
+        raise InputError("no results of this study", source=str(folder), got="none of its runs", expected=expected)
+    _show(study, found, chosen, pool, output, out)
+    if len(found) < len(study.runs):
+        tell(f"{len(study.runs) - len(found)} of {counted(len(study.runs), 'run')} not done yet")
+        raise typer.Exit(1)
+
+
+def _opened(file: Path, results: Path | None) -> tuple[Study, Path]:
+    from workbench.study import Study
+
+    return Study.read(file), results or file.with_name(f"{file.stem}-results")
+
+
+def _outcomes(metrics: list[str]) -> list[str]:
+    from workbench.study.outcomes import SHOWN, outcome
+
+    return [outcome(key).key for key in dict.fromkeys(metrics)] or list(SHOWN)
+
+
+def _show(
+    study: Study,
+    results: pandas.DataFrame,
+    chosen: list[str],
+    pool: bool,
+    output: SimulationOutput,
+    out: Path | None,
+) -> None:
+    from workbench.report.study_views import StudyView, draw_differences, study_page, study_tables
+    from workbench.study.outcomes import outcome
+    from workbench.study.statistics import compare_in_pairs
+
+    # JSON and CSV always have every number.
+    everything = output in (SimulationOutput.json, SimulationOutput.csv)
+    differences = compare_in_pairs(results, study.compared_with, None if everything else chosen, pooled=pool)
+    shown = {key: (outcome(key).heading, outcome(key).unit) for key in chosen}
+    missing = len(study.runs) - len(results)
+    view = StudyView(study.name, study.compared_with, results, differences, shown, missing, study.provenance())
+    if output is SimulationOutput.json:
+        emit(to_json(view.to_dict()), out)
+    elif output is SimulationOutput.csv:
+        from workbench.report.csv_text import csv_text
+
+        emit(csv_text(differences), out)
+    elif output is SimulationOutput.svg:
+        emit(draw_differences(view, chosen[0]), out)
+    elif output is SimulationOutput.html:
+        emit(study_page(view), out)
+    else:
+        print_tables(*study_tables(view))

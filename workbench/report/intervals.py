@@ -1,0 +1,106 @@
+"""`draw_intervals`: differences with their intervals as SVG, one line each, beside a line at zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import isfinite
+from typing import NamedTuple
+
+from workbench.report.colours import job_colours
+from workbench.report.lines import round_numbers
+from workbench.report.number_text import number_text
+from workbench.report.svg_text import fit_text, short
+
+__all__ = ["Interval", "draw_intervals"]
+
+_WIDTH, _NAMES, _RIGHT = 720.0, 300.0, 16.0
+_TOP, _ROW, _BOTTOM = 30.0, 20.0, 40.0
+_PX = 11.0
+
+
+class Interval(NamedTuple):
+    """One line of the chart.
+
+    Attributes
+    ----------
+    label : str
+    group : str
+        Lines of one group have one colour.
+    value : float
+        Not finite: the line is drawn without a mark.
+    low, high : float
+        Ends of the interval; not finite: none is known.
+    """
+
+    label: str
+    group: str
+    value: float
+    low: float
+    high: float
+
+
+def draw_intervals(title: str, across: str, rows: Sequence[Interval]) -> str:
+    """Draw values with intervals on a common axis that holds zero.
+
+    Parameters
+    ----------
+    title : str
+    across : str
+        What the axis counts, with the unit.
+    rows : sequence of Interval
+        From top to bottom.
+
+    Returns
+    -------
+    str
+        One ``<svg>`` element; all text escaped. Same input, same bytes.
+    """
+    ends = [end for row in rows for end in (row.low, row.value, row.high) if isfinite(end)]
+    least, most = min([0.0, *ends]), max([0.0, *ends])
+    spare = (most - least) * 0.04 or 1.0
+    low, high = least - spare, most + spare
+    scale = (_WIDTH - _NAMES - _RIGHT) / (high - low)
+    bottom = _TOP + _ROW * len(rows)
+
+    def at(value: float) -> str:
+        return short(_NAMES + (value - low) * scale)
+
+    parts = [f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>"]
+    for tick in round_numbers(low, high):
+        strong = ".7" if tick == 0 else ".2"
+        parts.append(
+            f"<line x1='{at(tick)}' x2='{at(tick)}' y1='{_TOP:.0f}' y2='{bottom:.0f}' stroke='currentColor' "
+            f"stroke-opacity='{strong}'/><text x='{at(tick)}' y='{bottom + 14:.0f}' text-anchor='middle'>"
+            f"{escape(number_text(float(tick)))}</text>"
+        )
+    parts.append(
+        f"<text x='{short((_NAMES + _WIDTH - _RIGHT) / 2)}' y='{bottom + 30:.0f}' text-anchor='middle'>"
+        f"{escape(across)}</text>"
+    )
+    groups = list(dict.fromkeys(row.group for row in rows))
+    colours = {group: look.colour for group, look in zip(groups, job_colours(len(groups)), strict=True)}
+    for i, row in enumerate(rows):
+        y = _TOP + _ROW * (i + 0.5)
+        colour = colours[row.group]
+        tip = f"{row.label}: {number_text(row.value)}"
+        parts.append(
+            f"<text x='{_NAMES - 8:.0f}' y='{y + 4:.0f}' text-anchor='end'>"
+            f"{escape(fit_text(row.label, _NAMES - 8, _PX))}</text>"
+        )
+        if isfinite(row.low) and isfinite(row.high):
+            tip += f", {number_text(row.low)} to {number_text(row.high)}"
+            parts.append(
+                f"<line x1='{at(row.low)}' x2='{at(row.high)}' y1='{y:.0f}' y2='{y:.0f}' stroke='{colour}' "
+                "stroke-width='2'/>"
+            )
+        if isfinite(row.value):
+            parts.append(
+                f"<circle cx='{at(row.value)}' cy='{y:.0f}' r='4' fill='{colour}'><title>{escape(tip)}</title></circle>"
+            )
+    tall = bottom + _BOTTOM
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-intervals' role='img' width='{_WIDTH:.0f}' "
+        f"height='{tall:.0f}' viewBox='0 0 {_WIDTH:.0f} {tall:.0f}' font-family='system-ui, sans-serif' "
+        f"font-size='{_PX:.0f}' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
+    )

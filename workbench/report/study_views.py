@@ -1,0 +1,173 @@
+"""A study as tables, as a chart of differences with intervals, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from workbench.model.counted import counted
+from workbench.report.html import render
+from workbench.report.inserted import Inserted
+from workbench.report.intervals import Interval, draw_intervals
+from workbench.report.number_text import number_text
+from workbench.report.tables import new_table, text_row
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["StudyView", "draw_differences", "study_page", "study_tables"]
+
+_PAIR_HEADS = ("", "policy", "mean", "baseline", "difference", "95 % interval", "better", "worse", "p")
+_SCENARIO = ["topology", "workload", "discipline"]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyView:
+    """What is shown of a study.
+
+    Attributes
+    ----------
+    name, baseline : str
+    results : pandas.DataFrame
+        A row per run: topology, workload, discipline, policy, seed, and a column per outcome.
+    differences : pandas.DataFrame
+        A row per comparison with the baseline (`workbench.study.statistics.compare_in_pairs`).
+    outcomes : mapping of str to (str, str)
+        Heading and unit of each outcome that is shown, by its key.
+    missing : int
+        Runs that have no result yet.
+    provenance : mapping
+    """
+
+    name: str
+    baseline: str
+    results: pandas.DataFrame
+    differences: pandas.DataFrame
+    outcomes: Mapping[str, tuple[str, str]]
+    missing: int
+    provenance: Mapping[str, Any]
+
+    def heading(self, key: str) -> str:
+        """Heading of an outcome with its unit."""
+        heading, unit = self.outcomes[key]
+        return f"{heading} ({unit})" if unit else heading
+
+    @property
+    def note(self) -> str:
+        """A line about runs, missing ones and what the intervals mean."""
+        missing = f"; {counted(self.missing, 'run is', 'runs are')} not done yet" if self.missing else ""
+        return (
+            f"{counted(len(self.results), 'run')}{missing}. Differences to {self.baseline} over pairs of runs with "
+            "equal seeds; intervals by bootstrap; p of a two-sided sign test, not corrected for many comparisons."
+        )
+
+    def mean_rows(self) -> list[tuple[str, ...]]:
+        """Cells of a row per scenario and policy: both names, runs, and the mean of each outcome."""
+        rows = []
+        for names, part in self.results.groupby([*_SCENARIO, "policy"], sort=False):
+            *scenario, policy = names
+            means = (number_text(float(part[key].mean())) for key in self.outcomes)
+            rows.append((_joined(scenario), str(policy), str(len(part)), *map(_known, means)))
+        return rows
+
+    def pair_rows(self) -> list[tuple[str, list[tuple[str, ...]]]]:
+        """By scenario: its name with the number of pairs, and cells of a row per outcome and policy."""
+        found = []
+        for names, part in self.differences.groupby(_SCENARIO, sort=False):
+            rows = []
+            for row in part.to_dict("records"):
+                numbers = [_known(number_text(row[key])) for key in ("mean", "baseline", "difference")]
+                ends = [number_text(row[key]) for key in ("low", "high")]
+                interval = "–" if "nan" in ends else " to ".join(ends)
+                last = (str(row["better"]), str(row["worse"]), number_text(row["sign_p"]))
+                rows.append((self.heading(row["outcome"]), row["policy"], *numbers, interval, *last))
+            pairs = sorted({int(pairs) for pairs in part["pairs"]})
+            told = " or ".join(str(n) for n in pairs)
+            found.append((f"{_joined(names)}: {told} {'pair' if pairs == [1] else 'pairs'}", rows))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Results, differences and provenance as plain data; None where there is no number."""
+
+        def rows(frame: pandas.DataFrame) -> list[dict[str, Any]]:
+            records = frame.to_dict("records")
+            return [{str(key): None if cell != cell else cell for key, cell in row.items()} for row in records]
+
+        return {
+            "study": self.name,
+            "baseline": self.baseline,
+            "missing": self.missing,
+            "results": rows(self.results),
+            "differences": rows(self.differences),
+            "provenance": dict(self.provenance),
+        }
+
+
+def _joined(names: Any) -> str:
+    return ", ".join(str(name) for name in names)
+
+
+def _known(text: str) -> str:
+    return "–" if text == "nan" else text
+
+
+def study_tables(view: StudyView) -> list[Any]:
+    """Tables for a terminal: means per scenario and policy, then for each scenario the differences to the baseline."""
+    heads = ("scenario", "policy", "runs", *map(view.heading, view.outcomes))
+    means = new_table(*heads, title=f"{view.name}: means", right=range(2, len(heads)))
+    last = ""
+    for scenario, *cells in view.mean_rows():
+        text_row(means, " " if scenario == last else scenario, *cells)
+        last = scenario
+    tables = [means]
+    for title, rows in view.pair_rows():
+        table = new_table(*_PAIR_HEADS, title=title, right=range(2, len(_PAIR_HEADS)))
+        last = ""
+        for outcome, *cells in rows:
+            text_row(table, " " if outcome == last else outcome, *cells)
+            last = outcome
+        tables.append(table)
+    return [*tables, view.note]
+
+
+def draw_differences(view: StudyView, key: str) -> str:
+    """An SVG chart of the differences of one outcome to the baseline, a line per scenario and policy.
+
+    Parameters
+    ----------
+    view : StudyView
+    key : str
+        The outcome.
+    """
+    part = view.differences[view.differences["outcome"] == key]
+    rows = [
+        Interval(
+            _joined([row["policy"], *(row[name] for name in _SCENARIO)]),
+            row["policy"],
+            row["difference"],
+            row["low"],
+            row["high"],
+        )
+        for row in part.to_dict("records")
+    ]
+    wanted = part["wanted"].iloc[0] if len(part) else "less"
+    across = f"difference to {view.baseline}; {wanted} is better"
+    return draw_intervals(view.heading(key), across, rows)
+
+
+def study_page(view: StudyView) -> str:
+    """An HTML page, complete in itself: charts, means, differences to the baseline, and the provenance."""
+    return render(
+        "study_page.html.j2",
+        title=view.name,
+        note=view.note,
+        pictures=[Inserted(draw_differences(view, key)) for key in view.outcomes] if len(view.differences) else [],
+        mean_heads=("scenario", "policy", "runs", *map(view.heading, view.outcomes)),
+        mean_rows=view.mean_rows(),
+        pair_heads=_PAIR_HEADS,
+        scenarios=view.pair_rows(),
+        provenance=orjson.dumps(dict(view.provenance)).decode(),
+    )

@@ -1,0 +1,7 @@
+"""Studies: policies × topologies × workloads × disciplines × seeds, simulated on Dask and compared in pairs."""
+
+from __future__ import annotations
+
+from workbench.study.plan import Run, Study, Workload
+
+__all__ = ["Run", "Study", "Workload"]

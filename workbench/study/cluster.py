@@ -1,0 +1,120 @@
+"""`connected`: a client of a Dask scheduler, one of this machine that ends with the work, or one at an address.
+
+Local schedulers and workers listen on the loopback address only, encrypted and with a key that exists for one call, so
+that other users of the machine cannot give them work.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.errors import ClusterError, InputError
+
+__all__ = ["connected", "local_cluster"]
+
+_LOOPBACK = "127.0.0.1"
+#: Seconds within which a scheduler has to answer, and then to have a worker.
+_ANSWER_S = 10
+_WORKER_S = 60
+
+
+@contextmanager
+def connected(address: str | None, workers: int | None) -> Iterator[Any]:
+    """Context manager that yields a `distributed.Client` with at least one worker.
+
+    Parameters
+    ----------
+    address : str, optional
+        Address of a scheduler; None: a cluster on this machine that ends with the context.
+    workers : int, optional
+        Worker processes on this machine; None: one per core.
+
+    Raises
+    ------
+    InputError
+        An address that is none; `workers` beside an address, or below 1.
+    ClusterError
+        No scheduler at the address, or it has no worker.
+    """
+    if workers is not None and (address is not None or workers < 1):
+        where = "workers" if address is None else "workers, with the address of a scheduler"
+        raise InputError("not to be had", source=where, got=str(workers), expected="1 or more, without an address")
+    if address is None:
+        with local_cluster(workers or cores()) as cluster, _client(cluster) as client:
+            yield client
+        return
+    with _client(address) as client:
+        try:
+            client.wait_for_workers(1, timeout=_WORKER_S)
+        except TimeoutError:
+            raise ClusterError(f"{address}: the scheduler has no worker (waited {_WORKER_S} s)") from None
+        yield client
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[Any]:
+    """Context manager that yields a `distributed.LocalCluster` of worker processes with one thread each.
+
+    Parameters
+    ----------
+    workers : int
+        1 or more.
+    """
+    from distributed import LocalCluster
+
+    with _no_interrupt():
+        cluster = LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host=_LOOPBACK,
+            protocol="tls://",
+            security=True,
+            dashboard_address=f"{_LOOPBACK}:0",
+            silence_logs=logging.CRITICAL + 1,
+        )
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Context manager whose new threads and processes never see Ctrl-C, which would make workers print tracebacks.
+
+    Ctrl-C meanwhile takes effect at the end. The parent alone hears of it, and ends its workers.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _client(of: Any) -> Iterator[Any]:
+    from distributed import Client
+
+    try:
+        client = Client(of, timeout=_ANSWER_S, set_as_default=False)  # type: ignore[no-untyped-call]
+    except OSError as error:
+        raise ClusterError(f"{of}: no Dask scheduler answers: {error}") from None
+    except ValueError as error:
+        expected = "an address such as tcp://10.0.0.1:8786"
+        raise InputError("not an address", source="scheduler", got=f"{of}: {error}", expected=expected) from None
+    with client:
+        yield client

@@ -1,0 +1,59 @@
+"""What a run of a study measures: the numbers of `SimulationResult.summary`, with their units and directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.errors import UnknownNameError
+
+__all__ = ["COUNTS", "OUTCOMES", "SHOWN", "Outcome", "outcome"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A number that each run measures.
+
+    Attributes
+    ----------
+    key : str
+        Name in `SimulationResult.summary`.
+    heading : str
+    unit : str
+        Empty for a ratio.
+    better : {"less", "more"}
+    whole : bool
+        Whether it is a count.
+    """
+
+    key: str
+    heading: str
+    unit: str
+    better: str
+    whole: bool = False
+
+
+OUTCOMES: tuple[Outcome, ...] = (
+    Outcome("completed", "completed", "jobs", "more", True),
+    Outcome("never_placed", "never ran", "jobs", "less", True),
+    Outcome("restarts", "restarts", "restarts", "less", True),
+    Outcome("makespan_s", "until the last job ends", "s", "less"),
+    Outcome("gpu_use", "GPUs in use", "", "more"),
+    Outcome("redone", "work undone by faults", "", "less"),
+    Outcome("waited_mean_s", "wait, mean", "s", "less"),
+    Outcome("waited_p50_s", "wait, p50", "s", "less"),
+    Outcome("waited_p99_s", "wait, p99", "s", "less"),
+    Outcome("slowdown_p50", "slowdown, p50", "", "less"),
+)
+
+COUNTS: tuple[str, ...] = ("jobs", *(one.key for one in OUTCOMES if one.whole))
+
+#: Outcomes that tables show unless the user names others.
+SHOWN: tuple[str, ...] = ("waited_mean_s", "slowdown_p50", "gpu_use")
+
+
+def outcome(key: str) -> Outcome:
+    """The outcome of a key; raises UnknownNameError with close names if there is none."""
+    found = next((one for one in OUTCOMES if one.key == key), None)
+    if found is None:
+        raise UnknownNameError("outcome of a run", key, [one.key for one in OUTCOMES])
+    return found

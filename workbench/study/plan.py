@@ -1,0 +1,297 @@
+"""`Study`: a question put to many simulations, and the runs that it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.provenance import version
+from workbench.model.job_log import JobLog
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
+from workbench.policies import get_policy
+from workbench.policies.base import Policy
+from workbench.simulate import FaultRates
+from workbench.simulate.arrivals import ARRIVALS, Arrivals
+from workbench.simulate.from_log import simulated_jobs
+from workbench.simulate.queueing import DISCIPLINES, Discipline
+from workbench.study.digest import digest_of, package_digest, policy_digest
+from workbench.study.work import Case
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Run", "Study", "Workload"]
+
+_SEED = "seed"
+
+
+@dataclass(frozen=True, eq=False)
+class Workload(Value):
+    """Jobs of a log, at the times of the log or at times drawn for a load.
+
+    Attributes
+    ----------
+    log : JobLog
+        What `workbench.formats.job_logs.read_job_log` reads.
+    load : float, optional
+        Draw new arrivals, so that the jobs ask for this part of the GPUs' time; above 0. None: the times of the log.
+    arrivals : {"poisson", "diurnal", "bursty"}
+        How arrivals are drawn (`workbench.simulate.arrivals.at_load`).
+    """
+
+    log: JobLog
+    load: float | None = None
+    arrivals: Arrivals = "poisson"
+
+    def __post_init__(self) -> None:
+        if self.load is not None and not 0 < self.load < float("inf"):
+            raise InputError("not a load", source="workload", got=f"{self.load:g}", expected="above 0")
+        if self.arrivals not in ARRIVALS:
+            raise UnknownNameError("kind of arrivals", self.arrivals, ARRIVALS)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulation of a study: names of what it is made of, its seed, and the digest of all of its content.
+
+    Attributes
+    ----------
+    topology, workload, discipline, policy : str
+        Names in the study.
+    seed : int
+    digest : str
+        SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters and seed. Runs
+        of equal content have equal digests, in whatever study and by whatever names.
+    """
+
+    topology: str
+    workload: str
+    discipline: Discipline
+    policy: str
+    seed: int
+    digest: str
+
+    @property
+    def title(self) -> str:
+        """The run in words, for progress and errors."""
+        return f"{self.topology}, {self.workload}, {self.discipline}, {self.policy}, seed {self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Study(Value):
+    """Simulations of every policy on every topology, workload and discipline, with several seeds.
+
+    Attributes
+    ----------
+    name : str
+    topologies : mapping of str to ClusterSnapshot
+    workloads : mapping of str to Workload
+    policies : mapping of str to Policy
+        By the name that tables show. A policy with a parameter ``seed`` gets the seed of each run.
+    disciplines : tuple of str
+        As of `workbench.simulate.Simulation`.
+    seeds : tuple of int
+        Each draws the arrivals of workloads with a load, and the faults. Where nothing is drawn, the first seed stands
+        for all.
+    faults : FaultRates, optional
+        How often things break; None: never.
+    restart_s : float
+        Seconds from a placement after a fault until the work goes on.
+    until_s : float, optional
+        End of each simulation, seconds; None: when nothing is left to happen.
+    baseline : str
+        The policy with which the others are compared; by default the first.
+    inputs : mapping of str to str
+        SHA-256 of each input file's content, by its path relative to the study's file.
+
+    Raises
+    ------
+    InputError
+        A part with nothing in it, a value twice, a time that is none.
+    UnknownNameError
+        A discipline or a baseline that does not exist.
+
+    Notes
+    -----
+    Runs are ordered by topology, workload, discipline, policy and seed, each in the order given. The same seed draws
+    the same arrivals and faults for every policy and discipline, so that runs can be compared in pairs.
+    """
+
+    name: str
+    topologies: Mapping[str, ClusterSnapshot]
+    workloads: Mapping[str, Workload]
+    policies: Mapping[str, Policy]
+    disciplines: tuple[Discipline, ...] = ("best-effort",)
+    seeds: tuple[int, ...] = (0,)
+    faults: FaultRates | None = None
+    restart_s: float = 300.0
+    until_s: float | None = None
+    baseline: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for part in ("topologies", "workloads", "policies", "disciplines", "seeds"):
+            values = list(getattr(self, part))
+            if not values:
+                raise InputError("nothing in it", source="study", where=part, expected="one or more")
+            if len(set(values)) < len(values):
+                raise InputError("a value twice", source="study", where=part, expected="each once")
+        for discipline in self.disciplines:
+            if discipline not in DISCIPLINES:
+                raise UnknownNameError("discipline", discipline, DISCIPLINES)
+        if any(type(seed) is not int or seed < 0 for seed in self.seeds):
+            raise InputError("not a seed", source="study", where="seeds", expected="whole numbers from 0 on")
+        for name, value in (("restart_s", self.restart_s), ("until_s", self.until_s)):
+            if value is not None and not 0 <= value < float("inf"):
+                raise InputError(
+                    "not a time", source="study", where=name, got=f"{value:g}", expected="seconds from 0 on"
+                )
+        if self.baseline and self.baseline not in self.policies:
+            raise UnknownNameError("policy of the study", self.baseline, self.policies)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """Read a study from a YAML file (docs/studies.md).
+
+        Raises
+        ------
+        InputError, UnknownNameError
+            A key that is not known, a wrong type, a file that is missing; file and place are named.
+        """
+        from workbench.study.read import read_study
+
+        return read_study(path)
+
+    @property
+    def compared_with(self) -> str:
+        """Name of the policy that the others are compared with."""
+        return self.baseline or next(iter(self.policies))
+
+    @cached_property
+    def cases(self) -> Mapping[tuple[str, str], Case]:
+        """What is simulated, by the names of topology and workload."""
+        found = {}
+        for topology, snapshot in self.topologies.items():
+            for name, workload in self.workloads.items():
+                jobs = tuple(simulated_jobs(workload.log, snapshot, self.restart_s))
+                found[topology, name] = Case(
+                    snapshot, jobs, workload.log.quotas, workload.load, workload.arrivals, self.faults, self.until_s
+                )
+        return found
+
+    @cached_property
+    def case_digests(self) -> Mapping[tuple[str, str], str]:
+        """SHA-256 of each case's content, by the names of topology and workload."""
+        return {names: digest_of(case) for names, case in self.cases.items()}
+
+    def policy_of(self, name: str, seed: int) -> Policy:
+        """The policy of a name, with the seed of a run if it has a parameter ``seed``."""
+        policy = self.policies[name]
+        if _SEED not in policy.parameters:
+            return policy
+        return get_policy(policy.name, **{**policy.parameters, _SEED: seed})
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """Every run, in the order of topologies, workloads, disciplines, policies and seeds."""
+        drawing = any(_SEED in policy.parameters for policy in self.policies.values())
+        seeds = {names: self.seeds if drawing or case.draws else self.seeds[:1] for names, case in self.cases.items()}
+        digests = {
+            (name, seed): policy_digest(self.policy_of(name, seed)) for name in self.policies for seed in self.seeds
+        }
+        return tuple(
+            Run(
+                topology,
+                workload,
+                discipline,
+                policy,
+                seed,
+                digest_of(package_digest(), case, discipline, digests[policy, seed], seed),
+            )
+            for (topology, workload), case in self.case_digests.items()
+            for discipline in self.disciplines
+            for policy in self.policies
+            for seed in seeds[topology, workload]
+        )
+
+    def parameters_text(self, name: str) -> str:
+        """Parameters of a policy as ``name=value``, separated by commas; without the seed that each run sets."""
+        parameters = self.policies[name].parameters.items()
+        return ", ".join(f"{key}={_brief(value)}" for key, value in parameters if key != _SEED)
+
+    def provenance(self) -> dict[str, Any]:
+        """What the results are computed from: version, sources, policies with parameters, inputs; no time."""
+        return {
+            "study": self.name,
+            "version": version(),
+            "sources": package_digest(),
+            "policies": {name: self.parameters_text(name) for name in self.policies},
+            "policy_names": {name: policy.name for name, policy in self.policies.items()},
+            "inputs": dict(self.inputs),
+        }
+
+    def run(
+        self,
+        folder: str | Path,
+        address: str | None = None,
+        *,
+        workers: int | None = None,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> pandas.DataFrame:
+        """Do the runs whose results the folder has not, on Dask, and return the results of all.
+
+        Parameters
+        ----------
+        folder : path
+            Where results are kept, a file per run, and all together as ``results.parquet``. It is made if it is not
+            there. A run whose content has not changed is not done again.
+        address : str, optional
+            Scheduler of a Dask cluster, such as ``tcp://10.0.0.1:8786``, whose workers have the same version of this
+            package. None: worker processes on this machine, which end with the call.
+        workers : int, optional
+            Worker processes on this machine, of one thread each; None: as many as there are cores for this process.
+        progress : callable, optional
+            Called with (runs done, runs, the last one in words).
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `results`.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written; `workers` together with an address; a policy raised an error, which is told
+            after all other runs are done.
+        ClusterError
+            No scheduler answers, a worker runs another version, or workers die.
+        """
+        from workbench.study.run import run_study
+
+        return run_study(self, Path(folder), address, workers, progress)
+
+    def results(self, folder: str | Path) -> pandas.DataFrame:
+        """Results of the runs in a folder: a row per run, in the order of `runs`; runs not done yet are left out.
+
+        Columns: topology, workload, discipline, policy, parameters, seed, run (its digest), and the numbers of
+        `SimulationResult.summary`; NaN where there is none.
+        """
+        from workbench.study.results import read_results
+
+        return read_results(self, Path(folder))
+
+
+def _brief(value: Any) -> str:
+    """A parameter as a short text; a configuration or a table by the beginning of its digest."""
+    if isinstance(value, bool | int | float | str):
+        return str(value)
+    if value is None:
+        return "default"
+    if isinstance(value, Mapping) and not value:
+        return "none"
+    return f"#{digest_of(value)[:8]}"

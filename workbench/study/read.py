@@ -1,0 +1,140 @@
+"""`read_study`: a study from its file, with the clusters, logs and policies that the file names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, TypeVar
+
+from workbench.errors import InputError, UnknownNameError, WorkbenchError
+from workbench.formats.job_logs import read_job_log
+from workbench.formats.load import load
+from workbench.formats.scheduler_conf import load_config
+from workbench.formats.study_file import PolicyEntry, StudyFile, read_study_file
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies import get_policy
+from workbench.policies.base import Policy
+from workbench.simulate import FaultRates
+from workbench.simulate.arrivals import ARRIVALS
+from workbench.simulate.queueing import DISCIPLINES
+from workbench.study.plan import Study, Workload
+
+__all__ = ["read_study"]
+
+T = TypeVar("T")
+
+
+def read_study(path: str | Path) -> Study:
+    """Read a study and every file that it names.
+
+    Parameters
+    ----------
+    path : path
+        The study's file (docs/studies.md).
+
+    Raises
+    ------
+    InputError
+        In any of the files; a name twice; a policy's parameter that is none. The study's file and the place are named.
+    """
+    said = read_study_file(path)
+    source = str(path)
+    inputs: dict[str, str] = {}
+    topologies: dict[str, ClusterSnapshot] = {}
+    workloads: dict[str, Workload] = {}
+    policies: dict[str, Policy] = {}
+    for topology in said.topologies:
+        read = _at(partial(load, *topology.paths, gpus_per_node=topology.gpus_per_node), source, topology.where)
+        _enter(topologies, topology.name, read.snapshot, source, topology.where)
+        inputs |= {_beside(path, file): checksum for file, checksum in read.inputs.items()}
+    for entry in said.workloads:
+        kind = next((one for one in ARRIVALS if one == entry.arrivals), None)
+        if kind is None:
+            expected = " or ".join(ARRIVALS)
+            raise InputError(
+                "no kind of arrivals", source=source, where=entry.where, got=entry.arrivals, expected=expected
+            )
+        log = _at(partial(read_job_log, entry.trace), source, entry.where)
+        load_ = None if entry.load_percent is None else entry.load_percent / 100
+        _enter(workloads, entry.name, Workload(log, load_, kind), source, entry.where)
+        inputs |= {_beside(path, entry.trace): checksum for checksum in log.inputs.values()}
+    for several in said.policies:
+        for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
+            _enter(policies, name, policy, source, several.where)
+    faults = None if said.faults is None else _at(partial(FaultRates, **said.faults), source, "faults")
+    return _at(partial(_study, said, topologies, workloads, policies, faults, inputs), source, "the study")
+
+
+def _study(
+    said: StudyFile,
+    topologies: Mapping[str, ClusterSnapshot],
+    workloads: Mapping[str, Workload],
+    policies: Mapping[str, Policy],
+    faults: FaultRates | None,
+    inputs: Mapping[str, str],
+) -> Study:
+    unknown = next((name for name in said.disciplines if name not in DISCIPLINES), None)
+    if unknown is not None:
+        raise UnknownNameError("discipline", unknown, DISCIPLINES)
+    disciplines = tuple(one for name in said.disciplines for one in DISCIPLINES if one == name)
+    return Study(
+        name=said.name,
+        topologies=topologies,
+        workloads=workloads,
+        policies=policies,
+        disciplines=disciplines or Study.disciplines,
+        seeds=said.seeds,
+        faults=faults,
+        restart_s=Study.restart_s if said.restart_s is None else said.restart_s,
+        until_s=said.until_s,
+        baseline=said.baseline,
+        inputs=inputs,
+    )
+
+
+def _policies(entry: PolicyEntry, folder: Path) -> list[tuple[str, Policy]]:
+    """A policy by its name, or one for each combination of the values that are lists."""
+    known = get_policy(entry.policy).parameters
+    choices = []
+    for key, value in entry.set.items():
+        if key not in known:
+            raise UnknownNameError(f"parameter of {entry.policy}", key, known)
+        values = value if isinstance(value, list) else [value]
+        # Only a configuration has None for its default; its value is a file.
+        choices.append([(key, folder / str(one) if known[key] is None else one) for one in values])
+    found = []
+    for chosen in product(*choices):
+        given: dict[str, Any] = {key: load_config(value) if isinstance(value, Path) else value for key, value in chosen}
+        policy = get_policy(entry.policy, **given)
+        swept = [(key, value) for key, value in chosen if not entry.name or isinstance(entry.set[key], list)]
+        parts = [f"{key}={value.name if isinstance(value, Path) else value}" for key, value in swept]
+        found.append((" ".join([entry.name or policy.name, *parts]), policy))
+    return found
+
+
+def _beside(study: str | Path, file: str | Path) -> str:
+    """Path of an input file relative to the study's folder: results name no folder of this machine."""
+    return Path(os.path.relpath(file, Path(study).parent)).as_posix()
+
+
+def _enter(table: dict[str, T], name: str, value: T, source: str, where: str) -> None:
+    if name in table:
+        raise InputError("the same name twice", source=source, where=where, got=name, expected="a name of its own each")
+    table[name] = value
+
+
+def _at(read: Callable[[], T], source: str, where: str) -> T:
+    """What a function reads; an error in it also says which place of the study's file asked for it."""
+    try:
+        return read()
+    except InputError as error:
+        if error.source in (None, source, "study"):
+            raise error.of(source).at(where=where) from None
+        raise error.remarking(f"asked for by {source}, {where}") from None
+    except UnknownNameError as error:
+        raise InputError(str(error), source=source, where=where) from None
+    except WorkbenchError as error:
+        raise type(error)(f"{source}: {where}: {error}") from None

@@ -1,0 +1,107 @@
+"""Results of runs in a folder: a file per run, found by the digest of its content, and one Parquet file of all."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from workbench.errors import InputError
+from workbench.formats.whole_file import check_writable, write_whole
+from workbench.study.outcomes import COUNTS, OUTCOMES
+from workbench.study.plan import Run, Study
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+__all__ = ["PARQUET", "keep_result", "prepare_folder", "read_result", "read_results", "write_results"]
+
+#: Name of the file with all results, in the folder of results.
+PARQUET = "results.parquet"
+
+_NUMBERS = ("jobs", *(one.key for one in OUTCOMES))
+_PROVENANCE = b"workbench"
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder of results if it is not there; raises InputError if nothing can be written into it."""
+    try:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("cannot be made", source=str(folder), got=error.strerror, expected="a folder") from None
+    check_writable(folder / PARQUET)
+    check_writable(_file(folder, "0"))
+
+
+def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
+    """Write what a run measured, atomically: after a crash its file is whole or not there."""
+    plain = {key: None if summary[key] != summary[key] else summary[key] for key in _NUMBERS}
+    content = orjson.dumps({"run": run.digest, "summary": plain}, option=orjson.OPT_INDENT_2)
+    write_whole(_file(folder, run.digest), content + b"\n")
+
+
+def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
+    """What the run of a digest measured; None if its file is not there or not what `keep_result` writes."""
+    try:
+        data = orjson.loads(_file(folder, digest).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    summary = data.get("summary") if isinstance(data, dict) and data.get("run") == digest else None
+    if not isinstance(summary, dict) or set(summary) != set(_NUMBERS):
+        return None
+    whole = all(type(summary[key]) is int for key in COUNTS)
+    return summary if whole and all(type(value) in (int, float, type(None)) for value in summary.values()) else None
+
+
+def write_results(study: Study, folder: Path) -> None:
+    """Write all results of a study that are there into one Parquet file; equal results give equal bytes."""
+    import pyarrow.parquet
+
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(_table(study, folder), sink, compression="zstd", version="2.6")
+    write_whole(folder / PARQUET, sink.getvalue())
+
+
+def read_results(study: Study, folder: Path) -> pandas.DataFrame:
+    """Results of a study as `Study.results` describes them."""
+    frame: pandas.DataFrame = _table(study, folder).to_pandas()
+    frame.attrs["provenance"] = study.provenance()
+    return frame
+
+
+def _table(study: Study, folder: Path) -> pyarrow.Table:
+    import pyarrow
+
+    rows: list[dict[str, Any]] = []
+    for run in study.runs:
+        summary = read_result(folder, run.digest)
+        if summary is not None:
+            rows.append(
+                {
+                    "topology": run.topology,
+                    "workload": run.workload,
+                    "discipline": run.discipline,
+                    "policy": run.policy,
+                    "parameters": study.parameters_text(run.policy),
+                    "seed": run.seed,
+                    "run": run.digest,
+                    **summary,
+                }
+            )
+    texts = ("topology", "workload", "discipline", "policy", "parameters")
+    fields = [
+        *((name, pyarrow.string()) for name in texts),
+        ("seed", pyarrow.int64()),
+        ("run", pyarrow.string()),
+        *((name, pyarrow.int64() if name in COUNTS else pyarrow.float64()) for name in _NUMBERS),
+    ]
+    # Without the metadata of pandas, which would name its version.
+    schema = pyarrow.schema(fields, metadata={_PROVENANCE: orjson.dumps(study.provenance())})
+    return pyarrow.Table.from_pylist(rows, schema=schema)
+
+
+def _file(folder: Path, digest: str) -> Path:
+    return folder / "runs" / f"{digest}.json"

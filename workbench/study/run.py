@@ -1,0 +1,115 @@
+"""`run_study`: do the runs of a study on Dask, and keep each as soon as it is done."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.cancel import check
+from workbench.errors import ClusterError, InputError, WorkbenchError
+from workbench.study.cluster import connected
+from workbench.study.digest import package_digest
+from workbench.study.plan import Run, Study
+from workbench.study.results import keep_result, prepare_folder, read_result, read_results, write_results
+from workbench.study.work import as_it_is, simulate_case
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["run_study"]
+
+Progress = Callable[[int, int, str], None]
+
+
+def run_study(
+    study: Study, folder: Path, address: str | None, workers: int | None, progress: Progress | None
+) -> pandas.DataFrame:
+    """Do the missing runs of a study, write all results into one file, and return them.
+
+    Parameters
+    ----------
+    study : Study
+    folder : Path
+    address, workers, progress
+        As in `Study.run`, with its errors.
+    """
+    prepare_folder(folder)
+    # Runs of equal content are one.
+    wanted = {run.digest: run for run in reversed(study.runs)}
+    missing = [run for run in study.runs if wanted[run.digest] is run and read_result(folder, run.digest) is None]
+    kept = len(wanted) - len(missing)
+
+    def told(done: int, name: str) -> None:
+        if progress is not None:
+            progress(kept + done, len(wanted), name)
+
+    told(0, "")
+    if missing:
+        with connected(address, workers) as client:
+            _do(study, missing, client, folder, told)
+    write_results(study, folder)
+    return read_results(study, folder)
+
+
+def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Callable[[int, str], None]) -> None:
+    from distributed import as_completed
+
+    # A scheduler may remember what another client asked it under the same key.
+    call = secrets.token_hex(4)
+    package = package_digest()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")  # a case is sent once, as large as it is
+        cases = {
+            names: client.submit(as_it_is, study.cases[names], key=f"case-{call}-{study.case_digests[names]}")
+            for names in dict.fromkeys((run.topology, run.workload) for run in runs)
+        }
+        asked = {}
+        for run in runs:
+            policy = study.policy_of(run.policy, run.seed)
+            arguments = (cases[run.topology, run.workload], policy, run.discipline, run.seed, package)
+            asked[client.submit(simulate_case, *arguments, key=f"run-{call}-{run.digest}")] = run
+    failed: dict[Run, _RunFailed] = {}
+    completed: Any = as_completed(list(asked), loop=client.loop)  # type: ignore[no-untyped-call]
+    for done, future in enumerate(completed, 1):
+        check()
+        run = asked.pop(future)
+        try:
+            keep_result(folder, run, _outcome(future, run))
+        except _RunFailed as error:
+            # The others may take hours; they are done and kept before anybody hears of it.
+            failed[run] = error
+        future.release()
+        told(done, run.title)
+    for run in runs:
+        if run in failed:
+            error = failed[run]
+            remark = "" if len(failed) == 1 else f"; {len(failed)} runs failed"
+            raise InputError(f"{error}{remark}", source=run.title) from error.__cause__
+
+
+class _RunFailed(Exception):
+    """A run could not be done, because of its input or its policy."""
+
+
+def _outcome(future: Any, run: Run) -> dict[str, float]:
+    """What a run measured; raises _RunFailed, or ClusterError if no run can be done."""
+    from concurrent.futures import CancelledError
+
+    from distributed.scheduler import KilledWorker
+
+    try:
+        summary: dict[str, float] = future.result()
+        return summary
+    except KilledWorker as error:
+        raise ClusterError(f"{run.title}: workers died while they did it: {error}") from None
+    except CancelledError:
+        raise ClusterError(f"{run.title}: the connection to the scheduler was lost") from None
+    except ClusterError:
+        raise
+    except WorkbenchError as error:
+        raise _RunFailed(str(error)) from error
+    except Exception as error:  # of a policy that somebody wrote
+        raise _RunFailed(f"the policy failed ({type(error).__name__}: {error})") from error

@@ -1,0 +1,101 @@
+"""The unit of work of a study: one simulation, from a case, a policy, a discipline and a seed to its numbers.
+
+What stands here runs in the workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.errors import ClusterError
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
+from workbench.policies.base import Policy
+from workbench.simulate import Breakdown, FaultRates, SimulatedJob, Simulation, draw_breakdowns
+from workbench.simulate.arrivals import Arrivals, at_load
+from workbench.simulate.from_log import fault_horizon_s
+from workbench.simulate.queueing import Discipline
+from workbench.study.digest import package_digest
+
+__all__ = ["Case", "as_it_is", "simulate_case"]
+
+#: Told beside the seed to the generator of faults, so that it is independent of the one of arrivals.
+_FAULTS = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Case(Value):
+    """Everything about a run but its policy, its discipline and its seed.
+
+    Attributes
+    ----------
+    snapshot : ClusterSnapshot
+    jobs : tuple of SimulatedJob
+        With the times of their log.
+    quotas : mapping of str to mapping of str to int
+        As of `Simulation`.
+    load : float, optional
+        Draw new arrivals at this load (`at_load`); None: those of the log.
+    arrivals : {"poisson", "diurnal", "bursty"}
+        How they are drawn.
+    faults : FaultRates, optional
+        None: nothing breaks.
+    until_s : float, optional
+        End of the simulation; None: when nothing is left to happen.
+    """
+
+    snapshot: ClusterSnapshot
+    jobs: tuple[SimulatedJob, ...]
+    quotas: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    load: float | None = None
+    arrivals: Arrivals = "poisson"
+    faults: FaultRates | None = None
+    until_s: float | None = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether anything of the case depends on the seed."""
+        return self.load is not None or self.faults is not None
+
+
+def as_it_is(case: Case) -> Case:
+    """The case itself; as a task of Dask it sends a case to each worker once, however many runs need it."""
+    return case
+
+
+def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int, package: str) -> dict[str, float]:
+    """Simulate one case and return the numbers of `SimulationResult.summary`.
+
+    Parameters
+    ----------
+    case : Case
+    policy : Policy
+    discipline : str
+        As of `Simulation`.
+    seed : int
+        Seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults.
+    package : str
+        `package_digest` of whoever asks.
+
+    Raises
+    ------
+    ClusterError
+        This process runs another version of the package.
+    """
+    if package != package_digest():
+        raise ClusterError("a worker runs another version of the workbench than this process; install the same on both")
+    jobs = list(case.jobs)
+    if case.load is not None:
+        jobs = at_load(jobs, case.snapshot, case.load, np.random.default_rng(seed), case.arrivals)
+    breakdowns: tuple[Breakdown, ...] = ()
+    until = float("inf") if case.until_s is None else case.until_s
+    if case.faults is not None:
+        horizon = fault_horizon_s(jobs) if case.until_s is None else case.until_s
+        breakdowns = draw_breakdowns(case.snapshot, case.faults, horizon, np.random.default_rng((seed, _FAULTS)))
+    simulation = Simulation(
+        case.snapshot, policy, jobs, discipline=discipline, breakdowns=breakdowns, quotas=case.quotas
+    )
+    return simulation.run(until).result().summary()
