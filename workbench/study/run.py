@@ -85,9 +85,9 @@ def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Call
         told(done, run.title)
     for run in runs:
         if run in failed:
-            error = failed[run]
+            first = failed[run]
             remark = "" if len(failed) == 1 else f"; {len(failed)} runs failed"
-            raise InputError(f"{error}{remark}", source=run.title) from error.__cause__
+            raise InputError(f"{first}{remark}", source=run.title) from first.__cause__
 
 
 class _RunFailed(Exception):

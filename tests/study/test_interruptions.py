@@ -1,0 +1,77 @@
+"""Studies whose process is killed or interrupted at random moments go on where they were."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.study.small import STUDY, write_small
+from workbench.study import Study
+
+SEEDS = 15
+TEXT = STUDY.replace("seeds: 0-2", f"seeds: 0-{SEEDS - 1}").replace("[fifo, best-effort]", "[backfill]")
+
+
+def begin(file: Path) -> subprocess.Popen[str]:
+    """`workbench study run` as a process of its own, in a group of its own as a terminal makes one."""
+    command = [sys.executable, "-m", "workbench", "study", "run", str(file), "--workers", "1"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def wait_for_results(process: subprocess.Popen[str], folder: Path, count: int) -> None:
+    while len(list((folder / "runs").glob("*.json"))) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.002)
+
+
+def gone(children: list[psutil.Process]) -> bool:
+    return not psutil.wait_procs(children, timeout=30)[1]
+
+
+@pytest.mark.slow
+def test_killed_at_three_random_moments_it_gives_the_bytes_of_an_undisturbed_run(tmp_path: Path, address: str) -> None:
+    file = write_small(tmp_path, TEXT, jobs=30)
+    study, folder = Study.read(file), tmp_path / "study-results"
+    study.run(tmp_path / "undisturbed", address)
+    rng = random.Random(19)
+    moments = sorted(rng.sample(range(1, len(study.runs) - 5), 3))
+    for moment in moments:
+        process = begin(file)
+        wait_for_results(process, folder, moment)
+        time.sleep(rng.random() * 0.02)
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert gone(children)
+        assert moment <= len(study.results(folder)) < len(study.runs)
+        assert not (folder / "results.parquet").exists()
+    process = begin(file)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert "30 runs." in out
+    names = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    assert names == {path.relative_to(tmp_path / "undisturbed") for path in (tmp_path / "undisturbed").rglob("*.*")}
+    for name in names:
+        assert (folder / name).read_bytes() == (tmp_path / "undisturbed" / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_with_one_line_and_keeps_what_is_done(tmp_path: Path) -> None:
+    file = write_small(tmp_path, TEXT, jobs=30)
+    process = begin(file)
+    wait_for_results(process, tmp_path / "study-results", 3)
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "workbench: interrupted\n")
+    assert gone(children)
+    assert len(Study.read(file).results(tmp_path / "study-results")) >= 3
