@@ -20,9 +20,12 @@ SEEDS = 15
 TEXT = STUDY.replace("seeds: 0-2", f"seeds: 0-{SEEDS - 1}").replace("[fifo, best-effort]", "[backfill]")
 
 
-def begin(file: Path) -> subprocess.Popen[str]:
+HERE = ("--workers", "1")
+
+
+def begin(file: Path, options: tuple[str, ...] = HERE) -> subprocess.Popen[str]:
     """`workbench study run` as a process of its own, in a group of its own as a terminal makes one."""
-    command = [sys.executable, "-m", "workbench", "study", "run", str(file), "--workers", "1"]
+    command = [sys.executable, "-m", "workbench", "study", "run", str(file), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -43,8 +46,10 @@ def test_killed_at_three_random_moments_it_gives_the_bytes_of_an_undisturbed_run
     study.run(tmp_path / "undisturbed", address)
     rng = random.Random(19)
     moments = sorted(rng.sample(range(1, len(study.runs) - 5), 3))
-    for moment in moments:
-        process = begin(file)
+    # Somebody else's cluster saves the time to start one; the first process has its own.
+    there = ("--scheduler", address)
+    for moment, options in zip(moments, (HERE, there, there), strict=True):
+        process = begin(file, options)
         wait_for_results(process, folder, moment)
         time.sleep(rng.random() * 0.02)
         children = psutil.Process(process.pid).children(recursive=True)
@@ -54,10 +59,7 @@ def test_killed_at_three_random_moments_it_gives_the_bytes_of_an_undisturbed_run
         assert gone(children)
         assert moment <= len(study.results(folder)) < len(study.runs)
         assert not (folder / "results.parquet").exists()
-    process = begin(file)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    assert "30 runs." in out
+    assert len(study.run(folder, address)) == len(study.runs) == 30
     names = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
     assert names == {path.relative_to(tmp_path / "undisturbed") for path in (tmp_path / "undisturbed").rglob("*.*")}
     for name in names:
