@@ -48,6 +48,8 @@ FILE_MODULES = frozenset({"fileinput", "glob", "io", "os", "pathlib", "shutil", 
 CLOCK_MODULES = frozenset({"time", "datetime"})
 
 MAY_OPEN_SOCKETS = frozenset({"live"})
+#: Dask opens sockets of its own.
+DASK, MAY_USE_DASK = frozenset({"dask", "distributed"}), frozenset({"study"})
 NO_FILES = frozenset({"errors", "model", "kernels", "objects", "topology", "jobs", "cluster", "policies", "evaluate"})
 NO_CLOCK = frozenset({"cluster", "policies"})
 
@@ -151,6 +153,8 @@ def _problem(room: str, item: Import) -> str | None:
         return f"{room} imports {item.module} when it is loaded, not when it is used"
     if top == "workbench":
         return f"{room} imports {item.module} by a call, which hides the arrow" if item.called else None
+    if top in DASK and room not in MAY_USE_DASK:
+        return f"{room} imports {item.module}, which opens sockets"
     if _within(item.module, SOCKET_MODULES) and room not in MAY_OPEN_SOCKETS:
         return f"{room} imports {item.module}, which opens sockets"
     if room in NO_FILES and top in FILE_MODULES:

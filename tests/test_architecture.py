@@ -147,6 +147,7 @@ class TestAPlantedViolationIsCaught:
             ("workbench.jobs.x", "text = open('x').read()\n", "opens a file"),
             ("workbench.formats.x", "import urllib.request\n", "opens sockets"),
             ("workbench.widgets.x", "from kubernetes import client\n", "opens sockets"),
+            ("workbench.simulate.x", "from distributed import Client\n", "opens sockets"),
             ("workbench.cli", "import pandas as pd\n", "not when it is used"),
         ],
     )

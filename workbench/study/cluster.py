@@ -70,10 +70,15 @@ def local_cluster(workers: int) -> Iterator[Any]:
     ----------
     workers : int
         1 or more.
+
+    Raises
+    ------
+    ClusterError
+        The worker processes could not be started.
     """
     from distributed import LocalCluster
 
-    with _no_interrupt():
+    with _no_interrupt(), _started():
         cluster = LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=workers,
             threads_per_worker=1,
@@ -88,6 +93,20 @@ def local_cluster(workers: int) -> Iterator[Any]:
         yield cluster
     finally:
         cluster.close()
+
+
+@contextmanager
+def _started() -> Iterator[None]:
+    """Context manager that turns the error of worker processes which did not start into one line.
+
+    A process that is being started imports the script that started it; without the usual guard the script would start
+    processes again, which Python refuses.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        remedy = "in a script, put the call below: if __name__ == '__main__':"
+        raise ClusterError(f"worker processes could not be started ({error}); {remedy}") from error
 
 
 @contextmanager

@@ -48,7 +48,7 @@ OUTCOMES: tuple[Outcome, ...] = (
 COUNTS: tuple[str, ...] = ("jobs", *(one.key for one in OUTCOMES if one.whole))
 
 #: Outcomes that tables show unless the user names others.
-SHOWN: tuple[str, ...] = ("waited_mean_s", "slowdown_p50", "gpu_use")
+SHOWN: tuple[str, ...] = ("waited_mean_s", "waited_p99_s", "gpu_use")
 
 
 def outcome(key: str) -> Outcome:

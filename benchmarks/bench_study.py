@@ -1,0 +1,107 @@
+"""Benchmark of a study on Dask: two workers of one thread each beside one. Goal: 1.6 times as fast on 100 runs.
+
+Start-up is left out: the clusters stand, and every worker has imported the package and done a run.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from measure import row
+
+from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.job_log import JobLog, LoggedJob
+from workbench.policies import get_policy
+from workbench.study import Study, Workload
+from workbench.topology.presets import generate_scenario
+
+#: The second worker has to be at least so much of one.
+GOAL = 1.6
+JOBS = 1_400
+
+
+def log(jobs: int) -> JobLog:
+    """Jobs of 1 to 8 nodes, hard at tier 2, with log-normal times."""
+    rng = np.random.default_rng(19)
+    pods = rng.choice([1, 1, 2, 4, 8], jobs).tolist()
+    seconds = rng.lognormal(8.0, 1.0, jobs).tolist()
+    hard = TopologyConstraint("hard", 2)
+    made = []
+    for i, (n, work) in enumerate(zip(pods, seconds, strict=True)):
+        role = Role("w", n, {"nvidia.com/gpu": 8, "cpu": 8000}, (8,))
+        made.append(LoggedJob(Gang("default", f"job-{i}", (role,), n, constraint=hard), float(i), work, 1800.0))
+    return JobLog(tuple(made), "made")
+
+
+def study(seeds: Sequence[int], jobs: int = JOBS) -> Study:
+    """Runs of one policy on 160 nodes at 90 % load, one for each seed."""
+    snapshot = generate_scenario("balanced", sizes=(8, 5, 4)).snapshot
+    workloads = {"drawn": Workload(log(jobs), load=0.9)}
+    return Study("bench", {"160 nodes": snapshot}, workloads, {"volcano": get_policy("volcano")}, seeds=tuple(seeds))
+
+
+@contextmanager
+def cluster(workers: int) -> Iterator[str]:
+    """Address of a cluster of so many workers that are ready."""
+    from distributed import Client, LocalCluster
+
+    settings = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **settings) as found:
+        with Client(found, set_as_default=False) as client:
+            client.run(_warm_up)
+        yield found.scheduler_address
+
+
+def seconds_of(measured: Study, address: str) -> float:
+    """Wall-clock seconds of a study, none of whose runs is done."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        measured.run(folder, address)
+        return time.perf_counter() - begin
+
+
+def _warm_up() -> None:
+    from workbench.study.digest import package_digest
+    from workbench.study.work import simulate_case
+
+    small = study([0], jobs=20)
+    (case,) = small.cases.values()
+    simulate_case(case, get_policy("volcano"), "best-effort", 0, package_digest())
+
+
+def measured(runs: int, rounds: int) -> dict[str, object]:
+    """One row: two workers beside one, in rounds that alternate, because other work on the machine comes and goes.
+
+    The best round of each counts.
+    """
+    before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    if before:  # the benchmarks are pinned to one core
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    whole = study(range(runs))
+    assert len(whole.runs) == runs  # asking for the runs works out the plan
+    try:
+        with cluster(1) as alone, cluster(2) as both:
+            times = [(seconds_of(whole, alone), seconds_of(whole, both)) for _ in range(rounds)]
+    finally:
+        if before:
+            os.sched_setaffinity(0, before)
+    one, two = (min(each) for each in zip(*times, strict=True))
+    note = (
+        f"{one / runs:.2f} s per run on one worker; {one / two:.2f} times as fast, goal {GOAL}; {os.cpu_count()} cores"
+    )
+    size = f"{runs} runs, {JOBS:,} jobs on 160 nodes"
+    ours = [both * 1e6 for _, both in times]
+    return row("study, two workers", size, ours, "one worker", one * 1e6, one / GOAL * 1e6, note, "p50")
+
+
+def rows() -> Iterator[dict[str, object]]:
+    yield measured(10, 3)
+
+
+def slow_rows() -> Iterator[dict[str, object]]:
+    yield measured(100, 1)
