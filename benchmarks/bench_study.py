@@ -17,7 +17,7 @@ from measure import row
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.job_log import JobLog, LoggedJob
 from workbench.policies import get_policy
-from workbench.study import Study, Workload
+from workbench.study import Study, StudyWorkload
 from workbench.topology.presets import generate_scenario
 
 #: The second worker has to be at least so much of one.
@@ -41,7 +41,7 @@ def log(jobs: int) -> JobLog:
 def study(seeds: Sequence[int], jobs: int = JOBS) -> Study:
     """Runs of one policy on 160 nodes at 90 % load, one for each seed."""
     snapshot = generate_scenario("balanced", sizes=(8, 5, 4)).snapshot
-    workloads = {"drawn": Workload(log(jobs), load=0.9)}
+    workloads = {"drawn": StudyWorkload(log(jobs), load=0.9)}
     return Study("bench", {"160 nodes": snapshot}, workloads, {"volcano": get_policy("volcano")}, seeds=tuple(seeds))
 
 

@@ -11,7 +11,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.formats.job_logs import read_job_log
 from workbench.policies import get_policy
 from workbench.simulate import FaultRates
-from workbench.study import Study, Workload
+from workbench.study import Study, StudyWorkload
 
 
 def digests(study: Study) -> list[str]:
@@ -85,7 +85,7 @@ def test_a_study_made_in_a_notebook_is_the_one_of_the_file(study: Study, tmp_pat
     made = Study(
         "made",
         {"a": cluster},
-        {"b": Workload(log, load=0.9)},
+        {"b": StudyWorkload(log, load=0.9)},
         {"c": get_policy("binpack"), "d": get_policy("spread")},
         disciplines=("fifo", "best-effort"),
         seeds=(0, 1, 2),
@@ -118,4 +118,4 @@ def test_names_that_do_not_exist(study: Study) -> None:
     with pytest.raises(UnknownNameError, match="did you mean binpack"):
         Study("x", *parts, baseline="binpak")
     with pytest.raises(InputError, match="workload: not a load"):
-        Workload(next(iter(study.workloads.values())).log, load=0)
+        StudyWorkload(next(iter(study.workloads.values())).log, load=0)

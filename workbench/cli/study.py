@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,8 +14,6 @@ from workbench.errors import InputError
 from workbench.model.counted import counted
 
 if TYPE_CHECKING:
-    import pandas
-
     from workbench.study import Study
 
 __all__ = ["study_app"]
@@ -96,7 +94,7 @@ def run(
 
 @study_app.command()
 def show(
-    file: File,
+    file: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study that was run.")],
     results: Results = None,
     metrics: Metrics = [],  # noqa: B006 - as above
     pool: Pool = False,
@@ -141,7 +139,7 @@ def _outcomes(metrics: list[str]) -> list[str]:
 
 def _show(
     study: Study,
-    results: pandas.DataFrame,
+    results: Any,
     chosen: list[str],
     pool: bool,
     output: SimulationOutput,

@@ -12,14 +12,14 @@ from workbench.report.lines import round_numbers
 from workbench.report.number_text import number_text
 from workbench.report.svg_text import fit_text, short
 
-__all__ = ["Interval", "draw_intervals"]
+__all__ = ["DrawnInterval", "draw_intervals"]
 
 _WIDTH, _NAMES, _RIGHT = 720.0, 300.0, 16.0
 _TOP, _ROW, _BOTTOM = 30.0, 20.0, 40.0
 _PX = 11.0
 
 
-class Interval(NamedTuple):
+class DrawnInterval(NamedTuple):
     """One line of the chart.
 
     Attributes
@@ -40,7 +40,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def draw_intervals(title: str, across: str, rows: Sequence[Interval]) -> str:
+def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> str:
     """Draw values with intervals on a common axis that holds zero.
 
     Parameters
@@ -48,7 +48,7 @@ def draw_intervals(title: str, across: str, rows: Sequence[Interval]) -> str:
     title : str
     across : str
         What the axis counts, with the unit.
-    rows : sequence of Interval
+    rows : sequence of DrawnInterval
         From top to bottom.
 
     Returns

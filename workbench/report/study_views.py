@@ -11,7 +11,7 @@ import orjson
 from workbench.model.counted import counted
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
-from workbench.report.intervals import Interval, draw_intervals
+from workbench.report.intervals import DrawnInterval, draw_intervals
 from workbench.report.number_text import number_text
 from workbench.report.tables import new_table, text_row
 
@@ -144,7 +144,7 @@ def draw_differences(view: StudyView, key: str) -> str:
     """
     part = view.differences[view.differences["outcome"] == key]
     rows = [
-        Interval(
+        DrawnInterval(
             _joined([row["policy"], *(row[name] for name in _SCENARIO)]),
             row["policy"],
             row["difference"],

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.study.plan import Run, Study, Workload
+from workbench.study.plan import Run, Study, StudyWorkload
 
-__all__ = ["Run", "Study", "Workload"]
+__all__ = ["Run", "Study", "StudyWorkload"]

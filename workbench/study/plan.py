@@ -25,13 +25,13 @@ from workbench.study.work import Case
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Run", "Study", "Workload"]
+__all__ = ["Run", "Study", "StudyWorkload"]
 
 _SEED = "seed"
 
 
 @dataclass(frozen=True, eq=False)
-class Workload(Value):
+class StudyWorkload(Value):
     """Jobs of a log, at the times of the log or at times drawn for a load.
 
     Attributes
@@ -90,7 +90,7 @@ class Study(Value):
     ----------
     name : str
     topologies : mapping of str to ClusterSnapshot
-    workloads : mapping of str to Workload
+    workloads : mapping of str to StudyWorkload
     policies : mapping of str to Policy
         By the name that tables show. A policy with a parameter ``seed`` gets the seed of each run.
     disciplines : tuple of str
@@ -124,7 +124,7 @@ class Study(Value):
 
     name: str
     topologies: Mapping[str, ClusterSnapshot]
-    workloads: Mapping[str, Workload]
+    workloads: Mapping[str, StudyWorkload]
     policies: Mapping[str, Policy]
     disciplines: tuple[Discipline, ...] = ("best-effort",)
     seeds: tuple[int, ...] = (0,)

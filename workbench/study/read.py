@@ -20,7 +20,7 @@ from workbench.policies.base import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS
 from workbench.simulate.queueing import DISCIPLINES
-from workbench.study.plan import Study, Workload
+from workbench.study.plan import Study, StudyWorkload
 
 __all__ = ["read_study"]
 
@@ -44,7 +44,7 @@ def read_study(path: str | Path) -> Study:
     source = str(path)
     inputs: dict[str, str] = {}
     topologies: dict[str, ClusterSnapshot] = {}
-    workloads: dict[str, Workload] = {}
+    workloads: dict[str, StudyWorkload] = {}
     policies: dict[str, Policy] = {}
     for topology in said.topologies:
         read = _at(partial(load, *topology.paths, gpus_per_node=topology.gpus_per_node), source, topology.where)
@@ -59,7 +59,7 @@ def read_study(path: str | Path) -> Study:
             )
         log = _at(partial(read_job_log, entry.trace), source, entry.where)
         load_ = None if entry.load_percent is None else entry.load_percent / 100
-        _enter(workloads, entry.name, Workload(log, load_, kind), source, entry.where)
+        _enter(workloads, entry.name, StudyWorkload(log, load_, kind), source, entry.where)
         inputs |= {_beside(path, entry.trace): checksum for checksum in log.inputs.values()}
     for several in said.policies:
         for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
@@ -71,7 +71,7 @@ def read_study(path: str | Path) -> Study:
 def _study(
     said: StudyFile,
     topologies: Mapping[str, ClusterSnapshot],
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, StudyWorkload],
     policies: Mapping[str, Policy],
     faults: FaultRates | None,
     inputs: Mapping[str, str],

@@ -37,7 +37,16 @@ def prepare_folder(folder: Path) -> None:
 
 
 def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
-    """Write what a run measured, atomically: after a crash its file is whole or not there."""
+    """Write what a run measured, atomically: after a crash its file is whole or not there.
+
+    Parameters
+    ----------
+    folder : Path
+        As `prepare_folder` made it.
+    run : Run
+    summary : dict of str to float
+        Numbers by their keys; NaN is kept as null.
+    """
     plain = {key: None if summary[key] != summary[key] else summary[key] for key in _NUMBERS}
     content = orjson.dumps({"run": run.digest, "summary": plain}, option=orjson.OPT_INDENT_2)
     write_whole(_file(folder, run.digest), content + b"\n")
