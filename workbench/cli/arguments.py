@@ -29,6 +29,7 @@ __all__ = [
     "policies_with",
     "policy_names",
     "policy_with",
+    "required_policy_names",
     "standard_input",
     "tell_gaps",
     "tell_ignored",
@@ -106,6 +107,20 @@ def policy_names(texts: Sequence[str]) -> list[str]:
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         raise InputError("a policy stands twice", source="--policies", got=repr(twice), expected="each policy once")
+    return names
+
+
+def required_policy_names(texts: Sequence[str]) -> list[str]:
+    """Split the values of ``--policies`` as `policy_names` does, and insist on at least one name.
+
+    Raises
+    ------
+    InputError
+        A name appears twice, or there is none.
+    """
+    names = policy_names(texts)
+    if not names:
+        raise InputError("no policy given", source="--policies", expected="names separated by commas")
     return names
 
 

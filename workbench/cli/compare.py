@@ -6,12 +6,22 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps
+from workbench.cli.arguments import given_paths, load_scenario, policies_with, required_policy_names, tell_gaps
 from workbench.cli.option_values import one_of
-from workbench.cli.options import AnyScheduler, CompareOutput, Files, From, GpusPerNode, Matrices, Out, Paths
+from workbench.cli.options import (
+    AnyScheduler,
+    CompareOutput,
+    Files,
+    From,
+    GpusPerNode,
+    Matrices,
+    Out,
+    Paths,
+    Policies,
+    SharedSettings,
+)
 from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
-from workbench.errors import InputError
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 
 __all__ = ["compare"]
@@ -22,18 +32,8 @@ _USUAL = list(USUAL_POLICIES)
 def compare(
     paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Files = [],  # noqa: B006
-    policies: Annotated[
-        list[str],
-        typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
-    ] = _USUAL,
-    set_: Annotated[
-        list[str],
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Parameter, for every policy that has it; config=FILE for a volcano-scheduler.conf. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
+    policies: Policies = _USUAL,
+    set_: SharedSettings = [],  # noqa: B006
     matrix: Matrices = [],  # noqa: B006
     from_: From = None,
     any_scheduler: AnyScheduler = False,
@@ -62,9 +62,7 @@ def compare(
     from workbench.evaluate.compare import compare as run
     from workbench.evaluate.differences import differences
 
-    names = policy_names(policies)
-    if not names:
-        raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    names = required_policy_names(policies)
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.arguments import policies_with, policy_names
+from workbench.cli.arguments import policies_with, required_policy_names
 from workbench.cli.option_values import one_of, whole
-from workbench.cli.options import CurveOutput, Out
+from workbench.cli.options import CurveOutput, Out, SharedSettings
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
 from workbench.errors import InputError
 from workbench.model.whole_number import number_range
@@ -33,9 +33,7 @@ def fill(
     policies: Annotated[
         list[str], typer.Option("--policies", metavar="P,P,…", help="Policies that share GPUs, separated by commas.")
     ] = _POLICIES,
-    set_: Annotated[
-        list[str], typer.Option("--set", metavar="KEY=VALUE", help="Parameter, for every policy that has it.")
-    ] = [],  # noqa: B006
+    set_: SharedSettings = [],  # noqa: B006
     seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of the orders of arrival.")] = "42-51",
     load: Annotated[
         int, whole("--load", least=1, most=1000, metavar="PERCENT", help="Demand until which pods arrive.")
@@ -64,9 +62,7 @@ def fill(
     from workbench.formats.openb import read_openb
     from workbench.simulate.fill_study import fill_study
 
-    names = policy_names(policies)
-    if not names:
-        raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    names = required_policy_names(policies)
     numbers = _seeds(seeds)
     check_out(out, output)
     chosen = policies_with(names, set_)

@@ -25,10 +25,12 @@ __all__ = [
     "Paths",
     "Phases",
     "PlaceOutput",
+    "Policies",
     "PolicySettings",
     "ReviewOutput",
     "Routes",
     "SchedulerPolicy",
+    "SharedSettings",
     "ShowOutput",
     "SimulationOutput",
     "TableOutput",
@@ -197,8 +199,20 @@ Matrices = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write to this file instead of stdout; not with -o table.")
 ]
+Policies = Annotated[
+    list[str],
+    typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
+]
+SharedSettings = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Parameter, for every policy that has it; config=FILE for a volcano-scheduler.conf. Repeatable.",
+    ),
+]
 SchedulerPolicy = Annotated[
-    str, typer.Option("--policy", metavar="NODE[+GPU]", help="Scheduler; see 'workbench policies'.")
+    str, typer.Option("--policy", metavar="NODE[+GPU]", help="Policy; see 'workbench policies'.")
 ]
 PolicySettings = Annotated[
     list[str],

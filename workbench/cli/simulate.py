@@ -14,7 +14,7 @@ from workbench.cli.arguments import (
     given_paths,
     load_scenario,
     policies_with,
-    policy_names,
+    required_policy_names,
     tell_gaps,
     tell_notes,
 )
@@ -38,7 +38,9 @@ from workbench.cli.options import (
     Out,
     Paths,
     Phases,
+    Policies,
     Routes,
+    SharedSettings,
     SimulationOutput,
     TierSpeeds,
 )
@@ -79,13 +81,8 @@ def simulate(
         str,
         typer.Option("--gpu-tflops", metavar="N", help="With --shapes: 10^12 operations a second that a GPU reaches."),
     ] = "",
-    policies: Annotated[
-        list[str],
-        typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
-    ] = _POLICIES,
-    set_: Annotated[
-        list[str], typer.Option("--set", metavar="KEY=VALUE", help="Parameter, for every policy that has it.")
-    ] = [],  # noqa: B006
+    policies: Policies = _POLICIES,
+    set_: SharedSettings = [],  # noqa: B006
     discipline: Annotated[
         Discipline, one_of(Discipline, "--discipline", help="Who is tried next, and who may pass whom.")
     ] = Discipline.best_effort,
@@ -156,9 +153,7 @@ def simulate(
         raise InputError(
             "published shapes have no times", source="--shapes", got=got, expected="--load, and no --trace"
         )
-    names = policy_names(policies)
-    if not names:
-        raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    names = required_policy_names(policies)
     shared = NetworkOptions(card_gb_s, tier_gb_s, cables, rails, routes, phases, seed)
     shared.check()
     common = common_step(step)
