@@ -1,4 +1,4 @@
-"""The command `workbench cost`: what the communication of a job costs where a policy places it."""
+"""The command `workbench cost`: time that the communication of a placed job takes per training step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,17 @@ from workbench.cli.arguments import (
     tier_speeds,
 )
 from workbench.cli.option_values import one_of
-from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Out, Paths, TableOutput, TierSpeeds
+from workbench.cli.options import (
+    AnyScheduler,
+    Files,
+    From,
+    GpusPerNode,
+    Out,
+    Paths,
+    SchedulerPolicy,
+    TableOutput,
+    TierSpeeds,
+)
 from workbench.cli.output import check_out, emit, print_tables, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError, close_names
@@ -53,9 +63,7 @@ def cost(
     ] = [],  # noqa: B006
     tier_gb_s: TierSpeeds = [],  # noqa: B006
     job: Annotated[str, typer.Option("--job", metavar="NAME", help="Which of several jobs.")] = "",
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Policy that places the jobs.")
-    ] = "volcano",
+    policy: SchedulerPolicy = "volcano",
     rank_order: Annotated[
         bool, typer.Option("--rank-order", help="Number the ranks along the HyperNodes before counting.")
     ] = False,

@@ -10,7 +10,17 @@ import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps
 from workbench.cli.option_values import one_of
-from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, Out, Paths, PlaceOutput
+from workbench.cli.options import (
+    AnyScheduler,
+    Files,
+    From,
+    GpusPerNode,
+    Matrices,
+    Out,
+    Paths,
+    PlaceOutput,
+    SchedulerPolicy,
+)
 from workbench.cli.output import check_out, emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
 from workbench.model.notice import texts_of
@@ -28,9 +38,7 @@ __all__ = ["place", "require_jobs"]
 def place(
     paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Files = [],  # noqa: B006
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Policy; see 'workbench policies'.")
-    ] = "volcano",
+    policy: SchedulerPolicy = "volcano",
     set_: Annotated[
         list[str],
         typer.Option(
