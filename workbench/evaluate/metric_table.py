@@ -14,7 +14,7 @@ import numpy as np
 from workbench.errors import InputError, close_names
 from workbench.evaluate.cost.job_cost import JobCost
 from workbench.evaluate.facts import JobFacts, RunFacts
-from workbench.evaluate.metric import NOWHERE, Metric, View
+from workbench.evaluate.metric import EVERYWHERE, NOWHERE, Metric, View
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
 
 __all__ = ["METRICS", "all_metrics", "metric"]
@@ -50,6 +50,31 @@ def _of_switches(number: Callable[[JobSwitches], int]) -> Callable[[JobFacts], i
 
 def _of_sharing(number: Callable[[SwitchSharing], Any]) -> Callable[[RunFacts], Any]:
     return lambda run: None if run.switches is None else number(run.switches)
+
+
+def _communication_time(
+    key: str,
+    heading: str,
+    *,
+    meaning: str,
+    job: Callable[[JobCost], float],
+    brief: str | None = None,
+    shown: View = EVERYWHERE,
+) -> Metric:
+    """Declare a time of a job's communication per training step, of which a run shows its longest."""
+    return Metric(
+        key,
+        heading,
+        meaning=meaning,
+        unit="ms/step",
+        brief=brief,
+        group="communication",
+        better="lower",
+        total="max",
+        in_jobs=shown,
+        in_runs=shown,
+        job=_of_cost(job),
+    )
 
 
 #: The built-in metrics in the order of every output.
@@ -169,40 +194,26 @@ METRICS = (
         job=lambda job: job.gpus_stranded,
         run=lambda run: run.gpus_stranded,
     ),
-    Metric(
+    _communication_time(
         "communication_ms",
         "communication",
         meaning="of a training step of a job, nothing hidden",
-        unit="ms/step",
         brief="ms/step",
-        group="communication",
-        better="lower",
-        total="max",
-        job=_of_cost(lambda cost: cost.exposed.ms),
+        job=lambda cost: cost.exposed.ms,
     ),
-    Metric(
+    _communication_time(
         "communication_low_ms",
         "communication, lower end",
         meaning="lower end of its interval, as much hidden as can be",
-        unit="ms/step",
-        group="communication",
-        better="lower",
-        total="max",
-        in_jobs=View.PAGE,
-        in_runs=View.PAGE,
-        job=_of_cost(lambda cost: cost.hidden.low_ms),
+        shown=View.PAGE,
+        job=lambda cost: cost.hidden.low_ms,
     ),
-    Metric(
+    _communication_time(
         "communication_high_ms",
         "communication, upper end",
         meaning="upper end of its interval, nothing hidden",
-        unit="ms/step",
-        group="communication",
-        better="lower",
-        total="max",
-        in_jobs=View.PAGE,
-        in_runs=View.PAGE,
-        job=_of_cost(lambda cost: cost.exposed.high_ms),
+        shown=View.PAGE,
+        job=lambda cost: cost.exposed.high_ms,
     ),
     Metric(
         "communication_gb_s",
