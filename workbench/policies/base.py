@@ -434,7 +434,11 @@ class Composed(Policy):
         recorder : Recorder, optional
             Receives every candidate that is considered; must not change the answer.
         """
-        return self._place_with(GpuQuestions(self.gpu, ledger), gang, ledger, recorder)
+        return self._place_with(self._gpu_questions(gang, ledger), gang, ledger, recorder)
+
+    def _gpu_questions(self, gang: Gang, ledger: Ledger) -> GpuQuestions:
+        """Make the questions that `place` asks the GPU policy about one gang."""
+        return GpuQuestions(self.gpu, ledger)
 
     def _place_with(
         self, gpus: GpuQuestions, gang: Gang, ledger: Ledger, recorder: Recorder | None

@@ -273,6 +273,11 @@ class GpuSharingPolicy(Composed):
     rule : str
         One of ``workbench.kernels.gpu_sharing.RULES``.
     parameters : TieParameters or DrawParameters
+
+    Notes
+    -----
+    ``fgd-clustering`` reads which pods are on a node from the snapshot's running pods and the ledger's log. Pods that
+    were placed before a `Ledger.commit` are known by their shares only; a stream knows them all.
     """
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:
@@ -283,26 +288,11 @@ class GpuSharingPolicy(Composed):
     def parameters(self) -> Mapping[str, Any]:
         return self.node.parameters
 
-    def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
-        """Place one gang, nodes and GPUs.
-
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-            Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder, optional
-            Receives every candidate for the first pod; must not change the answer.
-
-        Notes
-        -----
-        ``fgd-clustering`` reads which pods are on a node from the snapshot's running pods and the ledger's log, so that
-        pods that were placed before a `Ledger.commit` are known by their shares only; a stream knows them all.
-        """
-        return self.place_beside(gang, ledger, None, recorder)
+    def _gpu_questions(self, gang: Gang, ledger: Ledger) -> _SharingGpus:
+        return _SharingGpus(self, ledger, None)
 
     def place_beside(
-        self, gang: Gang, ledger: Ledger, kinds: Ints | None, recorder: Recorder | None = None
+        self, gang: Gang, ledger: Ledger, kinds: Ints, recorder: Recorder | None = None
     ) -> Placement | Refusal:
         """Place one gang as `place` does, given which pods are on the nodes.
 
@@ -310,8 +300,8 @@ class GpuSharingPolicy(Composed):
         ----------
         gang, ledger, recorder
             As for `place`.
-        kinds : ndarray of shape (n, w + 1), int32, or None
-            Pods on each node by kind (`kinds_of`); None: to be counted.
+        kinds : ndarray of shape (n, w + 1), int32
+            Pods on each node by kind (`kinds_of`).
         """
         return self._place_with(_SharingGpus(self, ledger, kinds), gang, ledger, recorder)
 

@@ -21,7 +21,7 @@ from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
-from workbench.model.placement import Decision, Placement, Refusal
+from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request, session_order
 from workbench.policies.demand import node_reasons, node_text
@@ -178,18 +178,8 @@ class KoordinatorGpu(Composed):
         super().__init__("koordinator-gpu", _GroupNodes(parameters), GpuLowestIndex(NoParameters()))
         self._ttl_s = parameters.plan_ttl_s
 
-    def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
-        """Place one gang, nodes and GPUs, following the plans of GPU groups in the ledger's snapshot.
-
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-            Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder, optional
-            Receives every candidate that is considered; must not change the answer.
-        """
-        return self._decide(gang, ledger, recorder, PlanCache.of(ledger.snapshot, self._ttl_s)).result
+    def _gpu_questions(self, gang: Gang, ledger: Ledger) -> _GroupGpus:
+        return _GroupGpus(self, ledger, PlanCache.of(ledger.snapshot, self._ttl_s), gang)
 
     def _decide(
         self, gang: Gang, ledger: Ledger, recorder: Recorder | None, cache: PlanCache, turn: int = 0
