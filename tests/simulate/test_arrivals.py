@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.hand_made import document_tree, gang_of, snapshot_of
 from workbench.errors import InputError, UnknownNameError
 from workbench.simulate import SimulatedJob
-from workbench.simulate.arrivals import ARRIVALS, at_load
+from workbench.simulate.arrivals import ARRIVALS, Arrivals, at_load
 
 SNAPSHOT = snapshot_of(document_tree(), 8)
 GPUS = 64
@@ -19,13 +21,13 @@ def jobs_of(n: int) -> list[SimulatedJob]:
 
 
 @pytest.mark.parametrize("kind", ARRIVALS)
-def test_jobs_ask_for_the_load(kind: str) -> None:
-    drawn = at_load(jobs_of(20_000), SNAPSHOT, 0.8, np.random.default_rng(1), kind)  # type: ignore[arg-type]
+def test_jobs_ask_for_the_load(kind: Arrivals) -> None:
+    drawn = at_load(jobs_of(20_000), SNAPSHOT, 0.8, np.random.default_rng(1), kind)
     times = [job.submitted_s for job in drawn]
     assert times == sorted(times)
     work = sum(job.gang.n_pods * 4 * job.duration_s for job in drawn)
     assert work / (GPUS * times[-1]) == pytest.approx(0.8, rel=0.08)
-    again = at_load(jobs_of(20_000), SNAPSHOT, 0.8, np.random.default_rng(1), kind)  # type: ignore[arg-type]
+    again = at_load(jobs_of(20_000), SNAPSHOT, 0.8, np.random.default_rng(1), kind)
     assert [job.submitted_s for job in again] == times
 
 
@@ -45,8 +47,9 @@ def test_kinds_differ_as_they_say() -> None:
 
 def test_bad_input_is_named() -> None:
     rng = np.random.default_rng(1)
+    unknown: Any = "weekly"
     with pytest.raises(UnknownNameError):
-        at_load(jobs_of(3), SNAPSHOT, 0.5, rng, "weekly")  # type: ignore[arg-type]
+        at_load(jobs_of(3), SNAPSHOT, 0.5, rng, unknown)
     for jobs, load in ((jobs_of(3), 0.0), ([], 0.5), (jobs_of(3), float("inf"))):
         with pytest.raises(InputError, match="no load"):
             at_load(jobs, SNAPSHOT, load, rng)
