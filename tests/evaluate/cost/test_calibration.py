@@ -137,10 +137,7 @@ def test_what_is_shipped_is_what_the_fit_makes_of_the_measurements(public_data: 
 
 
 def _measured(public_data: Path) -> tuple[Measurement, ...]:
-    folder = public_data / "collectives-measured"
-    if not folder.is_dir():
-        pytest.skip("no measured collectives in the folder of public data (WORKBENCH_DATA)")
-    return read_measurements(folder / "collectives.csv")[0]
+    return read_measurements(public_data / "collectives-measured" / "collectives.csv")[0]
 
 
 @pytest.mark.slow
