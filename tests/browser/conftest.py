@@ -12,6 +12,7 @@ import pytest
 from tests.browser.chromium import launched, missing
 from tests.browser.lab import Server, start_lab
 from tests.browser.watched import Watched
+from tests.controlplane.conftest import control_plane, live  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

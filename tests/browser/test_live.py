@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.browser.lab import PATIENCE_MS, Notebook, Server, open_notebook
-from tests.controlplane.conftest import control_plane  # noqa: F401 - a fixture
-from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
+from tests.controlplane.faults import GPUS, RACKS, WIDTH, job
 from tests.controlplane.live import Live
-from tests.controlplane.server import ControlPlane, started, until
+from tests.controlplane.server import until
 from tests.live.test_recording import recorded
 from workbench.live.kubernetes.apply import apply
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def live(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Live]:  # noqa: F811
-    with started(tmp_path / "server") as plane:
-        cluster = Live(plane, tmp_path)
-        prepare(cluster)
-        cluster.nodes()
-        cluster.operator()
-        yield cluster
-        cluster.close()
 
 
 def opened(chromium, lab: Server, name: str, width: int, theme: str, config: Path, source: str = "") -> Notebook:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import run  # noqa: F401 - a fixture
+from tests.controlplane.faults import prepare
 from tests.controlplane.live import SCHEDULERS, Live
 from tests.controlplane.server import ControlPlane, started
 from workbench.live.kubernetes.admission_server import AdmissionServer, webhook_configurations
@@ -29,6 +31,18 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
         pytest.skip(f"{reason}; the tests against a real API server did not run")
     with started(tmp_path_factory.mktemp("control-plane")) as plane:
         yield plane
+
+
+@pytest.fixture
+def live(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Live]:
+    """A cluster of its own with fake nodes and the operator; a module whose cluster differs has its own `live`."""
+    with started(tmp_path / "server") as plane:
+        cluster = Live(plane, tmp_path)
+        prepare(cluster)
+        cluster.nodes()
+        cluster.operator()
+        yield cluster
+        cluster.close()
 
 
 @pytest.fixture(scope="module")

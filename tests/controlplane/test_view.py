@@ -7,16 +7,15 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
-from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
+from tests.controlplane.faults import GPUS, RACKS, WIDTH, job
 from tests.controlplane.live import Live
-from tests.controlplane.server import ControlPlane, started, until
+from tests.controlplane.server import until
 from workbench.live import LiveView, Recording, take_snapshot
 from workbench.live.kubernetes.apply import apply
 from workbench.model.snapshot import ClusterSnapshot
@@ -24,17 +23,6 @@ from workbench.model.snapshot import ClusterSnapshot
 pytestmark = pytest.mark.slow
 
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
-
-
-@pytest.fixture
-def live(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Live]:
-    with started(tmp_path / "server") as plane:
-        cluster = Live(plane, tmp_path)
-        prepare(cluster)
-        cluster.nodes()
-        cluster.operator()
-        yield cluster
-        cluster.close()
 
 
 def _running(snapshot: ClusterSnapshot) -> list[tuple[str, int, int, str]]:
