@@ -1,4 +1,4 @@
-"""What the checked interface of the GPU sharing kernel refuses."""
+"""Wrong arguments of the GPU sharing kernel are refused by its checked interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`JobFacts` and `RunFacts`: what metrics are computed from, for one placed job and for a session.
+"""`JobFacts` and `RunFacts`: the facts about a placed job and about a session from which metrics are computed.
 
 Every fact is computed when it is first read.
 """
@@ -83,7 +83,7 @@ class JobFacts:
 
     @cached_property
     def cost(self) -> JobCost | None:
-        """What the job's communication costs per training step; None where that was not measured."""
+        """Communication cost of the job per training step; None if its shape is not stated or a pod has no node."""
         return None if self._communication is None else self._communication.cost_of(self.placement)
 
     @cached_property

@@ -138,7 +138,7 @@ class Typical:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filled:
-    """What became of pods, in their order, and the state of the cluster after each.
+    """Node and GPUs of each pod of a `GpuSharing.fill`, in the order of the pods, and the cluster's state after each.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ __all__ = ["CollectiveBlock", "GpuSystem", "Measurement"]
 
 @dataclass(frozen=True, order=True)
 class CollectiveBlock:
-    """Everything but the message size that decides how long a collective takes in a table of measurements.
+    """Machine, collective and ranks of a sweep: measurements of one block differ in the message size only.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class GpuSystem:
-    """What machines with the same GPUs and links have in common.
+    """A family of machines with equal GPUs and links, and their nominal bandwidths.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ __all__ = ["TypicalShape", "TypicalShapes"]
 
 @dataclass(frozen=True, order=True)
 class TypicalShape(Value):
-    """What pods of one kind ask for.
+    """CPU and GPUs that a typical pod requests.
 
     Attributes
     ----------

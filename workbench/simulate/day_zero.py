@@ -83,7 +83,7 @@ def _total(trace: PodTrace) -> int:
 
 @dataclass(frozen=True, eq=False)
 class DayZeroFill(Value):
-    """What became of the pods of one run, and the state of the cluster after each arrival.
+    """Node and GPUs of each pod of one run, in the order of arrival, and the cluster's state after each arrival.
 
     Attributes
     ----------

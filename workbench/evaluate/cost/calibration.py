@@ -35,7 +35,7 @@ class Estimate:
     time_s, low_s, high_s : float
         Seconds: estimate, lower and upper end.
     basis : str
-        What it rests on: ``measured block``, ``sizes outside the measured``, ``similar blocks`` or ``rack efficiency``.
+        One of ``measured block``, ``sizes outside the measured``, ``similar blocks`` and ``rack efficiency``.
     """
 
     time_s: float
@@ -128,7 +128,7 @@ class BlockFit:
 
 @dataclass(frozen=True)
 class RackFit:
-    """What systems whose NVLink domain is a rack reach between two racks; they share one parameter set.
+    """Fitted bandwidth between two racks of systems whose NVLink domain is a rack; all such systems share one fit.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Calibration(Value):
         return racks or self._similar(block, size, "similar blocks" if fit is None else "sizes outside the measured")
 
     def two_rack_bus_bandwidth(self, machine: str, collective: str) -> float | None:
-        """GB/s that a system with one NVLink domain per rack reaches over two racks; None: not of such a system.
+        """Bus bandwidth over two racks in GB/s of a system with one NVLink domain per rack; None for other systems.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class Calibration(Value):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], source: str) -> Calibration:
-        """A calibration from what `to_record` wrote.
+        """Make a calibration from a record that `to_record` wrote.
 
         Parameters
         ----------
@@ -357,5 +357,5 @@ def _knots_of(fit: BlockFit) -> Sequence[tuple[float, float]]:
 
 
 def _short(number: float) -> float:
-    """Four significant digits: more than the measurements are worth."""
+    """Round to four significant digits: more than the measurements are worth."""
     return float(f"{number:.4g}")

@@ -1,4 +1,4 @@
-"""`job_cost`: what the communication of a placed training job costs per step, and what of that each tier adds."""
+"""`job_cost`: communication time of a placed training job per step, and the part of it that each tier adds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class PartCost:
-    """One kind of parallelism of a job.
+    """Communication time of one kind of parallelism of a job.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class PartCost:
     ranks, nodes : int
         Ranks of a group, and nodes of the slowest group.
     basis : str
-        What the time rests on, as for `Estimate`.
+        Basis of the time, as for `Estimate`.
     time : Interval
         Of a step, all calls of the slowest group one after the other.
     gb_s : float
@@ -67,7 +67,7 @@ class PartCost:
 
 @dataclass(frozen=True)
 class TierCost:
-    """What the links above the HyperNodes of one tier add to a step.
+    """Time that the links above the HyperNodes of one tier add to a training step.
 
     Attributes
     ----------
@@ -296,7 +296,7 @@ def _tiers(
     slowest: list[tuple[Exchange, CollectiveCost]],
     costs: CostModel,
 ) -> tuple[TierCost, ...]:
-    """What each tier adds to a step with nothing hidden, closest tier first."""
+    """Time that each tier adds to a step with nothing hidden, closest tier first."""
     topology = costs.topology
     used = np.unique(nodes)
     found = []
@@ -323,5 +323,5 @@ def _steps(
 
 
 def _short(number: float) -> float:
-    """Four significant digits: more than the calibration is worth."""
+    """Round to four significant digits: more than the calibration is worth."""
     return float(f"{number:.4g}")

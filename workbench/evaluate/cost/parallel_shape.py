@@ -1,4 +1,4 @@
-"""`ParallelShape` and `TrainingModel`: how a job cuts a model over its GPUs, and which collectives follow from that."""
+"""`ParallelShape` and `TrainingModel`: how a job splits a model over its GPUs, and the collectives that result."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ParallelShape:
         return f"{self.data}x{self.tensor}x{self.pipeline}x{self.context}x{self.expert}"
 
     def groups(self, kind: str) -> npt.NDArray[np.int64]:
-        """Ranks that talk to each other: shape (groups, ranks of a group).
+        """Ranks that communicate with each other: shape (groups, ranks of a group).
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class ParallelShape:
 
 @dataclass(frozen=True)
 class TrainingModel:
-    """What a training step computes, as far as its communication depends on it.
+    """Sizes of a model and its training step on which the communication depends.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class TrainingModel:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One kind of parallelism's communication in a step.
+    """Collective calls of one kind of parallelism in a training step.
 
     Attributes
     ----------

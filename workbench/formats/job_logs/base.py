@@ -1,4 +1,4 @@
-"""What every reader of a job log returns, and how a row of numbers becomes a gang."""
+"""`Read`, the result of every reader of a job log, and `make_gang`, which makes a gang of a row of the log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make_gang(
     min_available: int | None = None,
     constraint: TopologyConstraint | None = None,
 ) -> Gang:
-    """A gang of equal pods with one container each.
+    """Make a gang of equal pods with one container each.
 
     Parameters
     ----------
