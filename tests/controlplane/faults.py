@@ -118,7 +118,7 @@ class Schedule:
                 threading.Event().wait(draw.random() * 0.3)
                 self._replace_operator()
             case "kill the operator at a write":
-                self.operators[0].store.mirror.connection.writes_left = draw.randint(0, 12)
+                self.operators[0].store.connection.writes_left = draw.randint(0, 12)
                 threading.Event().wait(0.3)
                 self._replace_operator()
             case "two operators":
@@ -126,7 +126,7 @@ class Schedule:
             case "expire the watches":
                 # The API server ends them, as after a change of its certificates; each is begun anew.
                 for operator in self.operators:
-                    operator.store.mirror.connection._interrupt()
+                    operator.store.connection._interrupt()
             case "change a pod meanwhile":
                 for name in live.nodes_of_pods():
                     change = {"metadata": {"labels": {"changed": str(draw.random())}}}

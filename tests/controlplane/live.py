@@ -86,7 +86,7 @@ class Live:
 
     def kill(self, loop: Any) -> None:
         """End a loop as kill -9 would: what it has not written it never writes."""
-        loop.store.mirror.connection.dead = True
+        loop.store.connection.dead = True
         self.stop(loop)
 
     def stop(self, loop: Any) -> None:

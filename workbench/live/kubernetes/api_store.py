@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
 from workbench.control.kinds import Ref, api_path, key_of, resource_of
-from workbench.control.store import Binding, Object, StoreChange
+from workbench.control.store import Binding, Object
 from workbench.errors import ClusterError, InternalError, StoreError
 from workbench.live.kubernetes.connection import NoSuchApi
 from workbench.live.kubernetes.mirror import Mirror
@@ -23,11 +23,11 @@ _AT_A_TIME = 8
 _TRIES = 5
 
 
-class ApiStore:
+class ApiStore(Mirror):
     """The objects of a live cluster, as `workbench.control.store.Store` describes them.
 
-    What is read comes from a `Mirror`, and what is written is in the mirror as soon as the API server has answered, so
-    that a reconciler sees its own writes. An object of another kind than those of the mirror is read one by one.
+    A `Mirror` that can also write. What is written is in the mirror as soon as the API server has answered, so that a
+    reconciler sees its own writes. An object of a kind that is not mirrored is read from the API server at each `get`.
 
     Parameters
     ----------
@@ -38,73 +38,35 @@ class ApiStore:
         As for `Mirror`.
     """
 
+    connection: Writer
+
     def __init__(
         self,
         connection: Writer,
         kinds: Sequence[str],
         keep: Callable[[str, Object], Object | None] | None = None,
     ) -> None:
-        self._connection = connection
-        self._mirror = Mirror(connection, kinds, keep)
+        super().__init__(connection, kinds, keep)
         #: Bindings so far: ``bound``, or the reason why not.
         self.bindings: Counter[str] = Counter()
         self._pool = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="bind")
 
-    @property
-    def mirror(self) -> Mirror:
-        """The copy of the cluster from which this store reads."""
-        return self._mirror
-
-    def start(self) -> None:
-        """List every kind and begin to watch it; `ClusterError` if the API server does not answer."""
-        self._mirror.start()
-
     def close(self) -> None:
         """Stop to watch, and end all requests."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._mirror.close()
+        super().close()
 
     # -----------------------------------------------------------------------------------------------------------------
     # reading
     # -----------------------------------------------------------------------------------------------------------------
 
-    @property
-    def version(self) -> int:
-        """Version of the newest change; a number of this process, no resourceVersion."""
-        return self._mirror.version
-
-    def __len__(self) -> int:
-        return len(self._mirror)
-
     def get(self, key: Ref) -> Object | None:
         """The object with identity `key`; None if it does not exist."""
-        if key.kind in self._mirror.kinds:
-            return self._mirror.get(key)
-        return self._read(key)
-
-    def list(self, kind: str, namespace: str | None = None) -> Sequence[Object]:
-        """The mirrored objects of a kind in all namespaces or in one, sorted by namespace and name."""
-        return self._mirror.list(kind, namespace)
-
-    def contents(self) -> Sequence[Object]:
-        """Every mirrored object, sorted by kind, namespace and name."""
-        return self._mirror.contents()
-
-    def watch(self, since: int) -> Sequence[StoreChange]:
-        """The changes after version `since`, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
-        return self._mirror.watch(since)
-
-    def forget(self, version: int) -> None:
-        """Drop the changes up to `version`; a later `watch` from an earlier version fails."""
-        self._mirror.forget(version)
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait until a watch has learned something, or for `timeout_s` seconds; returns whether one has."""
-        return self._mirror.wait(timeout_s)
+        return super().get(key) if key.kind in self.kinds else self._read(key)
 
     def _read(self, key: Ref) -> Object | None:
         try:
-            return dict(self._connection.get(api_path(*key)))
+            return dict(self.connection.get(api_path(*key)))
         except NoSuchApi:
             return None
 
@@ -118,19 +80,19 @@ class ApiStore:
         body = {**data, "metadata": {**(data.get("metadata") or {})}}
         if key.namespace:
             body["metadata"]["namespace"] = key.namespace
-        return self._mirror.put(self._connection.write("POST", api_path(key.kind, key.namespace), body))
+        return self.put(self.connection.write("POST", api_path(key.kind, key.namespace), body))
 
     def update(self, data: Object) -> Object:
         """Replace an object by `data`, except its status, uid and time of creation, which stay."""
         key = key_of(data)
         given = data.get("metadata") or {}
         if given.get("resourceVersion"):
-            return self._mirror.put(self._connection.write("PUT", api_path(*key), data))
+            return self.put(self.connection.write("PUT", api_path(*key), data))
 
         def attempt(stored: Object) -> Any:
             has = stored["metadata"]
             metadata = {**given, "resourceVersion": has["resourceVersion"]}
-            return self._connection.write("PUT", api_path(*key), {**data, "metadata": metadata})
+            return self.connection.write("PUT", api_path(*key), {**data, "metadata": metadata})
 
         return self._insisting(key, attempt)
 
@@ -141,7 +103,7 @@ class ApiStore:
         if wanted and known is not None and known["metadata"].get("uid") != wanted:
             # The API server would call a change of uid invalid.
             _changed_meanwhile(key)
-        after = self._connection.write("PATCH", api_path(*key), change, MERGE_PATCH)
+        after = self.connection.write("PATCH", api_path(*key), change, MERGE_PATCH)
         return self._kept(after)
 
     def patch_status(self, key: Ref, status: Object) -> Object:
@@ -157,7 +119,7 @@ class ApiStore:
             if "status" not in stored:
                 steps.append({"op": "add", "path": "/status", "value": {}})
             steps += [_step(name, value) for name, value in sorted(new.items())]
-            return self._connection.write("PATCH", f"{api_path(*key)}/status", steps, JSON_PATCH)
+            return self.connection.write("PATCH", f"{api_path(*key)}/status", steps, JSON_PATCH)
 
         return self._insisting(key, attempt)
 
@@ -187,7 +149,7 @@ class ApiStore:
         for binding, outcome in zip(bindings, found, strict=True):
             self.bindings["bound" if outcome is None else getattr(outcome, "reason", "Unknown")] += 1
             if outcome is None:
-                self._mirror.bound(*binding)
+                self.bound(*binding)
         return found
 
     def _bind_one(self, binding: Binding, uid: str) -> ClusterError | None:
@@ -199,7 +161,7 @@ class ApiStore:
         target = {"apiVersion": "v1", "kind": "Node", "name": binding.node}
         body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
         try:
-            self._connection.write("POST", f"{api_path(*key)}/binding", body)
+            self.connection.write("POST", f"{api_path(*key)}/binding", body)
         except ClusterError as error:
             return error
         return None
@@ -214,12 +176,12 @@ class ApiStore:
         if uid:
             options["preconditions"] = {"uid": uid}
         try:
-            answer = self._connection.write("DELETE", api_path(*key), options)
+            answer = self.connection.write("DELETE", api_path(*key), options)
         except StoreError as error:
             if error.reason != "NotFound" or not uid:
                 raise
             # Another client was faster.
-            self._mirror.removed(key, uid)
+            self.removed(key, uid)
             return
         self._kept(answer, key, uid)
 
@@ -227,15 +189,15 @@ class ApiStore:
         """Take over the answer to a write after which the object may be gone."""
         if answer.get("kind") == "Status":
             assert key is not None
-            self._mirror.removed(key, uid)
+            self.removed(key, uid)
             return answer
         key = key or key_of(answer)
         metadata = answer["metadata"]
         ends = metadata.get("deletionTimestamp") and not metadata.get("deletionGracePeriodSeconds")
         if ends and not metadata.get("finalizers"):
-            self._mirror.removed(key, str(metadata["uid"]))
+            self.removed(key, str(metadata["uid"]))
             return answer
-        return self._mirror.put(answer)
+        return self.put(answer)
 
     def _insisting(self, key: Ref, attempt: Any) -> Object:
         """The object after a write that is tried again on its newest state when others change it at the same time."""
@@ -244,7 +206,7 @@ class ApiStore:
             if stored is None:
                 raise StoreError("NotFound", f'{resource_of(key.kind)} "{key.name}" not found')
             try:
-                return self._mirror.put(attempt(stored))
+                return self.put(attempt(stored))
             except StoreError as error:
                 if not left or error.reason not in ("Conflict", "Invalid"):
                     raise

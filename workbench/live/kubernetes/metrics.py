@@ -66,7 +66,7 @@ class _Collector:
             bindings.add_metric([outcome], count)
         yield bindings
         lost = CounterMetricFamily("workbench_watches_lost", "Watches that broke or expired, by kind.", labels=["kind"])
-        for kind, count in sorted(dict(operator.store.mirror.lost).items()):
+        for kind, count in sorted(dict(operator.store.lost).items()):
             lost.add_metric([kind], count)
         yield lost
         for name, text, value in (
