@@ -95,15 +95,15 @@ class _Sums:
         self._inside: list[int] = []
 
     def add(self, value: Any) -> None:
-        if isinstance(value, None | bool | int | float | complex) and not isinstance(value, Enum):
+        if isinstance(value, np.generic):  # first, because a float64 is a float, too
+            self.add(value.item())
+        elif isinstance(value, None | bool | int | float | complex) and not isinstance(value, Enum):
             # Equal numbers of two types are two values: 1 and 1.0 may print differently.
             self._write(type(value).__name__, repr(value).encode())
         elif isinstance(value, str) and not isinstance(value, Enum):
             self._write("str", value.encode("utf-8", "surrogatepass"))
         elif isinstance(value, bytes | bytearray):
             self._write("bytes", bytes(value))
-        elif isinstance(value, np.generic):
-            self.add(value.item())
         elif id(value) in self._inside:
             # A function that calls itself; how deep it was met says which.
             self._write("again", str(len(self._inside) - self._inside.index(id(value))).encode())
