@@ -15,14 +15,18 @@ from workbench.study.work import package_digest, simulate_case
 
 def done(folder: Path, runs: slice = slice(None), text: str = STUDY) -> Path:
     """The small study with the results of some of its runs, as a killed command leaves them; returns its file."""
-    study = small_study(folder, text)
-    prepare_folder(folder / "study-results")
+    keep(small_study(folder, text), folder / "study-results", runs)
+    return folder / "study.yaml"
+
+
+def keep(study: Study, results: Path, runs: slice = slice(None)) -> None:
+    """Do some runs in this process and keep their results in a folder."""
+    prepare_folder(results)
     for run in study.runs[runs]:
         policy = study.policy_of(run.policy, run.seed)
         case = study.cases[run.topology, run.workload]
         summary = simulate_case(case, policy, run.discipline, run.seed, package_digest())
-        keep_result(folder / "study-results", run, summary)
-    return folder / "study.yaml"
+        keep_result(results, run, summary)
 
 
 @pytest.mark.slow
@@ -33,6 +37,23 @@ def test_run_does_the_runs_and_shows_them(run: Run, tmp_path: Path) -> None:
     assert "12 runs; all results: " in result.err
     assert result.out == run("study", "show", file).out
     assert len(Study.read(file).results(tmp_path / "study-results")) == 12
+
+
+def test_run_with_all_results_starts_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = done(tmp_path)
+    monkeypatch.setattr("workbench.study.run.connected", None)
+    result = run("study", "run", file, "-o", "json")
+    assert result.status == 0 and len(result.json["results"]) == 12
+    assert (tmp_path / "study-results" / "results.parquet").is_file()
+
+
+def test_run_says_by_its_status_that_a_job_never_ran(run: Run, tmp_path: Path) -> None:
+    file = done(tmp_path, slice(0, 0), STUDY.replace("disciplines: [fifo, best-effort]\n", "").replace("0-2", "0"))
+    with (tmp_path / "jobs.csv").open("a") as log:
+        log.write("huge,0,60,99,8\n")
+    keep(Study.read(file), tmp_path / "study-results")
+    result = run("study", "run", file, "--metric", "never_placed")
+    assert result.status == 1 and "never ran (jobs)" in result.out
 
 
 def test_show_has_means_and_differences(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,12 @@ def test_a_study_made_in_a_notebook_is_the_one_of_the_file(study: Study, tmp_pat
     )
     assert digests(made) == digests(study)
     assert made.compared_with == "c"
+
+
+def test_a_study_survives_pickle(study: Study) -> None:
+    before = pickle.loads(pickle.dumps(study))
+    assert digests(before) == digests(study) == digests(pickle.loads(pickle.dumps(study)))
+    assert before.provenance() == study.provenance()
 
 
 @pytest.mark.parametrize(

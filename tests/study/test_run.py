@@ -174,6 +174,18 @@ def test_an_address_without_a_scheduler(study: Study, tmp_path: Path, monkeypatc
         study.run(tmp_path / "out", workers=0)
 
 
+def test_a_scheduler_without_workers(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("workbench.study.cluster._WORKER_S", 0.2)
+    settings = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "protocol": "tcp://"}
+    with (
+        LocalCluster(n_workers=0, threads_per_worker=1, processes=False, **settings) as cluster,
+        pytest.raises(ClusterError, match=r"the scheduler has no worker \(waited 0.2 s\)"),
+    ):
+        study.run(tmp_path / "out", cluster.scheduler_address)
+
+
 def test_a_folder_that_cannot_be_made(study: Study, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
