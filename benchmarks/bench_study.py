@@ -92,8 +92,8 @@ def measured(runs: int, rounds: int) -> dict[str, object]:
             os.sched_setaffinity(0, before)
     (one, _), (two, busy) = (min(each) for each in zip(*times, strict=True))
     note = (
-        f"{one / runs:.2f} s per run on one worker; {one / two:.2f} times as fast, goal {GOAL}; {os.cpu_count()} cores; "
-        f"scheduler and client: {busy / runs * 1e3:.0f} ms of processor time per run"
+        f"{one / runs:.2f} s per run on one worker; {one / two:.2f} times as fast, goal {GOAL}; {os.cpu_count()} cores"
+        f"; scheduler and client: {busy / runs * 1e3:.0f} ms of processor time per run"
     )
     size = f"{runs} runs, {JOBS:,} jobs on 160 nodes"
     ours = [seconds * 1e6 for _, (seconds, _) in times]
