@@ -17,6 +17,7 @@ NUMBERS = {"-k": "a whole number", "--depth": "a whole number from 1"}
 NUMBERS |= {"--gpus-per-node": "a whole number from 1 to 1,024", "--timeout": "0.1 to 3,600 seconds"}
 NUMBERS |= {"--load": "a whole number from 1 to 1,000", "--faults": "a whole number", "--seed": "a whole number"}
 NUMBERS |= {"--rails": "a whole number from 1 to 64", "--jobs": "a whole number from 1 to 100,000"}
+NUMBERS |= {"--workers": "a whole number from 1 to 1,024"}
 FROM_ZERO = ("--until", "--restart", "--run-seconds", "--start-seconds", "--for")
 NUMBERS |= dict.fromkeys(FROM_ZERO, "0 to 1,000,000,000 seconds")
 WRONG_NUMBERS = ("x", "", "-1", "1_0", "١", "nan", "1e99", "9" * 5000)

@@ -13,10 +13,11 @@ WHOLE = """\
 name: all of it
 topologies:
   - a.yaml
-  - {name: two files, path: [b.yaml, c.yaml], gpus_per_node: 4}
+  - {name: two files, path: [b.yaml, c.yaml], gpus_per_node: 4,
+     network: {card_gb_s: 50, tiers: {1: {gb_s: 12.5, cables: 8}, 2: 6}, rails: 2, phases: together}}
 workloads:
   - x/jobs.csv
-  - {trace: jobs.csv.gz, load: 90, arrivals: bursty}
+  - {trace: jobs.csv.gz, load: 90, arrivals: bursty, step: {compute_s: 0.5, data_gb: 4}}
 policies:
   - volcano
   - {policy: binpack, name: packed, set: {gpu_weight: [0, 1.5]}}
@@ -36,6 +37,10 @@ def read(tmp_path: Path, text: str) -> object:
 
 def test_every_key(tmp_path: Path) -> None:
     said = read(tmp_path, WHOLE)
+    network = said.topologies[1].network
+    assert (network.card_gb_s, network.tiers, network.rails) == (50, {1: (12.5, 8), 2: (6, 1)}, 2)
+    assert (network.routes, network.phases, said.topologies[0].network) == ("", "together", None)
+    assert [one.step for one in said.workloads] == [None, (0.5, 4)]
     assert [(one.name, one.paths, one.gpus_per_node) for one in said.topologies] == [
         ("a", (tmp_path / "a.yaml",), None),
         ("two files", (tmp_path / "b.yaml", tmp_path / "c.yaml"), 4),
@@ -87,6 +92,12 @@ def test_seeds(tmp_path: Path, seeds: str, want: tuple[int, ...]) -> None:
         ("load: 90", "load: 90 %", r"workloads\[1\].load: .*found text '90 %'"),
         ("load: 90, ", "", r"workloads\[1\]: arrivals are drawn for a load"),
         ("trace: jobs.csv.gz, ", "", r"workloads\[1\].trace: the field is missing"),
+        ("card_gb_s: 50", "card_gb_s: 0", r"topologies\[1\].network.card_gb_s: .*above 0"),
+        ("{gb_s: 12.5, cables: 8}", "{gb_s: 12.5, cable: 8}", r"network.tiers.1.cable: a key that is not known"),
+        ("cables: 8", "cables: 1.5", r"network.tiers.1.cables: wrong type or value"),
+        ("tiers: {1:", "tiers: {rack:", r"network.tiers.rack: .*the number of a tier"),
+        ("2: 6}", "2: .nan}", r"network.tiers.2.gb_s: wrong type or value"),
+        ("data_gb: 4", "data_gb: -4", r"workloads\[1\].step.data_gb: wrong type or value"),
         ("policy: binpack", "policy: ''", r"policies\[1\].policy: wrong type or value"),
         ("gpu_weight: [0, 1.5]", "gpu_weight: []", r"policies\[1\].set.gpu_weight: .*a list of 0"),
         ("{gpu_weight: [0, 1.5]}", "3", r"policies\[1\].set: wrong type or value"),

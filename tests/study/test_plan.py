@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from workbench.formats.job_logs import read_job_log
 from workbench.policies import get_policy
 from workbench.simulate import FaultRates
 from workbench.study import Study, StudyWorkload
+from workbench.study.digest import package_digest
+from workbench.study.work import simulate_case
 
 
 def digests(study: Study) -> list[str]:
@@ -126,3 +129,20 @@ def test_names_that_do_not_exist(study: Study) -> None:
         Study("x", *parts, baseline="binpak")
     with pytest.raises(InputError, match="workload: not a load"):
         StudyWorkload(next(iter(study.workloads.values())).log, load=0)
+
+
+def test_a_network_and_a_common_step(tmp_path: Path) -> None:
+    network = "    network: {card_gb_s: 5, tiers: {1: 2}}\n"
+    text = STUDY.replace("    path: cluster.yaml\n", f"    path: cluster.yaml\n{network}")
+    study = small_study(tmp_path, text.replace("load: 90\n", "load: 90\n    step: {compute_s: 1, data_gb: 40}\n"))
+    (case,) = study.cases.values()
+    assert case.network is not None and case.draws
+    assert all(job.step is not None and job.step.sent_gb == {"data": 40} for job in case.jobs)
+    told = simulate_case(case, study.policies["spread"], "fifo", 1, package_digest())
+    plain = simulate_case(replace(case, network=None), study.policies["spread"], "fifo", 1, package_digest())
+    assert plain["slowed"] == 0 < told["makespan_s"]
+    assert len({run.digest for run in study.runs}) == len(study.runs)
+    with pytest.raises(InputError, match=r"study.yaml: topologies\[0\].network.*routes"):
+        small_study(tmp_path, text.replace("{1: 2}", "{1: 2}, routes: any"))
+    with pytest.raises(UnknownNameError, match="topology of the study"):
+        replace(study, networks={"other": case.network})

@@ -13,14 +13,16 @@ from typing import Any
 
 from workbench.errors import InputError, close_names
 from workbench.formats.manifests import MAX_SETTINGS, read_bytes, read_text
-from workbench.model.whole_number import number_range
+from workbench.model.whole_number import number_range, whole_number
 from workbench.objects.fields import child, get_list, get_map, get_text, shown, wrong
 
-__all__ = ["PolicyEntry", "StudyFile", "TopologyEntry", "WorkloadEntry", "read_study_file"]
+__all__ = ["NetworkEntry", "PolicyEntry", "StudyFile", "TopologyEntry", "WorkloadEntry", "read_study_file"]
 
 _MOST_SEEDS = 10_000
 _MOST_PERCENT = 1000
 _MOST_GPUS = 1024
+_MOST_CABLES = 1024
+_MOST_RAILS = 64
 
 _KEYS = (
     "name",
@@ -38,6 +40,30 @@ _RATES = ("node_per_1000_days", "gpu_per_1000_days", "switch_per_1000_days", "re
 
 
 @dataclass(frozen=True)
+class NetworkEntry:
+    """Links that the jobs on a topology share.
+
+    Attributes
+    ----------
+    where : str
+        Place in the file.
+    card_gb_s : float
+    tiers : mapping of int to (float, int)
+        GB/s per GPU and cables of the links above the HyperNodes of each tier.
+    rails : int
+    routes, phases : str
+        Empty: none was named.
+    """
+
+    where: str
+    card_gb_s: float
+    tiers: Mapping[int, tuple[float, int]]
+    rails: int
+    routes: str
+    phases: str
+
+
+@dataclass(frozen=True)
 class TopologyEntry:
     """A cluster of a study.
 
@@ -50,12 +76,15 @@ class TopologyEntry:
         Files and folders as `workbench.load` reads them.
     gpus_per_node : int, optional
         As of `workbench.load`.
+    network : NetworkEntry, optional
+        None: a job works as fast anywhere.
     """
 
     where: str
     name: str
     paths: tuple[Path, ...]
     gpus_per_node: int | None
+    network: NetworkEntry | None
 
 
 @dataclass(frozen=True)
@@ -71,6 +100,8 @@ class WorkloadEntry:
         None: arrivals as the log has them.
     arrivals : str
         How arrivals are drawn at a load.
+    step : (float, float), optional
+        Seconds of compute and GB that a rank sends in a training step, for jobs of which the log tells none.
     """
 
     where: str
@@ -78,6 +109,7 @@ class WorkloadEntry:
     trace: Path
     load_percent: int | None
     arrivals: str
+    step: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -174,7 +206,7 @@ def _study(data: Mapping[str, Any], path: Path) -> StudyFile:
 
 
 def _topology(entry: Mapping[str, Any], where: str, folder: Path) -> TopologyEntry:
-    _check_keys(entry, ("name", "path", "gpus_per_node"), where)
+    _check_keys(entry, ("name", "path", "gpus_per_node", "network"), where)
     given = entry.get("path")
     texts: list[Any] = given if type(given) is list and given else [given]
     for text in texts:
@@ -182,11 +214,36 @@ def _topology(entry: Mapping[str, Any], where: str, folder: Path) -> TopologyEnt
             raise wrong(child(where, "path"), text, "a path, or a list of them")
     name = get_text(entry, "name", where) or Path(texts[0]).stem
     gpus = _whole(entry, "gpus_per_node", where, _MOST_GPUS)
-    return TopologyEntry(where, name, tuple(folder / text for text in texts), gpus)
+    network = _network(get_map(entry, "network", where), child(where, "network")) if "network" in entry else None
+    return TopologyEntry(where, name, tuple(folder / text for text in texts), gpus, network)
+
+
+def _network(entry: Mapping[str, Any], where: str) -> NetworkEntry:
+    _check_keys(entry, ("card_gb_s", "tiers", "rails", "routes", "phases"), where)
+    given = get_map(entry, "tiers", where)
+    tiers: dict[int, tuple[float, int]] = {}
+    for key, value in given.items():
+        place = child(child(where, "tiers"), key)
+        tier = whole_number(str(key))
+        if tier is None:
+            raise wrong(place, key, "the number of a tier")
+        links = value if type(value) is dict else {"gb_s": value}
+        _check_keys(links, ("gb_s", "cables"), place)
+        tiers[tier] = _above_zero(links, "gb_s", place), _whole(links, "cables", place, _MOST_CABLES) or 1
+    rails = _whole(entry, "rails", where, _MOST_RAILS) or 1
+    texts = (get_text(entry, key, where) for key in ("routes", "phases"))
+    return NetworkEntry(where, _above_zero(entry, "card_gb_s", where), tiers, rails, *texts)
+
+
+def _above_zero(data: Mapping[str, Any], key: str, where: str) -> float:
+    value = _number(data, key, where)
+    if not value:
+        raise wrong(child(where, key), data.get(key), "a number above 0")
+    return value
 
 
 def _workload(entry: Mapping[str, Any], where: str, folder: Path) -> WorkloadEntry:
-    _check_keys(entry, ("name", "trace", "load", "arrivals"), where)
+    _check_keys(entry, ("name", "trace", "load", "arrivals", "step"), where)
     trace, load = _needed(entry, "trace", where), _whole(entry, "load", where, _MOST_PERCENT)
     arrivals = get_text(entry, "arrivals", where)
     if arrivals and load is None:
@@ -195,7 +252,12 @@ def _workload(entry: Mapping[str, Any], where: str, folder: Path) -> WorkloadEnt
         )
     usual = Path(trace).name.partition(".")[0] + ("" if load is None else f" {load} %")
     name = get_text(entry, "name", where) or (f"{usual} {arrivals}" if arrivals else usual)
-    return WorkloadEntry(where, name, folder / trace, load, arrivals or "poisson")
+    step = None
+    if "step" in entry:
+        told, place = get_map(entry, "step", where), child(where, "step")
+        _check_keys(told, ("compute_s", "data_gb"), place)
+        step = _number(told, "compute_s", place) or 0.0, _above_zero(told, "data_gb", place)
+    return WorkloadEntry(where, name, folder / trace, load, arrivals or "poisson", step)
 
 
 def _policy(entry: Mapping[str, Any], where: str) -> PolicyEntry:

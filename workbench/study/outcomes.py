@@ -39,6 +39,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome("makespan_s", "until the last job ends", "s", "less"),
     Outcome("gpu_use", "GPUs in use", "", "more"),
     Outcome("redone", "work undone by faults", "", "less"),
+    Outcome("slowed", "GPU time that the network cost", "", "less"),
     Outcome("waited_mean_s", "wait, mean", "s", "less"),
     Outcome("waited_p50_s", "wait, p50", "s", "less"),
     Outcome("waited_p99_s", "wait, p99", "s", "less"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.contention import Network, TrainingStep
 from workbench.evaluate.provenance import version
 from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
@@ -42,11 +43,14 @@ class StudyWorkload(Value):
         Draw new arrivals, so that the jobs ask for this part of the GPUs' time; above 0. None: the times of the log.
     arrivals : {"poisson", "diurnal", "bursty"}
         How arrivals are drawn (`workbench.simulate.arrivals.at_load`).
+    step : TrainingStep, optional
+        Of the jobs of which the log tells none; it matters where jobs share a network.
     """
 
     log: JobLog
     load: float | None = None
     arrivals: Arrivals = "poisson"
+    step: TrainingStep | None = None
 
     def __post_init__(self) -> None:
         if self.load is not None and not 0 < self.load < float("inf"):
@@ -108,13 +112,15 @@ class Study(Value):
         The policy with which the others are compared; by default the first.
     inputs : mapping of str to str
         SHA-256 of each input file's content, by its path relative to the study's file.
+    networks : mapping of str to Network
+        Links that the jobs share, by the name of the topology; hashed routes follow the seed of each run.
 
     Raises
     ------
     InputError
         A part with nothing in it, a value twice, a time that is none.
     UnknownNameError
-        A discipline or a baseline that does not exist.
+        A discipline, a baseline or the topology of a network that does not exist.
 
     Notes
     -----
@@ -133,6 +139,7 @@ class Study(Value):
     until_s: float | None = None
     baseline: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
+    networks: Mapping[str, Network] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for part in ("topologies", "workloads", "policies", "disciplines", "seeds"):
@@ -153,6 +160,9 @@ class Study(Value):
                 )
         if self.baseline and self.baseline not in self.policies:
             raise UnknownNameError("policy of the study", self.baseline, self.policies)
+        for name in self.networks:
+            if name not in self.topologies:
+                raise UnknownNameError("topology of the study", name, self.topologies)
 
     @classmethod
     def read(cls, path: str | Path) -> Study:
@@ -178,9 +188,15 @@ class Study(Value):
         found = {}
         for topology, snapshot in self.topologies.items():
             for name, workload in self.workloads.items():
-                jobs = tuple(simulated_jobs(workload.log, snapshot, self.restart_s))
                 found[topology, name] = Case(
-                    snapshot, jobs, workload.log.quotas, workload.load, workload.arrivals, self.faults, self.until_s
+                    snapshot,
+                    tuple(simulated_jobs(workload.log, snapshot, self.restart_s, workload.step)),
+                    workload.log.quotas,
+                    workload.load,
+                    workload.arrivals,
+                    self.faults,
+                    self.until_s,
+                    self.networks.get(topology),
                 )
         return found
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from workbench.errors import InputError, UnknownNameError, WorkbenchError
+from workbench.evaluate.contention import Network, Phases, RoutedFabric, Routes, TierLinks, TrainingStep
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.load import load
 from workbench.formats.scheduler_conf import load_config
-from workbench.formats.study_file import PolicyEntry, StudyFile, read_study_file
+from workbench.formats.study_file import NetworkEntry, PolicyEntry, StudyFile, read_study_file
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import get_policy
 from workbench.policies.base import Policy
@@ -44,11 +45,15 @@ def read_study(path: str | Path) -> Study:
     source = str(path)
     inputs: dict[str, str] = {}
     topologies: dict[str, ClusterSnapshot] = {}
+    networks: dict[str, Network] = {}
     workloads: dict[str, StudyWorkload] = {}
     policies: dict[str, Policy] = {}
     for topology in said.topologies:
         read = _at(partial(load, *topology.paths, gpus_per_node=topology.gpus_per_node), source, topology.where)
         _enter(topologies, topology.name, read.snapshot, source, topology.where)
+        if topology.network is not None:
+            made = partial(_network, topology.network, read.snapshot)
+            networks[topology.name] = _at(made, source, topology.network.where)
         inputs |= {_beside(path, file): checksum for file, checksum in read.inputs.items()}
     for entry in said.workloads:
         kind = next((one for one in ARRIVALS if one == entry.arrivals), None)
@@ -59,18 +64,20 @@ def read_study(path: str | Path) -> Study:
             )
         log = _at(partial(read_job_log, entry.trace), source, entry.where)
         load_ = None if entry.load_percent is None else entry.load_percent / 100
-        _enter(workloads, entry.name, StudyWorkload(log, load_, kind), source, entry.where)
+        step = None if entry.step is None else TrainingStep(entry.step[0], {"data": entry.step[1]})
+        _enter(workloads, entry.name, StudyWorkload(log, load_, kind, step), source, entry.where)
         inputs |= {_beside(path, entry.trace): checksum for checksum in log.inputs.values()}
     for several in said.policies:
         for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
             _enter(policies, name, policy, source, several.where)
     faults = None if said.faults is None else _at(partial(FaultRates, **said.faults), source, "faults")
-    return _at(partial(_study, said, topologies, workloads, policies, faults, inputs), source, "the study")
+    return _at(partial(_study, said, topologies, networks, workloads, policies, faults, inputs), source, "the study")
 
 
 def _study(
     said: StudyFile,
     topologies: Mapping[str, ClusterSnapshot],
+    networks: Mapping[str, Network],
     workloads: Mapping[str, StudyWorkload],
     policies: Mapping[str, Policy],
     faults: FaultRates | None,
@@ -92,7 +99,15 @@ def _study(
         until_s=said.until_s,
         baseline=said.baseline,
         inputs=inputs,
+        networks=networks,
     )
+
+
+def _network(entry: NetworkEntry, snapshot: ClusterSnapshot) -> Network:
+    tiers = {tier: TierLinks(gb_s, cables) for tier, (gb_s, cables) in entry.tiers.items()}
+    routes = cast(Routes, entry.routes or "hashed")
+    fabric = RoutedFabric.of(snapshot, entry.card_gb_s, tiers, rails=entry.rails, routes=routes)
+    return Network(fabric, cast(Phases, entry.phases or "together"))
 
 
 def _policies(entry: PolicyEntry, folder: Path) -> list[tuple[str, Policy]]:

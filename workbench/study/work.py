@@ -6,11 +6,12 @@ What stands here runs in the workers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from workbench.errors import ClusterError
+from workbench.evaluate.contention import Network
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies.base import Policy
@@ -45,6 +46,8 @@ class Case(Value):
         None: nothing breaks.
     until_s : float, optional
         End of the simulation; None: when nothing is left to happen.
+    network : Network, optional
+        Links that the jobs share; the seed of a run is that of hashed routes, too. None: none.
     """
 
     snapshot: ClusterSnapshot
@@ -54,11 +57,13 @@ class Case(Value):
     arrivals: Arrivals = "poisson"
     faults: FaultRates | None = None
     until_s: float | None = None
+    network: Network | None = None
 
     @property
     def draws(self) -> bool:
         """Whether anything of the case depends on the seed."""
-        return self.load is not None or self.faults is not None
+        hashed = self.network is not None and self.network.fabric.routes == "hashed"
+        return self.load is not None or self.faults is not None or hashed
 
 
 def as_it_is(case: Case) -> Case:
@@ -95,7 +100,16 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
     if case.faults is not None:
         horizon = fault_horizon_s(jobs) if case.until_s is None else case.until_s
         breakdowns = draw_breakdowns(case.snapshot, case.faults, horizon, np.random.default_rng((seed, _FAULTS)))
+    network = case.network
+    if network is not None:
+        network = replace(network, fabric=replace(network.fabric, seed=seed))
     simulation = Simulation(
-        case.snapshot, policy, jobs, discipline=discipline, breakdowns=breakdowns, quotas=case.quotas
+        case.snapshot,
+        policy,
+        jobs,
+        discipline=discipline,
+        breakdowns=breakdowns,
+        quotas=case.quotas,
+        network=network,
     )
     return simulation.run(until).result().summary()
