@@ -74,6 +74,13 @@ def test_what_is_not_done_yet_is_told(run: Run, tmp_path: Path) -> None:
     assert "2 pairs" in result.out
 
 
+def test_what_the_inputs_lack_is_told(run: Run, tmp_path: Path) -> None:
+    file = done(tmp_path)
+    result = run("study", "run", file)
+    assert result.status == 0
+    assert result.err.startswith("note: no bandwidth matrix for 4 nodes with several GPUs\n")
+
+
 def test_no_results_at_all(run: Run, tmp_path: Path) -> None:
     result = run("study", "show", write_small(tmp_path))
     assert result.status == 2
@@ -143,4 +150,5 @@ def test_unknown_metrics_and_places(run: Run, tmp_path: Path) -> None:
 def test_no_scheduler_at_the_address(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.study.cluster._ANSWER_S", 0.2)
     result = run("study", "run", write_small(tmp_path), "--scheduler", "tcp://127.0.0.1:9")
-    assert result.status == 3 and "no Dask scheduler answers" in result.err and result.err.count("\n") == 1
+    assert result.status == 3 and "no Dask scheduler answers" in result.err
+    assert [line.partition(":")[0] for line in result.err.splitlines()] == ["note", "workbench"]

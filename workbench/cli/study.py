@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.arguments import tell_notes
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import Out, SimulationOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
@@ -84,6 +85,10 @@ def run(
     check_out(out, output)
     study, folder = _opened(file, results)
     chosen = _outcomes(metrics)
+    for snapshot in study.topologies.values():
+        tell_notes(snapshot.gaps)
+    for workload in study.workloads.values():
+        tell_notes(workload.log.notes)
     with progress_bar("running") as step:
         found = study.run(folder, scheduler, workers=workers, progress=step)
     tell(f"{counted(len(found), 'run')}; all results: {folder / 'results.parquet'}")
