@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -34,6 +35,14 @@ AMOUNTS = [
 
 _node = st.sampled_from(NODES)
 _owner = st.sampled_from(OWNERS)
+_faulty = st.sampled_from(
+    [
+        {},
+        {},
+        {"huawei.com/npu-Unhealthy": ""},
+        {"huawei.com/npu-Unhealthy": "npu-1", "huawei.com/npu-NetworkUnhealthy": "9"},
+    ]
+)
 
 
 def _maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -60,8 +69,18 @@ def nodes(draw: st.DrawFn) -> dict[str, Any]:
         "allocatable": draw(st.sampled_from(AMOUNTS)),
         "addresses": draw(st.sampled_from([[], [{"type": "InternalIP", "address": "10.0.0.1"}]])),
     }
+    if draw(st.integers(0, 3)) == 0:
+        status["capacity"] = {"nvidia.com/gpu": "8"}
     labels = draw(_labels(rack=["r0", "r1"], zone=["z0", "z1"], arch=["x", "y"]))
-    return _manifest("v1", "Node", {"name": draw(_node), "labels": labels}, spec=spec, status=status)
+    metadata = {"name": draw(_node), "labels": labels, "annotations": draw(_faulty)}
+    return _manifest("v1", "Node", metadata, spec=spec, status=status)
+
+
+@st.composite
+def device_infos(draw: st.DrawFn) -> dict[str, Any]:
+    metadata = {"name": f"mindx-dl-deviceinfo-{draw(_node)}", "namespace": "kube-system"}
+    text = json.dumps({"DeviceInfo": {"DeviceList": draw(_faulty)}})
+    return _manifest("v1", "ConfigMap", metadata, data={"DeviceInfoCfg": text})
 
 
 _selectors = st.one_of(
@@ -225,6 +244,7 @@ _MANIFESTS = st.one_of(
     nodes(),
     hypernodes(),
     devices(),
+    device_infos(),
     pods(),
     pods(),
     pods(),

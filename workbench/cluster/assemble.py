@@ -16,6 +16,7 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
 
@@ -51,7 +52,7 @@ def assemble(
     -------
     ClusterSnapshot
         Nodes in the topology's order. GPUs of a node: the healthy ones of its Device, else as many as its GPU
-        resources count.
+        resources count; without NPUs that Ascend's device plugin reports as faulty.
     Workload
         Gangs, pods that hold resources, and refused objects.
 
@@ -162,6 +163,10 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
     if homeless:
         text = f"{homeless} Devices belong to nodes that are not in the input"
         gaps.append(Notice("device-without-node", text, numbers={"count": homeless}))
+    unfound = sum(name not in nodes for name in cluster.device_infos)
+    if unfound:
+        text = f"{counted(unfound, 'ConfigMap')} {DEVICE_INFO_PREFIX}… of nodes that are not in the input"
+        gaps.append(Notice("device-without-node", text, numbers={"count": unfound}))
     unknown = sorted({gang.queue for gang in gangs} - set(cluster.queues) - {"default"})
     if unknown:
         text = f"queues not in the input: {', '.join(unknown)}"

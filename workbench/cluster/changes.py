@@ -11,6 +11,7 @@ from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.deployment import Deployment
 from workbench.objects.device import Device
+from workbench.objects.device_info import DeviceInfo
 from workbench.objects.hyper_job import HyperJob
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.job import Job
@@ -22,13 +23,16 @@ from workbench.objects.queue import PriorityClass
 
 __all__ = ["ClusterObject", "ObjectChange", "added", "deleted", "read_change"]
 
-ClusterObject = Node | HyperNode | Device | Pod | PodGroup | Queue | PriorityClass | Job | HyperJob | Deployment
+ClusterObject = (
+    Node | HyperNode | Device | DeviceInfo | Pod | PodGroup | Queue | PriorityClass | Job | HyperJob | Deployment
+)
 
 # The objects that a snapshot and its gangs are made of: where `ClusterObjects` keeps each kind.
 _FIELDS: dict[str, str] = {
     "Node": "nodes",
     "HyperNode": "hypernodes",
     "Device": "devices",
+    "DeviceInfo": "device_infos",
     "Pod": "pods",
     "PodGroup": "pod_groups",
     "Queue": "queues",
@@ -46,9 +50,10 @@ class ObjectChange:
     Attributes
     ----------
     kind : str
-        One of Node, HyperNode, Device, Pod, PodGroup, Queue, PriorityClass, Job, HyperJob and Deployment.
+        One of Node, HyperNode, Device, DeviceInfo (a ConfigMap), Pod, PodGroup, Queue, PriorityClass, Job, HyperJob and
+        Deployment.
     key : str
-        ``namespace/name``, or the name of a cluster-scoped object.
+        ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its node.
     value : ClusterObject, optional
         The object as it is now; None if it was deleted.
     refused : str
@@ -90,7 +95,7 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
     refused, notes
         As in `ObjectChange`.
     """
-    key = value.name if isinstance(value, Queue | PriorityClass) else value.metadata.key
+    key = value.name if isinstance(value, Queue | PriorityClass | DeviceInfo) else value.metadata.key
     return ObjectChange(type(value).__name__, key, value, refused, notes)
 
 
@@ -99,9 +104,8 @@ def deleted(kind: str, key: str) -> ObjectChange:
 
     Parameters
     ----------
-    kind : str
-    key : str
-        ``namespace/name``, or the name of a cluster-scoped object.
+    kind, key : str
+        As in `ObjectChange`.
 
     Raises
     ------

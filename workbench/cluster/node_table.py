@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cluster.faulty_npus import take_out_faulty_npus
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
@@ -119,8 +120,10 @@ def read_nodes(
     allocatable = _allocatable(ordered, columns, gaps)
     gpu_columns = [i for i, name in enumerate(columns) if is_gpu_resource(name)]
     total = _gpu_masks(ordered, allocatable[:, gpu_columns].sum(axis=1).tolist(), cluster.devices, gaps)
+    rows = [mask.bit_length() for mask in total]
+    take_out_faulty_npus(ordered, cluster, total, rows, allocatable, gpu_columns, gaps)
     matrix_gaps: list[Notice] = []
-    known, node_matrix = _matrices(ordered, total, cluster.devices, matrices, matrix_gaps)
+    known, node_matrix = _matrices(ordered, total, rows, cluster.devices, matrices, matrix_gaps)
     without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)
     if without:
         matrix_gaps.append(
@@ -187,6 +190,14 @@ def with_nodes(
     # What is assumed of nodes that offer nothing depends on all of them.
     if gpus_per_node or any(
         old.allocatable.keys() != new.allocatable.keys() or old.n_gpus != new.n_gpus for old, new in pairs.values()
+    ):
+        return read_nodes(cluster, matrices, gpus_per_node, table.topology)
+    # Faulty NPUs are taken out of what the node offers.
+    if any(
+        old.npu_names != new.npu_names
+        or old.n_gpus_built_in != new.n_gpus_built_in
+        or (i in offering and (new.npu_names or new.name in cluster.device_infos))
+        for i, (old, new) in pairs.items()
     ):
         return read_nodes(cluster, matrices, gpus_per_node, table.topology)
     nodes, ordered = table.nodes.copy(), table.ordered.copy()
@@ -342,6 +353,7 @@ def _gpu_masks(
 def _matrices(
     nodes: Sequence[Node],
     gpu_masks: Sequence[int],
+    rows: Sequence[int],
     devices: Mapping[str, Device],
     given: Sequence[tuple[str, BandwidthMatrix]],
     gaps: list[Notice],
@@ -368,7 +380,7 @@ def _matrices(
             )
         for i in matched:
             device = devices.get(nodes[i].name)
-            gpus = max(device.all_gpus, default=-1) + 1 if device else gpu_masks[i].bit_length()
+            gpus = max(device.all_gpus, default=-1) + 1 if device else rows[i]
             _check_size(matrix, nodes[i].name, gpus)
             node_matrix[i] = len(known)
         known.append(matrix)

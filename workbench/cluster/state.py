@@ -24,6 +24,9 @@ from workbench.objects.kinds import ClusterObjects
 
 __all__ = ["ClusterState"]
 
+#: Kinds whose changes can change the gaps that are told last.
+_ABOUT_NODES = ("Node", "HyperNode", "Device", "DeviceInfo", "Queue")
+
 
 class ClusterState(Working):
     """The objects of a changing cluster, and the snapshot and gangs that follow from them.
@@ -190,7 +193,7 @@ class _Parts:
             self._queues = _queues(self._objects)
         every_gang = bool(keys["PriorityClass"])
         self._follow(keys["Pod"], keys["PodGroup"], [*keys["Job"], *keys["Deployment"]], every_gang)
-        self._join(taken_at, anew=any(keys[kind] for kind in ("Node", "HyperNode", "Device", "Queue")))
+        self._join(taken_at, anew=any(keys[kind] for kind in _ABOUT_NODES))
 
     def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """As `ClusterState.members_of`."""
@@ -198,9 +201,10 @@ class _Parts:
 
     def _changed_table(self, changed: _Changed) -> NodeTable:
         keys, settings = changed.keys, (self._matrices, self._gpus_per_node)
-        if changed.new_nodes or changed.redrawn or (keys["Device"] and keys["Node"]):
+        devices = keys["Device"] or keys["DeviceInfo"]
+        if changed.new_nodes or changed.redrawn or (devices and keys["Node"]):
             return read_nodes(self._objects, *settings)
-        if keys["Device"]:
+        if devices:
             return read_nodes(self._objects, *settings, self._table.topology)
         return with_nodes(self._table, self._objects, keys["Node"], *settings)
 

@@ -118,7 +118,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "What the cluster's input does not say": {
         "cell-size-differs": "A cell lists another number of children than its type says.",
         "derived-hypernodes": "The HyperNodes are derived from labels of the nodes.",
-        "device-without-node": "Devices belong to nodes that are not in the input.",
+        "device-without-node": "Devices, or ConfigMaps of Ascend's device plugin, are of nodes that the input lacks.",
+        "faulty-npus": "Ascend's device plugin reports NPUs as unhealthy, or their network; no job gets them.",
         "flat-topology": "The file describes a flat topology, which says nothing about the network.",
         "gpu-counts-differ": "A Device lists another number of healthy GPUs than its Node offers.",
         "gpus-assumed": "Nodes report no resources; those asked for by an option are assumed.",
@@ -158,6 +159,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "unclassified": "A sentence from a snapshot file that was written before gaps had codes.",
         "unhealthy-nodes": "NetQ calls nodes unhealthy; they are used like the others.",
         "unknown-node": "Running pods are on nodes that are not in the input.",
+        "unknown-npus": "Names of faulty NPUs fit no NPU of their node, as those of virtual NPUs; they are left out.",
         "unknown-switch": "tor-share-cm names switches that are not in the switch table.",
         "wrong-cable": "Two groups of leaves are joined by few nodes only, as by a wrong cable.",
     },

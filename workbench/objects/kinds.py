@@ -15,6 +15,7 @@ from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
+from workbench.objects.device_info import DEVICE_INFO_PREFIX, DeviceInfo, read_device_info
 from workbench.objects.event import Event, read_event
 from workbench.objects.fields import wrong
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
@@ -53,6 +54,7 @@ class ClusterObjects:
     nodes: dict[str, Node] = field(default_factory=dict)
     hypernodes: dict[str, HyperNode] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
+    device_infos: dict[str, DeviceInfo] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
     pod_groups: dict[str, PodGroup] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
@@ -99,7 +101,7 @@ class ClusterObjects:
             key = "kind" if type(kind) is not str else "apiVersion"
             raise wrong(key, data.get(key), "every Kubernetes object has apiVersion and kind")
         group = version.rpartition("/")[0]
-        known = _READERS.get((group, kind)) or _CONFIG_MAPS.get(_config_map_name(data, group, kind))
+        known = _READERS.get((group, kind)) or _reader_of_config_map(_config_map_name(data, group, kind))
         if known is None:
             self.ignored[kind_label(version, kind)] += 1
             return
@@ -145,11 +147,13 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     ("scheduling.koordinator.sh", "ClusterNetworkTopology"): ("level_topologies", read_cluster_network_topology),
 }
 
-# ConfigMaps are told apart by their names only.
+# ConfigMaps are told apart by their names only; those with a name for each node, by its beginning.
 _CONFIG_MAPS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     TOR_NODE_CONFIG_MAP: ("tor_nodes", read_tor_node),
     TOR_SHARE_CONFIG_MAP: ("tor_shares", read_tor_share),
 }
+
+_DEVICE_INFO = ("device_infos", read_device_info)
 
 #: API groups of each kind that is read.
 _GROUPS_OF_KIND: dict[str, list[str]] = {}
@@ -179,6 +183,10 @@ def meant_kind(label: str) -> str:
     known = {name.lower(): name for name in _GROUPS_OF_KIND if name != kind}
     close = difflib.get_close_matches(kind.lower(), known, n=1, cutoff=_ALIKE)
     return known[close[0]] if close and kind not in _GROUPS_OF_KIND else ""
+
+
+def _reader_of_config_map(name: str) -> tuple[str, Callable[[Mapping[str, Any]], Any]] | None:
+    return _DEVICE_INFO if name.startswith(DEVICE_INFO_PREFIX) else _CONFIG_MAPS.get(name)
 
 
 def _config_map_name(data: Mapping[str, Any], group: str, kind: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.labels import Taint
 from workbench.model.resources import is_gpu_resource
 from workbench.model.value import Value
+from workbench.objects.device_info import NpuNames, npu_names
 from workbench.objects.fields import get_bool, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import check_amounts, read_resources
@@ -33,6 +34,10 @@ class Node(Value):
         Whether the node is cordoned.
     internal_ip : str
         The first address of type InternalIP; empty: none.
+    n_gpus_built_in : int
+        Number of GPUs in `status.capacity`, where the kubelet counts faulty ones too; 0 if it names none.
+    npu_names : mapping of str to tuple of str
+        NPUs that annotations list as faulty (`workbench.objects.device_info.npu_names`).
     """
 
     metadata: Metadata
@@ -40,6 +45,8 @@ class Node(Value):
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     internal_ip: str = ""
+    n_gpus_built_in: int = 0
+    npu_names: NpuNames = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -62,16 +69,33 @@ def read_node(data: Mapping[str, Any]) -> Node:
     )
     allocatable = read_resources(status, offered, "status")
     check_amounts(allocatable, f"status.{offered}")
-    for name, amount in allocatable.items():
-        if amount > MAX_GPUS and is_gpu_resource(name):
-            raise wrong(f"status.{offered}[{name!r}]", amount, f"at most {MAX_GPUS} GPUs in one node")
+    _count_gpus(allocatable, f"status.{offered}")
+    metadata = read_metadata(data, namespaced=False)
     return Node(
-        read_metadata(data, namespaced=False),
+        metadata,
         _shared(tuple(allocatable.items())),
         taints,
         get_bool(spec, "unschedulable", "spec"),
         _internal_ip(status),
+        _gpus_built_in(status),
+        npu_names(metadata.annotations),
     )
+
+
+def _gpus_built_in(status: Mapping[str, Any]) -> int:
+    capacity = status.get("capacity")
+    if not isinstance(capacity, Mapping):
+        return 0
+    gpus = {name: amount for name, amount in capacity.items() if is_gpu_resource(name)}
+    return _count_gpus(read_resources({"capacity": gpus}, "capacity", "status"), "status.capacity") if gpus else 0
+
+
+def _count_gpus(amounts: Mapping[str, int], where: str) -> int:
+    gpus = {name: amount for name, amount in amounts.items() if is_gpu_resource(name)}
+    for name, amount in gpus.items():
+        if amount > MAX_GPUS:
+            raise wrong(f"{where}[{name!r}]", amount, f"at most {MAX_GPUS} GPUs in one node")
+    return sum(gpus.values())
 
 
 @lru_cache(maxsize=4096)
