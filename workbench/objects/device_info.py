@@ -17,7 +17,16 @@ from workbench.model.whole_number import whole_number
 from workbench.objects.fields import get_map, get_texts, shown, wrong
 from workbench.objects.metadata import read_metadata
 
-__all__ = ["DEVICE_INFO_PREFIX", "DeviceInfo", "FaultyNpus", "NpuNames", "faulty_npus", "npu_names", "read_device_info"]
+__all__ = [
+    "DEVICE_INFO_PREFIX",
+    "DeviceInfo",
+    "FaultyNpus",
+    "NpuNames",
+    "faulty_npus",
+    "lists_faulty_npus",
+    "npu_names",
+    "read_device_info",
+]
 
 #: The name of a node's ConfigMap is this text followed by the name of the node.
 DEVICE_INFO_PREFIX = "mindx-dl-deviceinfo-"
@@ -64,19 +73,24 @@ class FaultyNpus(NamedTuple):
     unknown: int
 
 
+def lists_faulty_npus(key: str) -> bool:
+    """Whether the value under a key lists faulty NPUs: ``huawei.com/KIND-Unhealthy``, ``…-NetworkUnhealthy``."""
+    return key.endswith((_UNHEALTHY, _NETWORK_UNHEALTHY)) and key.startswith("huawei.com/")
+
+
 def npu_names(texts: Mapping[str, str]) -> NpuNames:
     """Read which NPUs are listed as faulty, by key.
 
     Parameters
     ----------
     texts : mapping of str to str
-        Annotations of a Node, or the DeviceList of its ConfigMap. Keys other than ``huawei.com/KIND-Unhealthy`` and
-        ``huawei.com/KIND-NetworkUnhealthy`` are left out; their values are names separated by commas.
+        Annotations of a Node, or the DeviceList of its ConfigMap. Other keys than those of `lists_faulty_npus` are left
+        out; the values are names separated by commas.
     """
     return {
         key: tuple(name for part in text.split(",") if (name := part.strip()))
         for key, text in texts.items()
-        if key.endswith((_UNHEALTHY, _NETWORK_UNHEALTHY)) and key.startswith("huawei.com/")
+        if lists_faulty_npus(key)
     }
 
 

@@ -11,6 +11,7 @@ import orjson
 
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
 from workbench.live.kubernetes.resources import CONFIG_MAPS
+from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
 from workbench.objects.selectors import NameIndex
 
 __all__ = ["ANYBODY", "Anonymous", "anonymized"]
@@ -219,7 +220,7 @@ class _Hiding:
 
     def _value_of(self, key: str, value: Any) -> Any:
         """The value of a label or annotation."""
-        if key in _WORDS_OF or not isinstance(value, str):
+        if key in _WORDS_OF or lists_faulty_npus(key) or not isinstance(value, str):
             return value
         parsed = _parsed(value)
         return self._name(value, "value") if parsed is None else orjson.dumps(self.value(parsed)).decode()
@@ -230,10 +231,12 @@ class _Hiding:
             return self._in_text(value) if parsed is None else orjson.dumps(self.value(parsed)).decode()
         if key in _TEXTS:
             return self._in_text(value)
-        if key in _WORDS or _TIME.search(key):
+        if key in _WORDS or _TIME.search(key) or lists_faulty_npus(key):
             return value
         if key in ("key", "topologyKey"):
             return self._key(value, "label")
+        if kind == "ConfigMap" and key == "name" and value.startswith(DEVICE_INFO_PREFIX):
+            return DEVICE_INFO_PREFIX + self._name(value.removeprefix(DEVICE_INFO_PREFIX), "node")
         if key == "name":
             of_object = inside in ("metadata", "ownerReferences", "involvedObject")
             return self._name(value, _KINDS.get(kind, "object") if of_object else _LISTED.get(inside, "value"))

@@ -26,7 +26,8 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
     -------
     list of dict
         A ClusterRole and its binding, and for each namespace with ConfigMaps that are read by name a Role and its
-        binding. None grants access to Secrets.
+        binding. None grants access to Secrets. The right to list the ConfigMaps of ``kube-system``, which a cluster
+        with Ascend NPUs needs besides (`workbench.live.kubernetes.resources.DEVICE_INFOS`), is not among them.
 
     Raises
     ------

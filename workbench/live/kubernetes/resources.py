@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CONFIG_MAPS", "EVENTS", "LISTS", "NamedConfigMap", "Resource"]
+from workbench.objects.device_info import DEVICE_INFO_PREFIX
+
+__all__ = ["CONFIG_MAPS", "DEVICE_INFOS", "EVENTS", "LISTS", "ListedConfigMaps", "NamedConfigMap", "Resource"]
 
 
 class Resource(NamedTuple):
@@ -60,6 +62,23 @@ class NamedConfigMap(NamedTuple):
         return f'{{apiGroups: [""], resources: ["configmaps"], resourceNames: ["{self.name}"], verbs: ["get"]}}'
 
 
+class ListedConfigMaps(NamedTuple):
+    """ConfigMaps of one namespace whose names begin alike; all of the namespace are listed to find them."""
+
+    namespace: str
+    prefix: str
+
+    @property
+    def path(self) -> str:
+        """Path of the list on the API server."""
+        return f"/api/v1/namespaces/{self.namespace}/configmaps"
+
+    @property
+    def rule(self) -> str:
+        """The RBAC rule that allows to list the ConfigMaps, as it stands in a Role of the namespace."""
+        return '{apiGroups: [""], resources: ["configmaps"], verbs: ["list"]}'
+
+
 #: Groups come before the pods that name them, and nodes before the pods on them: what is read later is younger, so a
 #: pod may be missing where it was created while the lists were read, but no pod lacks its group or its node.
 LISTS = (
@@ -84,3 +103,6 @@ CONFIG_MAPS = (
     NamedConfigMap("volcano-system", "tor-share-cm"),
     NamedConfigMap("volcano-system", "volcano-scheduler-configmap"),
 )
+
+#: Faulty NPUs as Ascend's device plugin reports them; read where a node has NPUs.
+DEVICE_INFOS = ListedConfigMaps("kube-system", DEVICE_INFO_PREFIX)

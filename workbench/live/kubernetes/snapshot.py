@@ -17,12 +17,15 @@ from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection, Forbidden, NoSuchApi
 from workbench.live.kubernetes.lists import listed
 from workbench.live.kubernetes.projection import projected
-from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, Resource
+from workbench.live.kubernetes.resources import CONFIG_MAPS, DEVICE_INFOS, EVENTS, LISTS, Resource
 from workbench.live.kubernetes.waiting import WaitingObjects
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Scenario
 
 __all__ = ["LiveSnapshot", "read_cluster", "take_snapshot"]
+
+#: Begins the names of NPU resources in the JSON of an object.
+_NPU = b'"huawei.com/'
 
 #: Reports progress: (objects of a kind read, objects of it in all, its plural name).
 Progress = Callable[[int, int, str], None]
@@ -129,6 +132,8 @@ def take_snapshot(
 def read_cluster(connection: Connection, progress: Progress | None = None) -> LiveSnapshot:
     """Read the cluster behind a connection, as `take_snapshot` does.
 
+    The ConfigMaps of ``kube-system`` are listed if a node has NPUs, to find those that tell which are faulty.
+
     Parameters
     ----------
     connection : Connection
@@ -169,8 +174,29 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
         except Forbidden:
             text = f"user {connection.cluster.user} may not get {name}; in that namespace {one.rule} would allow it"
             gaps.append(Notice("not-permitted", text, name))
+    if any(_NPU in one for one in objects):
+        try:
+            objects += _device_infos(connection)
+        except Forbidden:
+            name = f"ConfigMaps of {DEVICE_INFOS.namespace}"
+            text = (
+                f"user {connection.cluster.user} may not list {name}, which tell faulty NPUs; "
+                f"in that namespace {DEVICE_INFOS.rule} would allow it"
+            )
+            gaps.append(Notice("not-permitted", text, name))
     cluster = connection.cluster
     return LiveSnapshot(cluster.context, cluster.server, cluster.user, versions, tuple(gaps), tuple(objects))
+
+
+def _device_infos(connection: Connection) -> list[bytes]:
+    """The ConfigMaps of Ascend's device plugin as JSON; others of their namespace are not kept."""
+
+    def keep(item: Mapping[str, Any]) -> bytes | None:
+        name = str((item.get("metadata") or {}).get("name", ""))
+        return _kept("v1", "ConfigMap", item) if name.startswith(DEVICE_INFOS.prefix) else None
+
+    found, _ = listed(connection, DEVICE_INFOS.path, keep)
+    return [one for one in found if one is not None]
 
 
 def _listed(
