@@ -121,6 +121,15 @@ KEY_CELLS = {
         "why": "best s3 (tier 1) holds 4 of 6",
         "own": "6 pods on 4 nodes",
     },
+    "09_exclusivity_or_packing.ipynb": {
+        "waste": "354.5",
+        "waste-paired": "17.0 (11.9 … 22.8)",
+        "waste-picture": "17.0 held back",
+        "network": "148.0",
+        "company": "215.4",
+        "company-paired": "-3.5 (-9.2 … -0.2)",
+        "company-picture": "<svg",
+    },
     "workbench.ipynb": {"workbench": "Workbench"},
 }
 
