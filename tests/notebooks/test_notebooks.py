@@ -130,6 +130,13 @@ KEY_CELLS = {
         "company-paired": "-3.5 (-9.2 … -0.2)",
         "company-picture": "<svg",
     },
+    "10_when_hard_tiers_hurt.ipynb": {
+        "step": "79,091",
+        "measure": "42.3 (6.3 … 80.8)",
+        "verdict": "hurts",
+        "crowd": "0.29",
+        "threshold": "<svg",
+    },
     "workbench.ipynb": {"workbench": "Workbench"},
 }
 
