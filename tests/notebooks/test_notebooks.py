@@ -137,6 +137,21 @@ KEY_CELLS = {
         "crowd": "0.29",
         "threshold": "<svg",
     },
+    "12_sampling_and_bounds.ipynb": {
+        "decisions": "0.200    0.375",
+        "decisions-picture": "<svg",
+        "exact": "200 of 200 equal; candidates tried: 40 against 6.6",
+        "weeks": "28.7",
+        "weeks-paired": "23.5 (17.4 … 32.6)",
+    },
+    "13_nvl72_segments_and_spares.ipynb": {
+        "sizes": "NaN",
+        "goodput": "87.98",
+        "goodput-picture": "<svg",
+        "paired": "4.3 (3.4 … 5.1)",
+        "cost": "0.61",
+        "both": "0.777",
+    },
     "workbench.ipynb": {"workbench": "Workbench"},
 }
 
