@@ -86,3 +86,22 @@ def test_calibrate_writes_what_cost_reads(run: Run, inputs: list[Path], tmp_path
 def test_calibrate_refuses_a_folder_without_measurements(run: Run, tmp_path: Path) -> None:
     result = run("calibrate", tmp_path)
     assert result.status == 2 and "collectives.csv" in result.err
+
+
+def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) -> None:
+    arguments = ["compare", *inputs, "--policies", "binpack,spread"]
+    priced = [*MACHINE, "--shape", "wide=4x8", *MODEL, *SPEEDS]
+    result = run(*arguments, *priced, "-o", "json")
+    assert result.status == 0
+    for row in result.json["policies"]:
+        assert row["metrics"]["jobs"]["default/wide"]["communication"]["communication_ms"] > 0
+    assert "ms" in run(*arguments, *priced).out
+    for options, said in (
+        (["--shape", "wide=4x8"], "--shape: an option of the communication"),
+        ([*MACHINE, *MODEL, *SPEEDS], "no job to price"),
+        ([*MACHINE, "--shape", "other=4x8", *MODEL, *SPEEDS], "no such job"),
+        ([*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS], "no key and value"),
+    ):
+        bad = run(*arguments, *options)
+        assert (bad.status, bad.out) == (2, "")
+        assert said in bad.err

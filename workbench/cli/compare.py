@@ -19,9 +19,11 @@ from workbench.cli.options import (
     Paths,
     Policies,
     SharedSettings,
+    TierSpeeds,
 )
 from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
+from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, Shapes, communication_plan
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 
 __all__ = ["compare"]
@@ -41,6 +43,11 @@ def compare(
     output: Annotated[
         CompareOutput, one_of(CompareOutput, "-o", "--output", help="Form of the result.")
     ] = CompareOutput.table,
+    machine: Machine = "",
+    shape: Shapes = [],  # noqa: B006
+    model: ModelKeys = [],  # noqa: B006
+    tier_gb_s: TierSpeeds = [],  # noqa: B006
+    calibration: CalibrationFile = None,
     by_job: Annotated[
         bool,
         typer.Option("--by-job", help="Show the jobs that the policies place differently, and the pods that move."),
@@ -58,6 +65,8 @@ def compare(
       workbench compare datasets/demo --policies volcano-1.13,volcano-1.15 --by-job
       workbench compare datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
       workbench compare datasets/demo --policies allocate,volcano-1.13 --set config=volcano-scheduler.conf
+      workbench compare cluster.yaml job.yaml --machine "AWS p5.48xlarge" --shape train=4x8 --tier-gb-s 1=50 \\
+        --model parameters=8e9 --model layers=32 --model hidden=4096 --model sequence=8192
     """
     from workbench.evaluate.compare import compare as run
     from workbench.evaluate.differences import differences
@@ -68,8 +77,11 @@ def compare(
     chosen = policies_with(names, set_)
     scenario = load_scenario(inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
+    priced = communication_plan(scenario.gangs, machine, shape, model, tier_gb_s, calibration)
     with progress_bar("comparing") as step:
-        comparison = run(scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs)
+        comparison = run(
+            scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs, communication=priced
+        )
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
     if output is CompareOutput.table:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.arguments import (
-    finite_number,
     given_paths,
-    key_values,
     load_scenario,
     policy_with,
     tier_speeds,
@@ -30,46 +27,30 @@ from workbench.cli.options import (
 )
 from workbench.cli.output import check_out, emit, print_tables, to_json
 from workbench.cli.place import require_jobs
-from workbench.errors import InputError, close_names
-from workbench.model.whole_number import whole_number
+from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, calibration_with, training_model
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.evaluate.cost.calibration import Calibration
-    from workbench.evaluate.cost.parallel_shape import TrainingModel
     from workbench.model.placement import Decision
 
 __all__ = ["cost"]
-
-#: Keys of --model that must be given.
-_NEEDED = ("parameters", "layers", "hidden", "sequence")
 
 
 def cost(
     paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Files = [],  # noqa: B006
-    machine: Annotated[
-        str, typer.Option("--machine", metavar="NAME", help="Measured machine that all nodes count as.")
-    ] = "",
+    machine: Machine = "",
     shape: Annotated[
         str, typer.Option("--shape", metavar="DPxTPxPPxCPxEP", help="Degrees of parallelism; those left out are 1.")
     ] = "",
-    model: Annotated[
-        list[str],
-        typer.Option(
-            "--model",
-            metavar="KEY=VALUE",
-            help="parameters, layers, hidden, sequence, and what docs/cost.md names. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
+    model: ModelKeys = [],  # noqa: B006
     tier_gb_s: TierSpeeds = [],  # noqa: B006
     job: Annotated[str, typer.Option("--job", metavar="NAME", help="Which of several jobs.")] = "",
     policy: SchedulerPolicy = "volcano",
     rank_order: Annotated[
         bool, typer.Option("--rank-order", help="Number the ranks along the HyperNodes before counting.")
     ] = False,
-    calibration: Annotated[
-        Path | None, typer.Option("--calibration", metavar="FILE", help="JSON of 'workbench calibrate'.")
-    ] = None,
+    calibration: CalibrationFile = None,
     from_: From = None,
     any_scheduler: AnyScheduler = False,
     gpus_per_node: GpusPerNode = None,
@@ -98,12 +79,9 @@ def cost(
 
     inputs = given_paths(paths, file)
     check_out(out, output)
-    fitted = _calibration(calibration)
-    if machine not in fitted.machines:
-        expected = close_names(machine, list(fitted.machines))
-        raise InputError("no measured machine of this name", source="--machine", got=repr(machine), expected=expected)
+    fitted = calibration_with(calibration, machine)
     parallel = ParallelShape.parse(shape, "--shape")
-    trained = _model(model)
+    trained = training_model(model)
     speeds = tier_speeds(tier_gb_s)
     chosen = policy_with(policy, [])
     scenario = load_scenario(inputs, (), from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
@@ -128,14 +106,6 @@ def cost(
         print_tables(*cost_tables(found))
 
 
-def _calibration(path: Path | None) -> Calibration:
-    """The calibration of a file, or the one that comes with the package."""
-    from workbench.evaluate.cost.calibration import Calibration
-    from workbench.formats.collectives import read_calibration_record
-
-    return Calibration.from_record(*read_calibration_record(path))
-
-
 def _decision(decisions: Sequence[Decision], job: str) -> Decision:
     """The decision about the job that was asked for; without a name there must be one job."""
     names = [decision.gang.key for decision in decisions]
@@ -158,43 +128,3 @@ def _reordered(placement: Any, ranks_before: Sequence[int]) -> Any:
     rank = np.empty(len(old), dtype=np.int32)
     rank[old[list(ranks_before)]] = np.arange(len(old))
     return nodes_by_rank(dataclasses.replace(placement, rank=rank))
-
-
-def _model(given: Sequence[str]) -> TrainingModel:
-    """The model of ``--model KEY=VALUE``; ``forward_ms`` and ``backward_ms`` are in milliseconds."""
-    from workbench.evaluate.cost.parallel_shape import TrainingModel
-
-    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "parameters": ("parameters", finite_number),
-        "layers": ("layers", whole_number),
-        "hidden": ("hidden", whole_number),
-        "sequence": ("sequence", whole_number),
-        "micro_batch": ("micro_batch", whole_number),
-        "microbatches": ("microbatches", whole_number),
-        "bytes_per_element": ("bytes_per_element", finite_number),
-        "gradient_bytes": ("gradient_bytes", finite_number),
-        "moe_layers": ("moe_layers", whole_number),
-        "top_k": ("top_k", whole_number),
-        "kv_hidden": ("kv_hidden", whole_number),
-        "sharded": ("sharded", {"true": True, "false": False}.get),
-        "forward_ms": ("forward_s", lambda text: _scaled(text, 1e-3)),
-        "backward_ms": ("backward_s", lambda text: _scaled(text, 1e-3)),
-    }
-    values = key_values("--model", given)
-    found = {}
-    for key, text in values.items():
-        if key not in readers:
-            raise InputError("no such key", source="--model", got=repr(key), expected=close_names(key, list(readers)))
-        name, read = readers[key]
-        found[name] = read(text)
-        if found[name] is None:
-            raise InputError("wrong value", source=f"--model {key}", got=repr(text), expected="a number")
-    missing = [name for name in _NEEDED if name not in values]
-    if missing:
-        raise InputError("the model is not told", source="--model", expected=", ".join(f"{key}=" for key in missing))
-    return TrainingModel(**found)
-
-
-def _scaled(text: str, factor: float) -> float | None:
-    number = finite_number(text)
-    return None if number is None else number * factor

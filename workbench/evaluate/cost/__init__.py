@@ -9,6 +9,7 @@ from workbench.evaluate.cost.cost_model import CollectiveCost, CostModel
 from workbench.evaluate.cost.fit import fit_calibration
 from workbench.evaluate.cost.fluid import IteratingJob, Transfer, finish_times, iteration_ends
 from workbench.evaluate.cost.job_cost import JobCost, job_cost, nodes_by_rank
+from workbench.evaluate.cost.least_cost import LeastCost
 from workbench.evaluate.cost.max_min import Flow, max_min_rates
 from workbench.evaluate.cost.nccl import NcclSystem, Prediction, choose, predict
 from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel
@@ -49,6 +50,7 @@ __all__ = [
     "Flow",
     "IteratingJob",
     "JobCost",
+    "LeastCost",
     "LinkLevel",
     "NcclSystem",
     "ParallelShape",

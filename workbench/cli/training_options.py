@@ -1,0 +1,156 @@
+"""Options that tell how jobs train: machine, parallel shapes, model, and the calibration that prices them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.arguments import finite_number, key_values, tier_speeds
+from workbench.errors import InputError, close_names
+from workbench.model.whole_number import whole_number
+
+if TYPE_CHECKING:
+    from workbench.evaluate.cost.calibration import Calibration
+    from workbench.evaluate.cost.parallel_shape import TrainingModel
+    from workbench.evaluate.cost.plan import CommunicationPlan
+    from workbench.model.gang import Gang
+
+__all__ = [
+    "CalibrationFile",
+    "Machine",
+    "ModelKeys",
+    "Shapes",
+    "calibration_with",
+    "communication_plan",
+    "training_model",
+]
+
+Machine = Annotated[str, typer.Option("--machine", metavar="NAME", help="Measured machine that all nodes count as.")]
+ModelKeys = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        metavar="KEY=VALUE",
+        help="parameters, layers, hidden, sequence, and what docs/cost.md names. Repeatable.",
+    ),
+]
+Shapes = Annotated[
+    list[str],
+    typer.Option(
+        "--shape",
+        metavar="JOB=DPxTPxPPxCPxEP",
+        help="With --machine: degrees of parallelism of a job whose communication is priced. Repeatable.",
+    ),
+]
+CalibrationFile = Annotated[
+    Path | None, typer.Option("--calibration", metavar="FILE", help="JSON of 'workbench calibrate'.")
+]
+
+#: Keys of --model that must be given.
+_NEEDED = ("parameters", "layers", "hidden", "sequence")
+
+
+def calibration_with(path: Path | None, machine: str) -> Calibration:
+    """The calibration of a file, or the one that comes with the package; it must know a machine.
+
+    Parameters
+    ----------
+    path : Path, optional
+    machine : str
+    """
+    from workbench.evaluate.cost.calibration import Calibration
+    from workbench.formats.collectives import read_calibration_record
+
+    fitted = Calibration.from_record(*read_calibration_record(path))
+    if machine not in fitted.machines:
+        expected = close_names(machine, list(fitted.machines))
+        raise InputError("no measured machine of this name", source="--machine", got=repr(machine), expected=expected)
+    return fitted
+
+
+def communication_plan(
+    gangs: Sequence[Gang],
+    machine: str,
+    shapes: Sequence[str],
+    model: Sequence[str],
+    tier_gb_s: Sequence[str],
+    calibration: Path | None,
+) -> CommunicationPlan | None:
+    """What a comparison prices; None if no machine is named.
+
+    Parameters
+    ----------
+    gangs : sequence of Gang
+        The jobs that there are.
+    machine : str
+    shapes, model, tier_gb_s : sequence of str
+    calibration : Path, optional
+    """
+    from workbench.evaluate.cost.parallel_shape import ParallelShape
+    from workbench.evaluate.cost.plan import CommunicationPlan
+
+    if not machine:
+        for option, given in (("--shape", shapes), ("--model", model), ("--tier-gb-s", tier_gb_s)):
+            if given:
+                raise InputError("an option of the communication", source=option, expected="--machine beside it")
+        return None
+    fitted, trained = calibration_with(calibration, machine), training_model(model)
+    stated = {}
+    for job, text in key_values("--shape", shapes, f"JOB={ParallelShape.FORM}").items():
+        found = [gang.key for gang in gangs if job in (gang.key, gang.name)]
+        if len(found) != 1:
+            names = ", ".join(gang.key for gang in gangs)
+            message = "several jobs" if found else "no such job"
+            raise InputError(message, source="--shape", got=repr(job), expected=f"one of {names}")
+        stated[found[0]] = ParallelShape.parse(text, f"--shape {job}"), trained
+    if not stated:
+        raise InputError("no job to price", source="--shape", expected=f"JOB={ParallelShape.FORM}, such as train=4x8")
+    return CommunicationPlan(fitted, machine, stated, tier_speeds(tier_gb_s))
+
+
+def training_model(given: Sequence[str]) -> TrainingModel:
+    """The model of ``--model KEY=VALUE``; ``forward_ms`` and ``backward_ms`` are in milliseconds.
+
+    Parameters
+    ----------
+    given : sequence of str
+    """
+    from workbench.evaluate.cost.parallel_shape import TrainingModel
+
+    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
+        "parameters": ("parameters", finite_number),
+        "layers": ("layers", whole_number),
+        "hidden": ("hidden", whole_number),
+        "sequence": ("sequence", whole_number),
+        "micro_batch": ("micro_batch", whole_number),
+        "microbatches": ("microbatches", whole_number),
+        "bytes_per_element": ("bytes_per_element", finite_number),
+        "gradient_bytes": ("gradient_bytes", finite_number),
+        "moe_layers": ("moe_layers", whole_number),
+        "top_k": ("top_k", whole_number),
+        "kv_hidden": ("kv_hidden", whole_number),
+        "sharded": ("sharded", {"true": True, "false": False}.get),
+        "forward_ms": ("forward_s", lambda text: _scaled(text, 1e-3)),
+        "backward_ms": ("backward_s", lambda text: _scaled(text, 1e-3)),
+    }
+    values = key_values("--model", given)
+    found = {}
+    for key, text in values.items():
+        if key not in readers:
+            raise InputError("no such key", source="--model", got=repr(key), expected=close_names(key, list(readers)))
+        name, read = readers[key]
+        found[name] = read(text)
+        if found[name] is None:
+            raise InputError("wrong value", source=f"--model {key}", got=repr(text), expected="a number")
+    missing = [name for name in _NEEDED if name not in values]
+    if missing:
+        raise InputError("the model is not told", source="--model", expected=", ".join(f"{key}=" for key in missing))
+    return TrainingModel(**found)
+
+
+def _scaled(text: str, factor: float) -> float | None:
+    number = finite_number(text)
+    return None if number is None else number * factor
