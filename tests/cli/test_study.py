@@ -23,7 +23,7 @@ def keep(study: Study, results: Path, runs: slice = slice(None)) -> None:
     """Do some runs in this process and keep their results in a folder."""
     prepare_folder(results)
     for run in study.runs[runs]:
-        policy = study.policy_of(run.policy, run.seed)
+        policy = study.policy_of(run.policy, run.workload, run.seed)
         case = study.cases[run.topology, run.workload]
         summary = simulate_case(case, policy, run.discipline, run.seed, package_digest())
         keep_result(results, run, summary)

@@ -11,6 +11,7 @@ import pytest
 from tests.study.small import STUDY, small_study, write_small
 from workbench.errors import InputError, UnknownNameError
 from workbench.formats.job_logs import read_job_log
+from workbench.formats.openb import read_openb
 from workbench.policies import get_policy
 from workbench.simulate import FaultRates
 from workbench.study import Study, StudyWorkload
@@ -67,7 +68,29 @@ def test_where_nothing_is_drawn_the_first_seed_stands_for_all(tmp_path: Path) ->
     assert [run.seed for run in small_study(tmp_path, text).runs] == [0] * 4
     drawing = small_study(tmp_path, text.replace("[binpack, spread]", "[random, spread]"))
     assert [run.seed for run in drawing.runs] == [0, 1, 2] * 4
-    assert drawing.policy_of("random", 2).parameters["seed"] == 2
+    assert drawing.policy_of("random", "jobs", 2).parameters["seed"] == 2
+
+
+SHARED = Path(__file__).parents[2] / "datasets" / "shared-gpus"
+
+
+def test_pods_of_openb_on_their_nodes(tmp_path: Path) -> None:
+    file = tmp_path / "openb.yaml"
+    file.write_text(
+        f"topologies: [{SHARED / 'nodes.csv'}]\nworkloads: [{SHARED / 'pods.csv'}]\n"
+        "policies: [fgd, fgd-best-fit, {name: own, policy: fgd, set: {typical: '2000:500:1=1'}}]\n"
+    )
+    study = Study.read(file)
+    trace = read_openb(SHARED / "nodes.csv", SHARED / "pods.csv")
+    assert study.policy_of("fgd", "pods", 0).parameters["typical"] == trace.usual.table
+    assert len(study.policy_of("own", "pods", 0).parameters["typical"]) == 1
+    (case,) = study.cases.values()
+    assert len(case.jobs) == len(trace.gangs) and len({run.digest for run in study.runs}) == 3
+    told = simulate_case(case, study.policy_of("fgd", "pods", 0), "best-effort", 0, package_digest())
+    assert told["completed"] == told["jobs"] == len(trace.gangs)
+    file.write_text(file.read_text().replace("nodes.csv", "../job-log/cluster.yaml"))
+    with pytest.raises(InputError, match=r"openb.yaml: workloads\[0\]: pods of openb need its nodes"):
+        Study.read(file)
 
 
 def test_a_list_of_values_is_a_policy_for_each(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,10 +48,7 @@ from workbench.errors import InputError
 from workbench.model.counted import counted
 
 if TYPE_CHECKING:
-    from workbench.model.job_log import JobLog
     from workbench.model.snapshot import ClusterSnapshot
-    from workbench.model.typical_shapes import TypicalShapes
-    from workbench.policies.base import Policy
     from workbench.simulate import Breakdown, SimulatedJob
 
 __all__ = ["simulate"]
@@ -141,10 +137,10 @@ def simulate(
       workbench simulate topo.csv --gpus-per-node 8 --shapes shapes.json --gpu-tflops 400 --load 80
     """
     from workbench.formats.job_logs import read_job_log
-    from workbench.formats.openb import is_openb_pods
+    from workbench.formats.openb import is_openb_pods, read_openb_log
     from workbench.model.job_log import JobLog
     from workbench.simulate import FaultRates, Simulation, draw_breakdowns
-    from workbench.simulate.from_log import fault_horizon_s, simulated_jobs
+    from workbench.simulate.from_log import fault_horizon_s, judging_by, simulated_jobs
 
     if trace is None and shapes is None:
         raise InputError("no jobs given", source="--trace", expected="a file of jobs with times")
@@ -161,8 +157,12 @@ def simulate(
     check_out(out, output)
     chosen = policies_with(names, set_)
     if trace is not None and is_openb_pods(trace):
-        log, snapshot, usual = _openb(inputs, trace)
-        chosen = [_with_usual(policy, usual) for policy in chosen]
+        if len(inputs) != 1:
+            expected = "one table of nodes (sn, cpu_milli, memory_mib, gpu, model)"
+            got = counted(len(inputs), "path")
+            raise InputError("pods of openb need its nodes", source="PATH", got=got, expected=expected)
+        log, snapshot, usual = read_openb_log(inputs[0], trace)
+        chosen = [judging_by(policy, usual) for policy in chosen]
     else:
         log = JobLog((), "shapes") if trace is None else read_job_log(trace)
         scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
@@ -248,34 +248,3 @@ def _shaped(
     tell_notes(notes)
     drawn = draw_shaped_jobs(known, snapshot, count, np.random.default_rng(seed), gpu_tflops=reached)
     return [replace(job, restart_s=restart) for job in drawn]
-
-
-def _openb(inputs: Sequence[str], pods: Path) -> tuple[JobLog, ClusterSnapshot, TypicalShapes]:
-    """The pods of the trace openb as a log of jobs, its nodes, and what its pods ask for."""
-    from workbench.formats.openb import read_openb
-    from workbench.model.job_log import JobLog, LoggedJob
-    from workbench.model.notice import Notice
-
-    if len(inputs) != 1:
-        expected = "one table of nodes (sn, cpu_milli, memory_mib, gpu, model)"
-        raise InputError(
-            "pods of openb need its nodes", source="PATH", got=counted(len(inputs), "path"), expected=expected
-        )
-    trace = read_openb(inputs[0], pods)
-    timed = zip(trace.gangs, trace.submitted_s.tolist(), trace.duration_s.tolist(), strict=True)
-    jobs = tuple(LoggedJob(gang, at, work) for gang, at, work in timed if work == work)
-    left_out = len(trace.gangs) - len(jobs)
-    text = f"{counted(left_out, 'pod')} without times left out"
-    notes = (Notice("jobs-without-times", text, numbers={"count": left_out}),) if left_out else ()
-    if not jobs:
-        raise InputError("no pod with times", source=str(pods), expected="creation_time and deletion_time")
-    return JobLog(jobs, "openb", notes=notes, inputs=trace.inputs), trace.snapshot, trace.usual
-
-
-def _with_usual(policy: Policy, usual: TypicalShapes) -> Policy:
-    """A policy that judges by usual pods, given those of the trace unless the user named others."""
-    from workbench.policies import get_policy
-
-    if policy.parameters.get("typical", True):
-        return policy
-    return get_policy(policy.name, **{**policy.parameters, "typical": usual.table})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,29 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.manifests import read_bytes
 from workbench.formats.tables import Row, read_table, unpacked
+from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import WHOLE_GPU
+from workbench.model.job_log import JobLog, LoggedJob
 from workbench.model.labels import NodeFilter, NodeLabels, NodeTaints, Requirement
+from workbench.model.notice import Notice
 from workbench.model.pod_trace import PodTrace
 from workbench.model.resources import CPU, MEMORY, PODS, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
-from workbench.model.typical_shapes import TypicalShape
+from workbench.model.typical_shapes import TypicalShape, TypicalShapes
 
-__all__ = ["GPU", "MODEL_LABEL", "is_openb_pods", "read_openb", "read_openb_order"]
+__all__ = [
+    "GPU",
+    "MODEL_LABEL",
+    "OpenbLog",
+    "is_openb_nodes",
+    "is_openb_pods",
+    "read_openb",
+    "read_openb_log",
+    "read_openb_nodes",
+    "read_openb_order",
+]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -90,10 +104,65 @@ def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
     )
 
 
+class OpenbLog(NamedTuple):
+    """The pods of the trace that have times, as jobs of one pod.
+
+    Attributes
+    ----------
+    log : JobLog
+    snapshot : ClusterSnapshot
+        The nodes of the trace.
+    usual : TypicalShapes
+        Shapes of all pods, by which policies judge (`PodTrace.usual`).
+    """
+
+    log: JobLog
+    snapshot: ClusterSnapshot
+    usual: TypicalShapes
+
+
+def read_openb_log(nodes: str | Path, pods: str | Path) -> OpenbLog:
+    """Read the pods of the trace as a log of jobs.
+
+    Parameters
+    ----------
+    nodes, pods : path
+        As of `read_openb`, with its errors. Pods without times are left out, with a notice that counts them.
+
+    Raises
+    ------
+    InputError
+        No pod has times.
+    """
+    trace = read_openb(nodes, pods)
+    timed = zip(trace.gangs, trace.submitted_s.tolist(), trace.duration_s.tolist(), strict=True)
+    jobs = tuple(LoggedJob(gang, at, work) for gang, at, work in timed if work == work)
+    left_out = len(trace.gangs) - len(jobs)
+    text = f"{counted(left_out, 'pod')} without times left out"
+    notes = (Notice("jobs-without-times", text, numbers={"count": left_out}),) if left_out else ()
+    if not jobs:
+        raise InputError("no pod with times", source=str(pods), expected="creation_time and deletion_time")
+    return OpenbLog(JobLog(jobs, "openb", notes=notes, inputs=trace.inputs), trace.snapshot, trace.usual)
+
+
+def read_openb_nodes(path: str | Path) -> ClusterSnapshot:
+    """Read the nodes of the trace alone; columns and errors are those of `read_openb`."""
+    return _read_nodes(Path(path))[0]
+
+
 def is_openb_pods(path: str | Path) -> bool:
     """Whether a file is a table of pods of the trace, by the columns in its first line."""
+    return _has_columns(path, _POD_COLUMNS)
+
+
+def is_openb_nodes(path: str | Path) -> bool:
+    """Whether a path is a file with a table of nodes of the trace, by the columns in its first line."""
+    return Path(path).is_file() and _has_columns(path, _NODE_COLUMNS)
+
+
+def _has_columns(path: str | Path, columns: tuple[str, ...]) -> bool:
     first = read_bytes(path)[:4096].decode("utf-8-sig", "replace").split("\n", 1)[0]
-    return set(_POD_COLUMNS) <= {name.strip() for name in first.split(",")}
+    return set(columns) <= {name.strip() for name in first.split(",")}
 
 
 def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:

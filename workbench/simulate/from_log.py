@@ -10,9 +10,12 @@ from workbench.evaluate.cost import ParallelShape
 from workbench.model.gang import Gang
 from workbench.model.job_log import GPU, JobLog, LoggedStep
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.typical_shapes import TypicalShapes
+from workbench.policies import get_policy
+from workbench.policies.base import Policy
 from workbench.simulate.job import SimulatedJob
 
-__all__ = ["fault_horizon_s", "simulated_jobs"]
+__all__ = ["fault_horizon_s", "judging_by", "simulated_jobs"]
 
 
 def simulated_jobs(
@@ -71,3 +74,10 @@ def fault_horizon_s(jobs: Sequence[SimulatedJob]) -> float:
     The span lasts until every job would end if none waited.
     """
     return 4 * max(job.submitted_s + job.duration_s for job in jobs)
+
+
+def judging_by(policy: Policy, usual: TypicalShapes) -> Policy:
+    """A policy that judges by usual pods, given those of a trace unless the user named others; another as it is."""
+    if policy.parameters.get("typical", True):
+        return policy
+    return get_policy(policy.name, **{**policy.parameters, "typical": usual.table})

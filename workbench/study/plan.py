@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,13 @@ from workbench.evaluate.contention import Network, TrainingStep
 from workbench.evaluate.provenance import version
 from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.typical_shapes import TypicalShapes
 from workbench.model.value import Value
 from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS, Arrivals
-from workbench.simulate.from_log import simulated_jobs
+from workbench.simulate.from_log import judging_by, simulated_jobs
 from workbench.simulate.queueing import DISCIPLINES, Discipline
 from workbench.study.digest import digest_of, package_digest, policy_digest
 from workbench.study.work import Case
@@ -45,12 +47,15 @@ class StudyWorkload(Value):
         How arrivals are drawn (`workbench.simulate.arrivals.at_load`).
     step : TrainingStep, optional
         Of the jobs of which the log tells none; it matters where jobs share a network.
+    usual : TypicalShapes, optional
+        What pods usually ask for, given to policies that judge by that (``fgd``); None: the log does not say.
     """
 
     log: JobLog
     load: float | None = None
     arrivals: Arrivals = "poisson"
     step: TrainingStep | None = None
+    usual: TypicalShapes | None = None
 
     def __post_init__(self) -> None:
         if self.load is not None and not 0 < self.load < float("inf"):
@@ -205,9 +210,21 @@ class Study(Value):
         """SHA-256 of each case's content, by the names of topology and workload."""
         return {names: digest_of(case) for names, case in self.cases.items()}
 
-    def policy_of(self, name: str, seed: int) -> Policy:
-        """The policy of a name, with the seed of a run if it has a parameter ``seed``."""
-        policy = self.policies[name]
+    def policy_of(self, name: str, workload: str, seed: int) -> Policy:
+        """The policy of a run.
+
+        Parameters
+        ----------
+        name : str
+            Name of the policy in the study.
+        workload : str
+            A policy that judges by usual pods gets those of this workload, unless the user named others.
+        seed : int
+            A policy with a parameter ``seed`` gets this one.
+        """
+        policy, usual = self.policies[name], self.workloads[workload].usual
+        if usual is not None:
+            policy = judging_by(policy, usual)
         if _SEED not in policy.parameters:
             return policy
         return get_policy(policy.name, **{**policy.parameters, _SEED: seed})
@@ -217,9 +234,7 @@ class Study(Value):
         """Every run, in the order of topologies, workloads, disciplines, policies and seeds."""
         drawing = any(_SEED in policy.parameters for policy in self.policies.values())
         seeds = {names: self.seeds if drawing or case.draws else self.seeds[:1] for names, case in self.cases.items()}
-        digests = {
-            (name, seed): policy_digest(self.policy_of(name, seed)) for name in self.policies for seed in self.seeds
-        }
+        digests = {of: policy_digest(self.policy_of(*of)) for of in product(self.policies, self.workloads, self.seeds)}
         return tuple(
             Run(
                 topology,
@@ -227,7 +242,7 @@ class Study(Value):
                 discipline,
                 policy,
                 seed,
-                digest_of(package_digest(), case, discipline, digests[policy, seed], seed),
+                digest_of(package_digest(), case, discipline, digests[policy, workload, seed], seed),
             )
             for (topology, workload), case in self.case_digests.items()
             for discipline in self.disciplines

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -13,9 +14,20 @@ from workbench.errors import InputError, UnknownNameError, WorkbenchError
 from workbench.evaluate.contention import Network, Phases, RoutedFabric, Routes, TierLinks, TrainingStep
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.load import load
+from workbench.formats.manifests import read_bytes
+from workbench.formats.openb import is_openb_nodes, is_openb_pods, read_openb_log, read_openb_nodes
 from workbench.formats.scheduler_conf import load_config
-from workbench.formats.study_file import NetworkEntry, PolicyEntry, StudyFile, read_study_file
+from workbench.formats.study_file import (
+    NetworkEntry,
+    PolicyEntry,
+    StudyFile,
+    TopologyEntry,
+    WorkloadEntry,
+    read_study_file,
+)
+from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.typical_shapes import TypicalShapes
 from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.simulate import FaultRates
@@ -49,12 +61,12 @@ def read_study(path: str | Path) -> Study:
     workloads: dict[str, StudyWorkload] = {}
     policies: dict[str, Policy] = {}
     for topology in said.topologies:
-        read = _at(partial(load, *topology.paths, gpus_per_node=topology.gpus_per_node), source, topology.where)
-        _enter(topologies, topology.name, read.snapshot, source, topology.where)
+        snapshot, files = _at(partial(_cluster, topology), source, topology.where)
+        _enter(topologies, topology.name, snapshot, source, topology.where)
         if topology.network is not None:
-            made = partial(_network, topology.network, read.snapshot)
+            made = partial(_network, topology.network, snapshot)
             networks[topology.name] = _at(made, source, topology.network.where)
-        inputs |= {_beside(path, file): checksum for file, checksum in read.inputs.items()}
+        inputs |= {_beside(path, file): checksum for file, checksum in files.items()}
     for entry in said.workloads:
         kind = next((one for one in ARRIVALS if one == entry.arrivals), None)
         if kind is None:
@@ -62,16 +74,37 @@ def read_study(path: str | Path) -> Study:
             raise InputError(
                 "no kind of arrivals", source=source, where=entry.where, got=entry.arrivals, expected=expected
             )
-        log = _at(partial(read_job_log, entry.trace), source, entry.where)
+        log, usual = _at(partial(_jobs, entry, said.topologies), source, entry.where)
         load_ = None if entry.load_percent is None else entry.load_percent / 100
         step = None if entry.step is None else TrainingStep(entry.step[0], {"data": entry.step[1]})
-        _enter(workloads, entry.name, StudyWorkload(log, load_, kind, step), source, entry.where)
-        inputs |= {_beside(path, entry.trace): checksum for checksum in log.inputs.values()}
+        _enter(workloads, entry.name, StudyWorkload(log, load_, kind, step, usual), source, entry.where)
+        inputs[_beside(path, entry.trace)] = log.inputs[entry.trace.name]
     for several in said.policies:
         for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
             _enter(policies, name, policy, source, several.where)
     faults = None if said.faults is None else _at(partial(FaultRates, **said.faults), source, "faults")
     return _at(partial(_study, said, topologies, networks, workloads, policies, faults, inputs), source, "the study")
+
+
+def _cluster(entry: TopologyEntry) -> tuple[ClusterSnapshot, Mapping[str, str]]:
+    """A cluster and the checksums of its files."""
+    first = entry.paths[0]
+    if len(entry.paths) == 1 and is_openb_nodes(first):
+        return read_openb_nodes(first), {str(first): sha256(read_bytes(first)).hexdigest()}
+    read = load(*entry.paths, gpus_per_node=entry.gpus_per_node)
+    return read.snapshot, read.inputs
+
+
+def _jobs(entry: WorkloadEntry, topologies: Sequence[TopologyEntry]) -> tuple[JobLog, TypicalShapes | None]:
+    """The jobs of a log, and what pods usually ask for if the log is the trace openb."""
+    if not is_openb_pods(entry.trace):
+        return read_job_log(entry.trace), None
+    nodes = next((one.paths[0] for one in topologies if is_openb_nodes(one.paths[0])), None)
+    if nodes is None:
+        expected = "a table of nodes (sn, cpu_milli, memory_mib, gpu, model) among the topologies"
+        raise InputError("pods of openb need its nodes", where=entry.where, expected=expected)
+    read = read_openb_log(nodes, entry.trace)
+    return read.log, read.usual
 
 
 def _study(

@@ -68,7 +68,7 @@ def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Call
         }
         asked = {}
         for run in runs:
-            policy = study.policy_of(run.policy, run.seed)
+            policy = study.policy_of(run.policy, run.workload, run.seed)
             arguments = (cases[run.topology, run.workload], policy, run.discipline, run.seed, package)
             asked[client.submit(simulate_case, *arguments, key=f"run-{call}-{run.digest}")] = run
     failed: dict[Run, _RunFailed] = {}
