@@ -12,14 +12,15 @@ import hashlib
 import pickle
 import sys
 import sysconfig
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, UnionType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.evaluate.provenance import version
@@ -95,52 +96,42 @@ class _Sums:
         self._inside: list[int] = []
 
     def add(self, value: Any) -> None:
-        if isinstance(value, np.generic):  # first, because a float64 is a float, too
-            self.add(value.item())
-        elif isinstance(value, None | bool | int | float | complex) and not isinstance(value, Enum):
+        kind: Any = type(value)
+        if kind in _NUMBERS:
             # Equal numbers of two types are two values: 1 and 1.0 may print differently.
-            self._write(type(value).__name__, repr(value).encode())
-        elif isinstance(value, str) and not isinstance(value, Enum):
+            self._write(kind.__name__, repr(value).encode())
+        elif kind is str:
             self._write("str", value.encode("utf-8", "surrogatepass"))
-        elif isinstance(value, bytes | bytearray):
-            self._write("bytes", bytes(value))
         elif id(value) in self._inside:
             # A function that calls itself; how deep it was met says which.
             self._write("again", str(len(self._inside) - self._inside.index(id(value))).encode())
         else:
             self._inside.append(id(value))
-            self._add_compound(value)
+            _way(kind)(self, value)
             self._inside.pop()
 
-    def _add_compound(self, value: Any) -> None:
-        if isinstance(value, np.ndarray) and value.dtype != np.object_:
-            self._write("array", f"{value.dtype.str}{value.shape}".encode())
-            self._write("", np.ascontiguousarray(value).tobytes())
-        elif isinstance(value, Enum):
-            self._parts("enum", [type(value).__qualname__, value.name])
-        elif isinstance(value, Mapping):
-            self._parts("mapping", sorted(value.items(), key=lambda item: digest_of(item[0])))
-        elif isinstance(value, Set):
-            self._parts("set", sorted(digest_of(each) for each in value))
-        elif isinstance(value, list | tuple | np.ndarray):
-            self._parts("list" if isinstance(value, list) else "tuple", list(value))
-        elif isinstance(value, FunctionType):
-            self._function(value)
-        elif isinstance(value, CodeType):
-            self._parts("code", [value.co_code, value.co_consts, value.co_names, value.co_varnames])
-        elif isinstance(value, MethodType):
-            self._parts("method", [value.__func__, value.__self__])
-        elif isinstance(value, type):
-            self._class(value)
-        elif isinstance(value, ModuleType):
-            self._module(value)
-        elif isinstance(value, BuiltinFunctionType):
-            self._parts("builtin", [value.__module__, value.__qualname__])
-        elif dataclasses.is_dataclass(value):
-            kept = [field.name for field in dataclasses.fields(value) if field.init and field.name not in _ABOUT]
-            self._parts("dataclass", [type(value), *((name, getattr(value, name)) for name in kept)])
+    def _array(self, array: npt.NDArray[Any]) -> None:
+        if array.dtype == np.object_:
+            self._parts("objects", array.tolist())
         else:
-            self._other(value)
+            self._write("array", f"{array.dtype.str}{array.shape}".encode())
+            self._write("", np.ascontiguousarray(array).tobytes())
+
+    def _enum(self, member: Enum) -> None:
+        self._parts("enum", [type(member).__qualname__, member.name])
+
+    def _mapping(self, mapping: Mapping[Any, Any]) -> None:
+        self._parts("mapping", sorted(mapping.items(), key=lambda item: digest_of(item[0])) if mapping else [])
+
+    def _set(self, values: Set[Any]) -> None:
+        self._parts("set", sorted(digest_of(each) for each in values))
+
+    def _code(self, code: CodeType) -> None:
+        self._parts("code", [code.co_code, code.co_consts, code.co_names, code.co_varnames])
+
+    def _dataclass(self, value: Any) -> None:
+        kind: Any = type(value)
+        self._parts("dataclass", [kind, *(getattr(value, name) for name in _field_names(kind))])
 
     def _function(self, function: FunctionType) -> None:
         if _is_installed(function.__module__):
@@ -181,14 +172,48 @@ class _Sums:
                 expected="plain data, arrays, dataclasses or functions",
             ) from None
 
-    def _parts(self, tag: str, parts: list[Any]) -> None:
+    def _parts(self, tag: str, parts: Sequence[Any]) -> None:
         self._write(tag, str(len(parts)).encode())
         for part in parts:
             self.add(part)
 
     def _write(self, tag: str, content: bytes) -> None:
-        self.hash.update(f"{tag}:{len(content)}:".encode())
-        self.hash.update(content)
+        self.hash.update(f"{tag}:{len(content)}:".encode() + content)
+
+
+_NUMBERS = frozenset({type(None), bool, int, float, complex})
+
+#: How values of a type or of one derived from it are added, the first that fits.
+_WAYS: tuple[tuple[type | UnionType, Callable[[_Sums, Any], None]], ...] = (
+    (np.generic, lambda sums, value: sums.add(value.item())),
+    (Enum, _Sums._enum),
+    (int | float | complex, lambda sums, value: sums._parts("number", [type(value), repr(value)])),
+    (str, lambda sums, value: sums._parts("text", [type(value), *value])),
+    (bytes | bytearray, lambda sums, value: sums._write("bytes", bytes(value))),
+    (np.ndarray, _Sums._array),
+    (Mapping, _Sums._mapping),
+    (Set, _Sums._set),
+    (list, lambda sums, value: sums._parts("list", value)),
+    (tuple, lambda sums, value: sums._parts("tuple", value)),
+    (FunctionType, _Sums._function),
+    (CodeType, _Sums._code),
+    (MethodType, lambda sums, value: sums._parts("method", [value.__func__, value.__self__])),
+    (type, _Sums._class),
+    (ModuleType, _Sums._module),
+    (BuiltinFunctionType, lambda sums, value: sums._parts("builtin", [value.__module__, value.__qualname__])),
+)
+
+
+@cache
+def _way(kind: type) -> Callable[[_Sums, Any], None]:
+    found = next((way for known, way in _WAYS if issubclass(kind, known)), None)
+    return found or (_Sums._dataclass if dataclasses.is_dataclass(kind) else _Sums._other)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    """Fields of a dataclass that say what a value is."""
+    return tuple(field.name for field in dataclasses.fields(kind) if field.init and field.name not in _ABOUT)
 
 
 def _content(cell: Any) -> Any:
