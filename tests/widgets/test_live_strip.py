@@ -126,6 +126,20 @@ def test_nodes_that_differ_are_one_step_and_gpus_in_use_are_patched(
     assert all("used" not in item for item in patch["set"])
 
 
+def test_jobs_are_placed_once_per_moment(
+    bench: Workbench, view: FakeView, said: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[int] = []
+    run = bench.comparer.run
+    monkeypatch.setattr(bench.comparer, "run", lambda: (runs.append(1), run()))
+    view.change(Scenario(Fabric((2, 3)).snapshot(), ()))
+    wait_for_news(said)
+    ask(strip_of(bench), "moment")
+    assert bench.snapshot.n_nodes == 6 and len(runs) == 1
+    bench.editor.edit(op="add_nodes", count=2, prefix="mine-")
+    assert len(runs) == 2 and ask(strip_of(bench), "state")["rest"] == "paused"
+
+
 def test_an_edit_pauses_and_resume_goes_back(bench: Workbench, view: FakeView, said: list[Any]) -> None:
     strip = strip_of(bench)
     bench.editor.edit(op="add_nodes", count=2, prefix="mine-")

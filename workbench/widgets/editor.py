@@ -72,7 +72,7 @@ class TopologyEditor(Panel):
     history : History
         The operations that can be undone and redone.
     changed : list of callable
-        Called without arguments after every change of the drawing.
+        Called without arguments after every change of the drawing but those of `show_moment`.
     wants_gpus : callable
         Function that tells whether jobs request GPUs; if so, the page asks what to do about nodes without GPUs. By
         default it returns False.
@@ -217,6 +217,10 @@ class TopologyEditor(Panel):
         ----------
         snapshot : ClusterSnapshot
             Nodes and HyperNodes that differ from the drawing become one step of the history.
+
+        Notes
+        -----
+        The functions in `changed` are not called: the caller knows of the change, and of what else the moment brings.
         """
         cluster = ClusterObjects.of(hypernodes_in(snapshot.topology), nodes_in(snapshot))
         changes = differences(self.draft, draft_of(cluster.hypernodes.values(), cluster.nodes.values()))
@@ -228,7 +232,8 @@ class TopologyEditor(Panel):
             for item in self.draft
             if item.kind == "node" and item.id not in told and before.of(item) != self._in_use.of(item)
         ]
-        self._spread(made)
+        if made:
+            self._draw(made)
         if refilled:
             self.tell("patch", {"set": [self._record(item) for item in refilled], "gone": [], **self._marks()})
 
@@ -444,12 +449,17 @@ class TopologyEditor(Panel):
             told()
 
     def _spread(self, changes: Sequence[Change], but_text: bool = False, told: Mapping[str, Any] = _NOTHING) -> bool:
-        """Send changes and the message `told` to every view, and queue them for the YAML text; False without changes.
+        """Draw changes as `_draw` does, and call the functions in `changed`; returns False without changes."""
+        if changes:
+            self._draw(changes, but_text, told)
+            self._notify()
+        return bool(changes)
+
+    def _draw(self, changes: Sequence[Change], but_text: bool = False, told: Mapping[str, Any] = _NOTHING) -> None:
+        """Send changes and the message `told` to every view, and queue them for the YAML text.
 
         With `but_text` the YAML text is left alone, because the changes come from it.
         """
-        if not changes:
-            return False
         if not but_text:
             self._keep(changes)
         self.tell(
@@ -461,8 +471,6 @@ class TopologyEditor(Panel):
                 **told,
             },
         )
-        self._notify()
-        return True
 
 
 def _objects_of(draft: Draft) -> ClusterObjects:

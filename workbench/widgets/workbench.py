@@ -199,19 +199,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
 
 def _strip_of(follower: Follower | Replay, editor: TopologyEditor, comparer: PlacementComparer) -> LiveStrip:
     """A strip whose moments are drawn and placed on; an edit pauses it, so that nothing of the user's is lost."""
-    showing = False
 
     def show(moment: ClusterMoment) -> None:
-        nonlocal showing
-        showing = True
-        try:
-            editor.show_moment(moment.scenario.snapshot)
-        finally:
-            showing = False
+        editor.show_moment(moment.scenario.snapshot)
         comparer.use(editor.snapshot_later(), moment.scenario.gangs)
 
     strip = LiveStrip(follower, show)
-    editor.changed.append(lambda: None if showing else strip.pause())
+    editor.changed.append(strip.pause)
     return strip
 
 
