@@ -14,6 +14,7 @@ from tests.control.manifests import command, hypernode, job, node, phase_of, pod
 from workbench.control.cluster import EmbeddedCluster
 from workbench.control.kinds import Ref
 from workbench.control.kubelets import containers_environment
+from workbench.control.scheduler import Scheduler
 from workbench.errors import InputError
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.hyper_job.trials import JobTrials
@@ -269,6 +270,42 @@ def test_other_schedulers_publish_no_switches_and_a_table_nobody_can_read_is_tol
     cluster.submit(broken)
     cluster.settle()
     assert [line.reason for line in cluster.log if line.key.name == "basic-tor-node-cm"] == ["NotRead"]
+
+
+def device_info(faulty: str, updated: int = 1) -> dict[str, Any]:
+    """What Ascend's device plugin says of the node n0."""
+    text = json.dumps({"DeviceInfo": {"DeviceList": {"huawei.com/npu-Unhealthy": faulty}, "UpdateTime": updated}})
+    metadata = {"name": "mindx-dl-deviceinfo-n0", "namespace": "kube-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"DeviceInfoCfg": text}}
+
+
+def test_faulty_npus_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = cluster_with(device_info("npu-3"), job(tasks=[task(replicas=4)]))
+    key = Ref("ConfigMap", "kube-system", "mindx-dl-deviceinfo-n0")
+
+    def write(text: str) -> list[int]:
+        """Change the ConfigMap; returns the NPUs of each node that jobs can have."""
+        cluster.store.patch(key, {"data": {"DeviceInfoCfg": text}})
+        cluster.settle()
+        return npus()
+
+    def npus() -> list[int]:
+        return [int(row[0]) for row in cluster.snapshot.gpu_total]
+
+    assert phase_of(cluster) == "Pending" and npus() == [0b1111_0111, 255, 255, 255]
+    assert write(device_info("")["data"]["DeviceInfoCfg"]) == [255] * 4
+    assert phase_of(cluster) == "Running"
+    sessions: list[int] = []
+    monkeypatch.setattr(Scheduler, "_session", lambda self: sessions.append(1))
+    write(device_info("", updated=2)["data"]["DeviceInfoCfg"])
+    assert not sessions, "the same NPUs at another time"
+    monkeypatch.undo()
+    assert write(device_info("npu-1")["data"]["DeviceInfoCfg"]) == [0b1111_1101, 255, 255, 255]
+    assert write("{") == [0b1111_1101, 255, 255, 255], "what could be read last counts"
+    assert [line.reason for line in cluster.log if line.key == key] == ["NotRead"]
+    cluster.store.delete(key)
+    cluster.settle()
+    assert npus() == [255] * 4
 
 
 RACKS = """

@@ -27,6 +27,7 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
 from workbench.model.placement import Decision, Placement, Unplaced
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup, read_pod_group
@@ -127,7 +128,7 @@ class Scheduler(Reconciler):
                 return []
             self._to_schedule = True
         elif key.kind == "ConfigMap":
-            if not (self._policy_changed(change) or self._table_changed(change)):
+            if not (self._policy_changed(change) or self._table_changed(change) or self._npus_changed(change)):
                 return []
             self._to_schedule = True
         else:
@@ -195,6 +196,28 @@ class Scheduler(Reconciler):
         except InputError as error:
             self._say(change.key, "NotRead", str(error), warning=True)
             return True
+
+    def _npus_changed(self, change: StoreChange) -> bool:
+        """Take note of a ConfigMap; returns whether other NPUs of a node are faulty now.
+
+        Ascend's device plugin writes its ConfigMaps every few minutes, mostly with the NPUs that were there. While one
+        cannot be read, the last one that could counts.
+        """
+        node = change.key.name.removeprefix(DEVICE_INFO_PREFIX)
+        if node == change.key.name:
+            return False
+        try:
+            read = deleted("DeviceInfo", node) if change.after is None else read_change(change.after)
+        except InputError as error:
+            self._say(change.key, "NotRead", str(error), warning=True)
+            return False
+        assert read is not None
+        noted = self._changes.get(change.key)
+        known = self._state.objects.device_infos.get(read.key) if noted is None else noted.value
+        if read.value == known:
+            return False
+        self._changes[change.key] = read
+        return True
 
     def _note(self, key: Ref, value: ClusterObject | None) -> None:
         self._changes[key] = deleted(key.kind, f"{key.namespace}/{key.name}") if value is None else added(value)
