@@ -77,9 +77,9 @@ def test_without_npus_no_config_map_is_listed() -> None:
 def test_without_the_right_there_is_a_gap_that_names_the_rule() -> None:
     found, _ = read(NPU, 403)
     (gap,) = found.gaps
-    assert (gap.code, gap.subject) == ("not-permitted", "ConfigMaps of kube-system")
+    assert (gap.code, gap.subject) == ("not-permitted", "configmaps")
     assert gap.message == (
-        "user jane may not list ConfigMaps of kube-system, which tell faulty NPUs; in that namespace "
-        '{apiGroups: [""], resources: ["configmaps"], verbs: ["list"]} would allow it'
+        "user jane may not list configmaps in kube-system; the rule "
+        '{apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"]} in kube-system would allow it'
     )
     assert left(found) == [0b1111_1101, 0b1111_1111]

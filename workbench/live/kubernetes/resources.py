@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.objects.device_info import DEVICE_INFO_PREFIX
-
-__all__ = ["CONFIG_MAPS", "DEVICE_INFOS", "EVENTS", "LISTS", "ListedConfigMaps", "NamedConfigMap", "Resource"]
+__all__ = ["CONFIG_MAPS", "DEVICE_INFOS", "EVENTS", "LISTS", "NamedConfigMap", "Resource"]
 
 
 class Resource(NamedTuple):
-    """A kind that is listed in all namespaces.
+    """A kind that is listed in all namespaces, or in one.
 
     Attributes
     ----------
@@ -20,6 +18,8 @@ class Resource(NamedTuple):
         Without this kind there is no snapshot; otherwise its absence is a gap.
     selector : str
         Field selector of the list; empty: all objects are read.
+    namespace : str
+        The one namespace whose objects are read; empty: all namespaces.
     """
 
     group: str
@@ -28,11 +28,13 @@ class Resource(NamedTuple):
     kind: str
     needed: bool = False
     selector: str = ""
+    namespace: str = ""
 
     @property
     def path(self) -> str:
         """Path of the list on the API server."""
-        return f"/apis/{self.group}/{self.version}/{self.plural}" if self.group else f"/api/v1/{self.plural}"
+        start = f"/apis/{self.group}/{self.version}" if self.group else "/api/v1"
+        return f"{start}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{start}/{self.plural}"
 
     @property
     def api_version(self) -> str:
@@ -41,7 +43,7 @@ class Resource(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The RBAC rule that allows to read the kind, as it stands in a ClusterRole."""
+        """The RBAC rule that allows to read the kind, as it stands in a ClusterRole, or a Role of the namespace."""
         return f'{{apiGroups: ["{self.group}"], resources: ["{self.plural}"], verbs: ["get", "list", "watch"]}}'
 
 
@@ -60,23 +62,6 @@ class NamedConfigMap(NamedTuple):
     def rule(self) -> str:
         """The RBAC rule that allows to read the ConfigMap, as it stands in a Role of its namespace."""
         return f'{{apiGroups: [""], resources: ["configmaps"], resourceNames: ["{self.name}"], verbs: ["get"]}}'
-
-
-class ListedConfigMaps(NamedTuple):
-    """ConfigMaps of one namespace whose names begin alike; all of the namespace are listed to find them."""
-
-    namespace: str
-    prefix: str
-
-    @property
-    def path(self) -> str:
-        """Path of the list on the API server."""
-        return f"/api/v1/namespaces/{self.namespace}/configmaps"
-
-    @property
-    def rule(self) -> str:
-        """The RBAC rule that allows to list the ConfigMaps, as it stands in a Role of the namespace."""
-        return '{apiGroups: [""], resources: ["configmaps"], verbs: ["list"]}'
 
 
 #: Groups come before the pods that name them, and nodes before the pods on them: what is read later is younger, so a
@@ -104,5 +89,5 @@ CONFIG_MAPS = (
     NamedConfigMap("volcano-system", "volcano-scheduler-configmap"),
 )
 
-#: Faulty NPUs as Ascend's device plugin reports them; read where a node has NPUs.
-DEVICE_INFOS = ListedConfigMaps("kube-system", DEVICE_INFO_PREFIX)
+#: Read where a node has NPUs, for those in which Ascend's device plugin tells faulty NPUs; the others are left out.
+DEVICE_INFOS = Resource("", "v1", "configmaps", "ConfigMap", namespace="kube-system")

@@ -21,6 +21,7 @@ from workbench.live.kubernetes.resources import CONFIG_MAPS, DEVICE_INFOS, EVENT
 from workbench.live.kubernetes.waiting import WaitingObjects
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Scenario
+from workbench.objects.device_info import DEVICE_INFO_PREFIX
 
 __all__ = ["LiveSnapshot", "read_cluster", "take_snapshot"]
 
@@ -148,8 +149,11 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     versions: dict[str, str] = {}
     gaps: list[Notice] = []
     waiting = WaitingObjects()
-    for resource in (*LISTS, EVENTS):
+    for resource in (*LISTS, EVENTS, DEVICE_INFOS):
+        if resource is DEVICE_INFOS and not any(_NPU in one for one in objects):
+            continue
         name = f"{resource.plural}.{resource.group}".rstrip(".")
+        where = f" in {resource.namespace}" if resource.namespace else ""
         try:
             found, versions[name] = _listed(connection, resource, progress, waiting)
         except NoSuchApi:
@@ -161,7 +165,10 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
         except Forbidden as error:
             if resource.needed:
                 raise ClusterError(f"{error}; a ClusterRole with the rule {resource.rule} would allow it") from None
-            text = f"user {connection.cluster.user} may not list {name}; the rule {resource.rule} would allow it"
+            text = (
+                f"user {connection.cluster.user} may not list {name}{where}; "
+                f"the rule {resource.rule}{where} would allow it"
+            )
             gaps.append(Notice("not-permitted", text, name))
         else:
             objects += found
@@ -174,39 +181,23 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
         except Forbidden:
             text = f"user {connection.cluster.user} may not get {name}; in that namespace {one.rule} would allow it"
             gaps.append(Notice("not-permitted", text, name))
-    if any(_NPU in one for one in objects):
-        try:
-            objects += _device_infos(connection)
-        except Forbidden:
-            name = f"ConfigMaps of {DEVICE_INFOS.namespace}"
-            text = (
-                f"user {connection.cluster.user} may not list {name}, which tell faulty NPUs; "
-                f"in that namespace {DEVICE_INFOS.rule} would allow it"
-            )
-            gaps.append(Notice("not-permitted", text, name))
     cluster = connection.cluster
     return LiveSnapshot(cluster.context, cluster.server, cluster.user, versions, tuple(gaps), tuple(objects))
-
-
-def _device_infos(connection: Connection) -> list[bytes]:
-    """The ConfigMaps of Ascend's device plugin as JSON; others of their namespace are not kept."""
-
-    def keep(item: Mapping[str, Any]) -> bytes | None:
-        name = str((item.get("metadata") or {}).get("name", ""))
-        return _kept("v1", "ConfigMap", item) if name.startswith(DEVICE_INFOS.prefix) else None
-
-    found, _ = listed(connection, DEVICE_INFOS.path, keep)
-    return [one for one in found if one is not None]
 
 
 def _listed(
     connection: Connection, resource: Resource, progress: Progress | None, waiting: WaitingObjects
 ) -> tuple[list[bytes], str]:
-    """All objects of a kind as JSON, of events those about what waits, and the resourceVersion of the list."""
+    """All objects of a kind as JSON, and the resourceVersion of the list.
+
+    Of events those about what waits are kept, of the ConfigMaps those of Ascend's device plugin.
+    """
 
     def keep(item: Mapping[str, Any]) -> bytes | None:
         waiting.see(resource.kind, item)
         if resource is EVENTS and not waiting.concerns(item):
+            return None
+        if resource is DEVICE_INFOS and not _name_of(item).startswith(DEVICE_INFO_PREFIX):
             return None
         return _kept(resource.api_version, resource.kind, item)
 
@@ -217,6 +208,10 @@ def _listed(
 
     found, version = listed(connection, resource.path, keep, tell, resource.selector)
     return [one for one in found if one is not None], version
+
+
+def _name_of(item: Mapping[str, Any]) -> str:
+    return str((item.get("metadata") or {}).get("name", ""))
 
 
 def _kept(api_version: str, kind: str, item: Mapping[str, Any]) -> bytes:
