@@ -247,11 +247,11 @@ def _followed(follower: Follower | Replay) -> _Begun:
 
 def _begin(source: str | Path | Scenario | ClusterSnapshot | None, policies: _Named | None) -> _Begun:
     """What a workbench begins with; `policies`, if given, replace those of a scenario file."""
-    begun = _content(source)
+    begun = _begun_of(source)
     return begun if policies is None else begun._replace(content=replace(begun.content, policies=policies))
 
 
-def _content(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
+def _begun_of(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
     if source is None:
         return _drawn(ScenarioFile(None))
     if isinstance(source, ClusterSnapshot):
