@@ -84,5 +84,6 @@ def _tell(found: Counter[str], gaps: list[Notice]) -> None:
         numbers = {"count": number, "nodes": found["nodes"], "network": found["network"]}
         gaps.append(Notice("faulty-npus", text, numbers=numbers))
     if number := found["unknown"]:
-        text = f"{counted(number, 'name')} of faulty NPUs fit no NPU of the node: left out"
+        names = counted(number, "name of a faulty NPU fits", "names of faulty NPUs fit")
+        text = f"{names} no NPU of the node: left out"
         gaps.append(Notice("unknown-npus", text, numbers={"count": number}))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from workbench.errors import InputError
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import get_map, get_texts, shown, wrong
@@ -113,9 +114,9 @@ def read_device_info(data: Mapping[str, Any]) -> DeviceInfo:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise wrong(where, f"no JSON: {str(error)[:80]}", "JSON text with DeviceInfo") from None
+        raise InputError(f"not JSON: {error}", where=where, expected="an object with DeviceInfo") from None
     if not isinstance(value, dict) or not isinstance(value.get("DeviceInfo"), dict):
-        raise wrong(where, shown(value), "a mapping with DeviceInfo")
+        raise InputError("not the NPUs of a node", where=where, got=shown(value), expected="an object with DeviceInfo")
     listed = get_texts(get_map(value, "DeviceInfo", where), "DeviceList", f"{where}.DeviceInfo")
     return DeviceInfo(node, npu_names(listed))
 
