@@ -20,6 +20,16 @@ def test_allocatable_wins_over_capacity() -> None:
     assert read_node(manifest()).allocatable == {}
 
 
+def test_gpus_that_the_capacity_alone_counts_are_built_in() -> None:
+    def built_in(allocatable: int, capacity: int) -> int:
+        status = {"allocatable": {"cpu": "1", "huawei.com/npu": allocatable}, "capacity": {"huawei.com/npu": capacity}}
+        return read_node(manifest(status=status)).n_gpus_built_in
+
+    assert (built_in(7, 8), built_in(8, 8)) == (8, 0)
+    with pytest.raises(InputError, match="at most 1024"):
+        built_in(8, 1025)
+
+
 def test_taints_and_cordon() -> None:
     node = read_node(manifest(spec={"unschedulable": True, "taints": [{"key": "k", "effect": "NoSchedule"}]}))
     assert node.unschedulable

@@ -35,7 +35,8 @@ class Node(Value):
     internal_ip : str
         The first address of type InternalIP; empty: none.
     n_gpus_built_in : int
-        Number of GPUs in `status.capacity`, where the kubelet counts faulty ones too; 0 if it names none.
+        Number of GPUs in ``status.capacity``, where the kubelet counts unhealthy ones, too; 0 if it differs in none from
+        the allocatable ones.
     npu_names : mapping of str to tuple of str
         NPUs that annotations list as faulty (`workbench.objects.device_info.npu_names`).
     """
@@ -69,7 +70,7 @@ def read_node(data: Mapping[str, Any]) -> Node:
     )
     allocatable = read_resources(status, offered, "status")
     check_amounts(allocatable, f"status.{offered}")
-    _count_gpus(allocatable, f"status.{offered}")
+    gpus = _gpus(allocatable, f"status.{offered}")
     metadata = read_metadata(data, namespaced=False)
     return Node(
         metadata,
@@ -77,25 +78,29 @@ def read_node(data: Mapping[str, Any]) -> Node:
         taints,
         get_bool(spec, "unschedulable", "spec"),
         _internal_ip(status),
-        _gpus_built_in(status),
+        _gpus_built_in(status, gpus),
         npu_names(metadata.annotations),
     )
 
 
-def _gpus_built_in(status: Mapping[str, Any]) -> int:
-    capacity = status.get("capacity")
-    if not isinstance(capacity, Mapping):
-        return 0
-    gpus = {name: amount for name, amount in capacity.items() if is_gpu_resource(name)}
-    return _count_gpus(read_resources({"capacity": gpus}, "capacity", "status"), "status.capacity") if gpus else 0
-
-
-def _count_gpus(amounts: Mapping[str, int], where: str) -> int:
+def _gpus(amounts: Mapping[str, int], where: str) -> dict[str, int]:
+    """The GPU resources among `amounts`; raises InputError if there are too many GPUs."""
     gpus = {name: amount for name, amount in amounts.items() if is_gpu_resource(name)}
     for name, amount in gpus.items():
         if amount > MAX_GPUS:
             raise wrong(f"{where}[{name!r}]", amount, f"at most {MAX_GPUS} GPUs in one node")
-    return sum(gpus.values())
+    return gpus
+
+
+def _gpus_built_in(status: Mapping[str, Any], gpus: Mapping[str, int]) -> int:
+    """Number of GPUs by the capacity if it differs from the offered ones `gpus`; else 0."""
+    capacity, offered = status.get("capacity"), status.get("allocatable")
+    if isinstance(capacity, Mapping) and offered is not None:
+        differing = {name: capacity[name] for name in gpus if name in capacity and capacity[name] != offered[name]}
+        if differing:
+            counted = read_resources({"capacity": differing}, "capacity", "status")
+            return sum({**gpus, **_gpus(counted, "status.capacity")}.values())
+    return 0
 
 
 @lru_cache(maxsize=4096)
