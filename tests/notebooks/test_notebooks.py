@@ -137,6 +137,14 @@ KEY_CELLS = {
         "crowd": "0.29",
         "threshold": "<svg",
     },
+    "11_how_much_shorter.ipynb": {
+        "places": "7.7",
+        "steps": "1034.1",
+        "shorter": "22 (22 … 22)",
+        "others": "13 (7 … 19)",
+        "assumptions": "46.0",
+        "band": "Nemotron-H 56B: 40.21 at 6",
+    },
     "12_sampling_and_bounds.ipynb": {
         "decisions": "0.200    0.375",
         "decisions-picture": "<svg",
