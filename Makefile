@@ -95,7 +95,7 @@ sanitize: $(VENV)/.built-sanitize ## kernel tests under AddressSanitizer and Und
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 	$(call checked-env,sanitize) $(PYTEST) --capture=sys $(checked-args)
 
-dist-check: build ## wheel and sdist, each installed and tested outside the checkout
+dist-check: build ## the sdist, and the wheel made from it, installed and tested outside the checkout
 	bash .ci/check-dists $(PY)
 
 lock: ## refresh requirements.lock (needs uv)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -121,8 +122,10 @@ def test_curves_equal_the_published_ones(openb: Path, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRACES)
-def test_all_runs_equal_the_published_ones(openb: Path, name: str) -> None:
-    compare(openb, name, SEEDS)
+def test_runs_equal_the_published_ones(openb: Path, name: str) -> None:
+    """A trace of each family with all ten seeds, the others with two; with WORKBENCH_ALL_SEEDS=1 all 750 runs."""
+    whole = name in ("default", "gpushare60", "gpuspec20", "multigpu50")
+    compare(openb, name, SEEDS if whole or os.environ.get("WORKBENCH_ALL_SEEDS") == "1" else [42, 47])
 
 
 # All fifteen hold (docs/fgd.md); these four are of the four families, and twenty runs each take seconds.

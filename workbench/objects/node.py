@@ -35,8 +35,8 @@ class Node(Value):
     internal_ip : str
         The first address of type InternalIP; empty: none.
     n_gpus_built_in : int
-        Number of GPUs in ``status.capacity``, where the kubelet counts unhealthy ones, too; 0 if it differs in none from
-        the allocatable ones.
+        Number of GPUs in ``status.capacity``, where the kubelet counts unhealthy ones, too; 0 if it differs in none
+        from the allocatable ones.
     npu_names : mapping of str to tuple of str
         NPUs that annotations list as faulty (`workbench.objects.device_info.npu_names`).
     """
