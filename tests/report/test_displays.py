@@ -7,6 +7,7 @@ import pytest
 
 import workbench  # hands in the drawing code
 from tests.hand_made import dgx_like, document_tree, gang_of, placement_of, snapshot_of
+from tests.simulate.test_engine import job, run
 from workbench.errors import InputError
 from workbench.evaluate.compare import compare
 from workbench.model.best_gpus import best_gpus
@@ -33,6 +34,7 @@ VALUES = {
     "refusal": (Refusal(GANG, "p", {}, (Notice("c", "m"),)), "tw-refusal"),
     "explanation": (Explanation(Decision(GANG, PLACEMENT), ()), "tw-explanation"),
     "switch history": (SwitchHistory(("s0",), (Moment("start", None, {}, ()),)), "tw-switch-history"),
+    "simulation": (run([job("a", 4, 0, 10)]), "tw-simulation"),
     "comparison": (compare([GANG], snapshot_of(TOPOLOGY), []), "tw-comparison"),
 }
 
@@ -43,6 +45,11 @@ def test_every_value_has_a_display_and_a_view(name: str) -> None:
     assert isinstance(value, Displayed)
     assert mark in (value._repr_html_() or "")
     assert mark in value.view().html
+
+
+def test_a_simulation_says_in_a_line_what_became_of_its_jobs() -> None:
+    result = run([job("a", 4, 0, 10), job("b", 99, 0, 10)])
+    assert repr(result) == "SimulationResult(binpack, best-effort: 1 of 2 jobs completed, 50.0 % of the GPUs in use)"
 
 
 def test_a_scenario_lists_its_jobs_and_what_was_refused() -> None:

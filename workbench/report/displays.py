@@ -33,8 +33,10 @@ from workbench.report.picture import Picture
 from workbench.report.pyvis_view import network_html
 from workbench.report.regret_view import regret_html
 from workbench.report.side_by_side import comparison_svg
+from workbench.report.simulation_views import simulation_html
 from workbench.report.switch_history import draw_switch_history
 from workbench.report.topology_svg import draw_topology
+from workbench.simulate.result import SimulationResult
 from workbench.topology.diff import TopologyDiff
 from workbench.topology.lint import LintReport
 
@@ -151,6 +153,7 @@ def install() -> None:
     _simple(JobView, job_life_html)
     _simple(PodView, pod_life_html)
     _simple(LifeTimeline, draw_timeline)
+    _simple(SimulationResult, simulation_html)
 
 
 def _simple(kind: type, draw: Any) -> None:

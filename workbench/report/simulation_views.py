@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,15 @@ from workbench.report.tables import new_table, text_row
 from workbench.simulate.free_nodes import free_nodes
 from workbench.simulate.result import SimulationResult, Usage
 
-__all__ = ["draw_free_nodes", "draw_step_times", "draw_usage", "draw_waiting", "simulation_page", "simulation_tables"]
+__all__ = [
+    "draw_free_nodes",
+    "draw_step_times",
+    "draw_usage",
+    "draw_waiting",
+    "simulation_html",
+    "simulation_page",
+    "simulation_tables",
+]
 
 _HOUR = 3600.0
 #: Points of a line; more than a chart has pixels say nothing.
@@ -79,6 +88,15 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
         ],
         provenance=orjson.dumps([result.provenance.to_dict() for result in results]).decode(),
     )
+
+
+def simulation_html(result: SimulationResult) -> str:
+    """A simulation as a notebook shows it: a line of numbers, use and waiting over time, step times, a Gantt chart."""
+    pictures = [draw_usage([result]), draw_waiting([result])]
+    if result.steps:
+        pictures.append(draw_step_times([result]))
+    charts = "".join([*pictures, draw_gantt(result)])
+    return f"<div class='tw-simulation'><p>{escape(repr(result))}</p>{charts}</div>"
 
 
 def _rows(results: Sequence[SimulationResult]) -> tuple[str, list[tuple[str, ...]]]:

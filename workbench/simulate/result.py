@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.evaluate.provenance import Provenance
+from workbench.model.counted import counted
+from workbench.model.display import Displayed
 from workbench.model.value import Value
 from workbench.simulate.job import SimulatedJob
 
@@ -107,8 +109,8 @@ class LinkUse(NamedTuple):
     gb: float
 
 
-@dataclass(frozen=True, eq=False)
-class SimulationResult(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulationResult(Value, Displayed):
     """Attempts of every job, usage over time and reasons of those that never ran.
 
     Attributes
@@ -143,6 +145,14 @@ class SimulationResult(Value):
     provenance: Provenance
     steps: tuple[StepRow, ...] = ()
     links: tuple[LinkUse, ...] = ()
+
+    def __repr__(self) -> str:
+        told = self.summary()
+        use = (
+            f"{100 * told['gpu_use']:.1f} % of the GPUs in use" if told["gpu_use"] == told["gpu_use"] else "no GPU used"
+        )
+        jobs = f"{told['completed']:,} of {counted(len(self.jobs), 'job')} completed"
+        return f"SimulationResult({self.policy}, {self.discipline}: {jobs}, {use})"
 
     def job_frame(self) -> pandas.DataFrame:
         """A row per job, in the order given; times in seconds, NaN where there is none.
