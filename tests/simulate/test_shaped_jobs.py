@@ -66,9 +66,10 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
 def test_bad_shapes(tmp_path: Path, entry: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_job_shapes(write(tmp_path, entry), {"m": DENSE})
-    (tmp_path / "text").write_text("no")
-    with pytest.raises(InputError, match="not JSON"):
-        read_job_shapes(tmp_path / "text")
+    for text in ("no", "", "[" * 100_000, '[{"dp": 1e999}]'):
+        (tmp_path / "text").write_text(text)
+        with pytest.raises(InputError, match="not JSON"):
+            read_job_shapes(tmp_path / "text")
 
 
 def test_draws_are_those_of_the_generator_and_fit_the_cluster() -> None:

@@ -246,5 +246,8 @@ def _shaped(
         )
     known, notes = read_job_shapes(path)
     tell_notes(notes)
-    drawn = draw_shaped_jobs(known, snapshot, count, np.random.default_rng(seed), gpu_tflops=reached)
+    try:
+        drawn = draw_shaped_jobs(known, snapshot, count, np.random.default_rng(seed), gpu_tflops=reached)
+    except InputError as error:
+        raise (error.of(str(path)) if error.source == "shapes" else error) from None
     return [replace(job, restart_s=restart) for job in drawn]

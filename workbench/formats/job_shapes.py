@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from workbench.errors import InputError
+from workbench.formats.manifests import read_bytes
 from workbench.formats.tables import read_table
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -36,7 +38,7 @@ def read_model_sizes(path: Path | None = None) -> dict[str, ModelSize]:
     """
     path = path or _SIZES
     found = {}
-    for row in read_table(path.read_bytes(), str(path), _COLUMNS):
+    for row in read_table(read_bytes(path), str(path), _COLUMNS):
         whole, active = (row.amount(column, "parameters") for column in _COLUMNS[1:3])
         found[row.text("model")] = ModelSize(whole, active, *(row.number(column) for column in _COLUMNS[3:]))
     return found
@@ -66,8 +68,8 @@ def read_job_shapes(path: Path, sizes: dict[str, ModelSize] | None = None) -> tu
     """
     known = read_model_sizes() if sizes is None else sizes
     try:
-        entries = json.loads(path.read_bytes())
-    except (UnicodeDecodeError, ValueError) as error:
+        entries = orjson.loads(read_bytes(path))
+    except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}", source=str(path)) from None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError("not shapes of jobs", source=str(path), expected="a list of objects with model, dp, tp, pp")
