@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 from measure import row
@@ -18,11 +19,12 @@ from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.job_log import JobLog, LoggedJob
 from workbench.policies import get_policy
 from workbench.study import Study, StudyWorkload
+from workbench.study.cluster import local_cluster
 from workbench.topology.presets import generate_scenario
 
 #: The second worker has to be at least so much of one.
 GOAL = 1.6
-JOBS = 2_100
+JOBS = 1_800
 
 
 def log(jobs: int) -> JobLog:
@@ -45,23 +47,40 @@ def study(seeds: Sequence[int], jobs: int = JOBS) -> Study:
     return Study("bench", {"160 nodes": snapshot}, workloads, {"volcano": get_policy("volcano")}, seeds=tuple(seeds))
 
 
+@dataclass(frozen=True)
+class Ready:
+    """A cluster whose workers are ready: its address, and the settings by which clients reach it."""
+
+    address: str
+    settings: Mapping[str, object]
+
+
 @contextmanager
-def cluster(workers: int) -> Iterator[str]:
-    """Address of a cluster of so many workers that are ready."""
-    from distributed import Client, LocalCluster
+def cluster(workers: int) -> Iterator[Ready]:
+    """The cluster that a study starts for itself, of so many workers, which have done a run."""
+    import dask
+    from distributed import Client
 
-    settings = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **settings) as found:
-        with Client(found, set_as_default=False) as client:
+    with local_cluster(workers) as found:
+        keys = found.security
+        settings = {
+            "distributed.comm.require-encryption": True,
+            "distributed.comm.tls.ca-file": keys.tls_ca_file,
+            "distributed.comm.tls.client.key": keys.tls_client_key,
+            "distributed.comm.tls.client.cert": keys.tls_client_cert,
+        }
+        with dask.config.set(settings), Client(found.scheduler_address, set_as_default=False) as client:
             client.run(_warm_up)
-        yield found.scheduler_address
+        yield Ready(found.scheduler_address, settings)
 
 
-def seconds_of(measured: Study, address: str) -> tuple[float, float]:
+def seconds_of(measured: Study, ready: Ready) -> tuple[float, float]:
     """Wall-clock seconds of a study, none of whose runs is done, and processor seconds of all but the workers."""
-    with tempfile.TemporaryDirectory() as folder:
+    import dask
+
+    with tempfile.TemporaryDirectory() as folder, dask.config.set(ready.settings):
         begin, busy = time.perf_counter(), time.process_time()
-        measured.run(folder, address)
+        measured.run(folder, ready.address)
         return time.perf_counter() - begin, time.process_time() - busy
 
 

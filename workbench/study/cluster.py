@@ -24,6 +24,15 @@ _ANSWER_S = 10
 _WORKER_S = 60
 
 
+#: Settings of Dask for clusters of ours: nobody looks at a profile of the workers or at how late their event loops are,
+#: and both cost processor time as long as a cluster lives.
+_QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "1 hour",
+}
+
+
 @contextmanager
 def connected(address: str | None, workers: int | None) -> Iterator[Any]:
     """Context manager that yields a `distributed.Client` with at least one worker.
@@ -76,9 +85,10 @@ def local_cluster(workers: int) -> Iterator[Any]:
     ClusterError
         The worker processes could not be started.
     """
+    import dask
     from distributed import LocalCluster
 
-    with _no_interrupt(), _started():
+    with _no_interrupt(), _started(), dask.config.set(_QUIET):
         cluster = LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=workers,
             threads_per_worker=1,
