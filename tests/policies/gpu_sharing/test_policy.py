@@ -143,4 +143,4 @@ def test_explanations_tell_every_node() -> None:
 @pytest.mark.parametrize("text", ["1000:500", "a:500:1", "0:500:2", "0:0:1", "0:1001:1"])
 def test_wrong_typical_pods_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="no shape of a pod"):
-        get_policy("fgd", typical={text: 1}).place(sharing("one", 1, 500), snapshot_of(document_tree(), 4).ledger())
+        get_policy("fgd", typical={text: 1})

@@ -96,6 +96,10 @@ class FgdParameters(TieParameters):
     )
     model_label: str = parameter("nvidia.com/gpu.product", "label of nodes that names the model of their GPUs")
 
+    def __post_init__(self) -> None:
+        # A shape that is none is refused here, before anything is placed.
+        TypicalShapes.from_table(self.typical)
+
 
 @dataclass(frozen=True)
 class HeadroomParameters(FgdParameters):
