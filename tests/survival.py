@@ -27,6 +27,7 @@ from workbench.model.snapshot import Scenario
 from workbench.model.value import Working
 from workbench.policies import Policy
 from workbench.report.displays import install
+from workbench.simulate import SimulatedJob, Simulation, SimulationResult
 from workbench.topology.diff import diff_topologies
 from workbench.topology.lint import lint
 
@@ -89,8 +90,15 @@ def unused_values(scenario: Scenario) -> dict[str, Any]:
         "job of a cluster": cluster.job("train"),
         "pod of a cluster": cluster.pod("train-worker-0"),
         "lives of a cluster's jobs": cluster.timeline(),
+        "simulation": simulation_result(scenario),
         **lifecycle_values(),
     }
+
+
+def simulation_result(scenario: Scenario) -> SimulationResult:
+    """What became of the scenario's jobs when each worked for a minute."""
+    jobs = [SimulatedJob(gang, 0.0, 60.0) for gang in scenario.gangs[:-1]]
+    return Simulation(scenario.snapshot, workbench.get_policy("volcano"), jobs).run().result()
 
 
 def lifecycle_values() -> dict[str, Any]:

@@ -282,7 +282,7 @@ def check_node_scores(case: Case, runs: DryRuns, domain: int) -> None:
             assert total[nodes[i]] == part[nodes[i]] + offset[i]
 
 
-@max_examples(5600)
+@max_examples(2800)
 @given(seed=seeds)
 def test_every_trial_agrees_with_the_full_rescan(seed: int) -> None:
     check(seed)

@@ -462,7 +462,7 @@ TREES = pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False
 
 
 @TREES
-@max_examples(2000)
+@max_examples(1000)
 @given(seed=seeds)
 def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(neat: bool, alike: bool, seed: int) -> None:
     check(seed, neat, alike)

@@ -174,7 +174,7 @@ def test_every_field_is_varied(kind, varied):
 
 
 @pytest.mark.slow
-@max_examples(150)
+@max_examples(75)
 @given(seed=seeds)
 def test_gangs_that_differ_in_one_field_get_the_answers_of_place(seed):
     rng = random.Random(seed)

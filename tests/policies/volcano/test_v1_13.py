@@ -308,7 +308,7 @@ def test_equals_the_naive_dry_run_with_any_weights(seed, weight, binpack, most, 
 
 
 @pytest.mark.slow
-@max_examples(5000)
+@max_examples(2500)
 @given(seeds)
 def test_equals_the_naive_dry_run_on_many_more(seed):
     assert_same_at_random(seed)
