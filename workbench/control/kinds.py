@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Ref", "api_path", "api_version", "key_of", "kind_of", "resource_of"]
+__all__ = ["Ref", "api_path", "api_version", "is_known", "key_of", "kind_of", "owner_key", "resource_of"]
 
 
 class Ref(NamedTuple):
@@ -75,6 +75,18 @@ def key_of(data: Mapping[str, Any]) -> Ref:
     known = _KINDS.get(kind)
     namespaced = known.namespaced if known is not None else "namespace" in metadata
     return Ref(kind, (metadata.get("namespace") or "default") if namespaced else "", metadata.get("name") or "")
+
+
+def is_known(kind: str) -> bool:
+    """Whether objects of a kind, as in `Ref.kind`, can be asked for by their identity."""
+    return kind in _KINDS
+
+
+def owner_key(owner: Mapping[str, Any], namespace: str) -> Ref:
+    """Identity of an entry of metadata.ownerReferences of an object in `namespace`; owners are never in another one."""
+    kind = kind_of(owner)
+    known = _KINDS.get(kind)
+    return Ref(kind, namespace if known is None or known.namespaced else "", str(owner.get("name") or ""))
 
 
 def resource_of(kind: str) -> str:

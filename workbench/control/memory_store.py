@@ -49,6 +49,10 @@ class MemoryStore(ObjectTable):
         self._clock = clock
         self._admit = admit
 
+    def latest(self, key: Ref) -> Object | None:
+        """The object with identity `key`, which is always as new as that of `get`; None if it does not exist."""
+        return self.get(key)
+
     def create(self, data: Object) -> Object:
         """Store a new object after admission has filled in its defaults."""
         key = key_of(data)

@@ -88,6 +88,9 @@ class Store(ReadStore, Protocol):
     object that equals the stored one changes nothing and reports no change.
     """
 
+    def latest(self, key: Ref) -> Object | None:
+        """The object as the cluster has it at this moment, where `get` may lag behind; None if it does not exist."""
+
     def create(self, data: Object) -> Object:
         """Store a new object after admission has filled in its defaults."""
 

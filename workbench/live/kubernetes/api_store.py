@@ -62,9 +62,13 @@ class ApiStore(Mirror):
 
     def get(self, key: Ref) -> Object | None:
         """The object with identity `key`; None if it does not exist."""
-        return super().get(key) if key.kind in self.kinds else self._read(key)
+        return super().get(key) if key.kind in self.kinds else self.latest(key)
 
-    def _read(self, key: Ref) -> Object | None:
+    def latest(self, key: Ref) -> Object | None:
+        """The object as the API server has it at this moment; None if it does not exist.
+
+        What is read does not enter the mirror.
+        """
         try:
             return dict(self.connection.get(api_path(*key)))
         except NoSuchApi:
@@ -210,7 +214,7 @@ class ApiStore(Mirror):
             except StoreError as error:
                 if not left or error.reason not in ("Conflict", "Invalid"):
                     raise
-                newest = self._read(key)
+                newest = self.latest(key)
                 if newest is not None and _version(newest) == _version(stored):
                     raise
                 stored = newest
