@@ -129,6 +129,9 @@ KEY_CELLS = {
         "company": "215.4",
         "company-paired": "-3.5 (-9.2 … -0.2)",
         "company-picture": "<svg",
+        "feedback": "263.6",
+        "feedback-paired": "-32.0 (-42.5 … -22.9)",
+        "feedback-soft": "-6.8 (-12.6 … -1.1)",
     },
     "10_when_hard_tiers_hurt.ipynb": {
         "step": "79,091",
