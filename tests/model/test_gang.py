@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from workbench.errors import InputError
-from workbench.model.gang import Gang, Role
+from workbench.model.gang import Gang, Role, SubGroup
 
 MIXED = Gang("d", "g", (Role("m", 1, {"cpu": 1}), Role("w", 2, {"cpu": 1})), 3, order=("g-w-0", "g-m-0", "g-w-1"))
 
@@ -24,3 +24,10 @@ def test_a_copy_with_other_pods_needs_another_order(roles: str) -> None:
     with pytest.raises(InputError, match=r"order=\(\), too"):
         dataclasses.replace(MIXED, roles=others)
     assert dataclasses.replace(MIXED, roles=others, order=()).n_pods == sum(role.count for role in others)
+
+
+def test_sub_groups_need_sub_group_policies() -> None:
+    group = SubGroup("pp-0", (0,), None, 1)
+    with pytest.raises(InputError, match="found 1 sub-group, sub_grouped=False"):
+        dataclasses.replace(MIXED, sub_groups=(group,))
+    assert dataclasses.replace(MIXED, sub_groups=(group,), sub_grouped=True).sub_groups == (group,)

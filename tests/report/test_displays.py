@@ -64,6 +64,7 @@ def test_a_gang_shows_roles_constraint_and_sub_groups() -> None:
         GANG,
         constraint=TopologyConstraint("hard", 2),
         sub_groups=(SubGroup("pp-0", (0,), TopologyConstraint("soft"), 1),),
+        sub_grouped=True,
     )
     shown = gang._repr_html_() or ""
     assert "topology hard, tier 2" in shown and "pp-0" in shown and GANG.roles[0].name in shown

@@ -304,7 +304,7 @@ class Gang(Value, Displayed):
     Raises
     ------
     InputError
-        `order` does not name each pod once.
+        `order` does not name each pod once, or there are `sub_groups` without `sub_grouped`.
     """
 
     namespace: str
@@ -347,6 +347,13 @@ class Gang(Value, Displayed):
                 source=f"gang {self.key}",
                 got=f"{len(self.order)} names",
                 expected=f"each of {counted(self.n_pods, 'pod')} once",
+            )
+        if self.sub_groups and not self.sub_grouped:
+            raise InputError(
+                "a gang with sub-groups, but without sub-group policies",
+                source=f"gang {self.key}",
+                got=f"{counted(len(self.sub_groups), 'sub-group')}, sub_grouped=False",
+                expected="sub_grouped=True",
             )
 
     def _count(self) -> None:
