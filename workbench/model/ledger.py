@@ -28,8 +28,8 @@ Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int32]
 
-#: Arrays that are the snapshot's own until something is taken or promised.
-_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "gpus_releasing", "assumed", "gpu_shares")
+#: What is the snapshot's own until something is taken or promised.
+_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "gpus_releasing", "assumed", "gpu_shares", "exclusive")
 #: Steps up to which looking them through is cheaper than comparing, or keeping, every node.
 _SHORT_LOG = 64
 
@@ -88,6 +88,8 @@ class Ledger(Working):
     gpu_shares : ndarray of shape (n, g), int16, optional
         Thousandths that pods hold of each GPU that they share (`ClusterSnapshot.gpu_shares`); None: no GPU is shared.
         Change them only through `take_shares` and `give_back_shares`.
+    exclusive : mapping of str to str
+        HyperNode that each Job of a HyperJob holds alone, as `ClusterSnapshot.exclusive`; a `Stream` replaces it.
     """
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
@@ -98,6 +100,7 @@ class Ledger(Working):
         self.gpus_releasing = snapshot.gpus_releasing
         self.assumed = snapshot.assumed
         self.gpu_shares = snapshot.gpu_shares
+        self.exclusive = snapshot.exclusive
         self._domain_idle: Longs | None = None
         self._switches: SwitchBook | None = None
         self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None] | _Shares] = []

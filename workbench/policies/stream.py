@@ -14,6 +14,7 @@ from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.model.value import Working
+from workbench.policies.hyper_job.place import take_hyper_job
 
 if TYPE_CHECKING:
     from workbench.policies.base import Policy
@@ -96,6 +97,9 @@ class Stream(Working):
             raise InputError("nothing to give back", source="placement", got=repr(placement), expected=expected)
         for nodes, rows, words in taken:
             self._give(nodes, rows, words)
+        if placement.exclusive:
+            others = {job: at for job, at in self._ledger.exclusive.items() if job not in placement.exclusive}
+            self._ledger.exclusive = others
         if placement.gang.shares_gpus and placement.gpu_words is not None:
             shares = shares_of_pods(placement.node, placement.gpu_words, placement.gpu_milli)
             self._ledger.give_back_shares(*shares)
@@ -155,16 +159,41 @@ class Stream(Working):
             raise InputError("not closed", source="stream", got=name, expected="a node that is closed")
         self._give(*taken)
 
+    def adopt(self, placement: Placement) -> None:
+        """Hold a placement of a HyperJob that was joined from others, or that lost some of its Jobs.
+
+        Parameters
+        ----------
+        placement : Placement
+            Its nodes and GPUs are free; its Jobs close the HyperNodes that `Placement.exclusive` names.
+
+        Raises
+        ------
+        InputError
+            It is of no HyperJob, or is held already.
+        """
+        if placement in self._held or not placement.gang.jobs:
+            expected = "a placement of a HyperJob that the stream does not hold"
+            raise InputError("nothing to adopt", source="placement", got=repr(placement), expected=expected)
+        ledger = self.ledger
+        take_hyper_job(placement, ledger)
+        self._hold(placement, self._log())
+
+    def _log(self) -> list[Taken]:
+        """Return the changes made to the ledger, which become final."""
+        taken = self._ledger.since(0)
+        self._ledger.commit()
+        return taken
+
     def _by_policy(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
         """Let the policy place a gang on the ledger; return its answer and the changes that it made to the ledger."""
-        ledger = self.ledger
-        result = self._policy.place(gang, ledger)
-        taken = ledger.since(0)
-        ledger.commit()
-        return result, taken
+        result = self._policy.place(gang, self.ledger)
+        return result, self._log()
 
     def _hold(self, placement: Placement, taken: list[Taken]) -> None:
         self._held[placement] = taken
+        if placement.exclusive:
+            self._ledger.exclusive = {**self._ledger.exclusive, **placement.exclusive}
 
     def _take(
         self, nodes: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], words: npt.NDArray[np.uint64] | None

@@ -21,7 +21,8 @@ _RUNNING, _STOPPED = (job_colours(6)[i].colour for i in (0, 5))
 def draw_gantt(result: SimulationResult) -> str:
     """The jobs that waited longest, in the order of their submission, as one ``<svg>`` element.
 
-    Grey: waiting; blue: running; red: an attempt that a fault stopped.
+    Grey: waiting; blue: running, pale while a HyperJob waits for some of its Jobs; red: an attempt that a fault
+    stopped.
     """
     frame = result.job_frame()
     waited = frame["waited_s"].fillna(result.ended_s - frame["submitted_s"])
@@ -59,7 +60,8 @@ def draw_gantt(result: SimulationResult) -> str:
             colour = _STOPPED if attempt.outcome == "stopped" else _RUNNING
             said = f"{result.jobs[attempt.job].gang.name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
             y = _TOP + _ROW * row_of[attempt.job]
-            parts.append(_bar(attempt.start_s, attempt.end_s, scale, y, colour, said, 1.0))
+            opacity = 0.4 if attempt.outcome == "standing" else 1.0
+            parts.append(_bar(attempt.start_s, attempt.end_s, scale, y, colour, said, opacity))
     return "".join([*parts, "</svg>"])
 
 

@@ -6,7 +6,7 @@ An event costs the jobs that wait or run, however many have ended.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
 import numpy as np
@@ -16,6 +16,7 @@ from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, SharedLinks, StepTimes
 from workbench.evaluate.provenance import record_provenance
+from workbench.model.gang import Gang
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
@@ -24,6 +25,7 @@ from workbench.policies.base import Policy
 from workbench.simulate.breakdowns import Breakdown
 from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.job import SimulatedJob
+from workbench.simulate.member_jobs import StandingJobs, joined, without_jobs
 from workbench.simulate.queueing import DISCIPLINES, Discipline, QueuedJob, Quotas, WaitingJobs, fewest_gpus, kind_of
 from workbench.simulate.result import Attempt, LinkUse, SimulationResult, StepRow, Usage
 from workbench.simulate.running import RunningJob
@@ -81,7 +83,8 @@ class Simulation(Working):
     Nothing is random. At each instant jobs end first, then repairs, breakdowns and arrivals happen, then waiting jobs
     are tried in the order of the discipline. Nothing preempts. A breakdown stops every job with a pod on what broke;
     the job waits again, in its old place in the queue, with the work that its last checkpoint does not hold ahead of
-    it.
+    it. Of a HyperJob, only the Jobs with such pods give their nodes back; the others stand still in their HyperNodes
+    until these have found others, and then all go on from the last checkpoint.
 
     A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
     node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
@@ -146,6 +149,8 @@ class Simulation(Working):
         heapq.heapify(self._events)
         self._waiting = WaitingJobs()
         self._running: dict[int, RunningJob] = {}
+        # HyperJobs that wait for nodes for some of their Jobs; they are among the waiting jobs, too.
+        self._standing: dict[int, StandingJobs] = {}
         self._ahead = [job.duration_s for job in self._jobs]
         self._n_starts = [0] * len(self._jobs)
         # Kinds of jobs that fit nowhere, and those whose queue has no quota left, until something is freed.
@@ -237,15 +242,34 @@ class Simulation(Working):
         one = self._running[number]
         self._work(number, one)
         del self._running[number]
-        gang = self._jobs[number].gang
         self._stream.give_back(one.placement)
-        self._free += one.whole
-        self._in_use -= one.gpus
-        self._quotas.change(gang, -1)
-        self._gpus_of_queue[gang.queue] -= one.gpus
+        self._count(number, one, -1)
         self._attempts.append(one.attempt(number, self.now_s, outcome, saved_s))
         if self._links is not None and self._jobs[number].step is not None:
             self._retime(self._links.leave(number))
+
+    def _count(self, number: int, one: RunningJob | StandingJobs, sign: int) -> None:
+        """Count what a job holds from now on (1), or holds no longer (-1)."""
+        gang = self._jobs[number].gang
+        self._free -= sign * one.whole
+        self._in_use += sign * one.gpus
+        self._quotas.change(gang, sign)
+        self._gpus_of_queue[gang.queue] = self._gpus_of_queue.get(gang.queue, 0) + sign * one.gpus
+
+    def _stand(self, number: int, placement: Placement | None) -> None:
+        """Let the Jobs of a HyperJob that still run hold their nodes while the others wait."""
+        if placement is None:
+            return
+        self._stream.adopt(placement)
+        self._standing[number] = one = StandingJobs(placement, self.now_s, *_gpus(placement))
+        self._count(number, one, 1)
+
+    def _stop_standing(self, number: int) -> None:
+        one = self._standing.pop(number)
+        self._stream.give_back(one.placement)
+        self._count(number, one, -1)
+        if one.start_s < self.now_s:
+            self._attempts.append(one.attempt(number, self.now_s))
 
     def _work(self, number: int, one: RunningJob, link_gb: npt.NDArray[np.float64] | None = None) -> None:
         """Count what a running job has done up to now, and what it sent for it."""
@@ -275,7 +299,12 @@ class Simulation(Working):
     def _break(self, number: int) -> bool:
         """Stop the jobs on what breaks and close it; whether a job stopped."""
         breakdown = self._breakdowns[number]
-        hit = [job for job, one in self._running.items() if _meets(one.placement, breakdown)]
+        hit = [job for job, one in self._running.items() if _hit(one.placement, breakdown).any()]
+        stood = [job for job, jobs in self._standing.items() if _hit(jobs.placement, breakdown).any()]
+        for job in stood:
+            placement = self._standing[job].placement
+            self._stop_standing(job)
+            self._stand(job, without_jobs(placement, _hit(placement, breakdown)))
         for job in hit:
             one = self._running[job]
             self._work(job, one)
@@ -283,12 +312,13 @@ class Simulation(Working):
             saved = simulated.saved_after(one.done_s, work)
             self._leave(job, "stopped", saved)
             self._ahead[job] = work - saved
+            self._stand(job, without_jobs(one.placement, _hit(one.placement, breakdown)))
             self._wait(job)
         for node in breakdown.nodes:
             self._broken.setdefault(node, set()).add(number)
             self._close(node)
         self._change_cables(breakdown.cables, 1)
-        return bool(hit)
+        return bool(hit or stood)
 
     def _change_cables(self, cables: tuple[int, ...], by: int) -> None:
         """Count a breakdown of cables, or its repair, and foretell the ends of the jobs that it slows or frees."""
@@ -312,6 +342,10 @@ class Simulation(Working):
 
     def _close(self, node: int) -> None:
         """Close a node as far as it is broken now."""
+        # Jobs of HyperJobs close what is idle in their HyperNodes: they do so again, after the change.
+        around = [one.placement for one in self._holders() if self._is_alone_around(one.placement, node)]
+        for placement in around:
+            self._stream.give_back(placement)
         before = self._free_gpus()
         if node in self._stream.closed:
             self._stream.reopen(node)
@@ -320,6 +354,17 @@ class Simulation(Working):
             broken = 0 if 0 in by else int(np.bitwise_or.reduce(by))
             self._stream.close(node, broken)
         self._free += self._free_gpus() - before
+        for placement in around:
+            self._stream.adopt(placement)
+
+    def _holders(self) -> Iterator[RunningJob | StandingJobs]:
+        """What holds nodes now, in the order of the jobs' numbers."""
+        for number in sorted({*self._running, *self._standing}):
+            yield self._running[number] if number in self._running else self._standing[number]
+
+    def _is_alone_around(self, placement: Placement, node: int) -> bool:
+        topology = self._snapshot.topology
+        return any(node in topology.nodes_of(topology.domain(name)) for name in placement.exclusive.values())
 
     def _free_gpus(self) -> int:
         return int(np.bitwise_count(self._stream.ledger.gpu_free).sum())
@@ -371,20 +416,26 @@ class Simulation(Working):
             if head is not None and not self._may_pass(entry.number, head):
                 continue
             started = self._may_fit(kind, entry) and self._start(kind, entry)
-            if not started and head is None and self._quotas.admits(self._jobs[entry.number].gang):
+            if not started and head is None and self._admits(entry.number):
                 head = entry.number
 
     def _start(self, kind: Hashable, entry: QueuedJob) -> bool:
         """Place a waiting job if its queue admits it and it fits; else note its kind."""
         number = entry.number
         job = self._jobs[number]
-        if not self._quotas.admits(job.gang):
+        if not self._admits(number):
             self._beyond.add(kind)
             return False
-        answer = self._stream.place(job.gang)
+        answer = self._stream.place(self._wanted(number))
         if not isinstance(answer, Placement):
             self._refused.add(kind)
             return False
+        if number in self._standing:
+            self._stream.give_back(answer)
+            standing = self._standing[number].placement
+            self._stop_standing(number)
+            answer = joined(standing, answer)
+            self._stream.adopt(answer)
         self._waiting.remove(kind, entry)
         gpus, whole = _gpus(answer)
         late = job.restart_s if self._n_starts[number] else 0.0
@@ -398,12 +449,16 @@ class Simulation(Working):
             self._retime(self._links.join(number, answer, job.step))
         else:
             self._foretell(number, one)
-        self._free -= whole
-        self._in_use += gpus
-        self._quotas.change(job.gang, 1)
-        queue = job.gang.queue
-        self._gpus_of_queue[queue] = self._gpus_of_queue.get(queue, 0) + gpus
+        self._count(number, one, 1)
         return True
+
+    def _admits(self, number: int) -> bool:
+        """Whether the queue of a waiting job may hold it; that of a HyperJob that stands still counts all of it."""
+        return number in self._standing or self._quotas.admits(self._jobs[number].gang)
+
+    def _wanted(self, number: int) -> Gang:
+        """The pods of a waiting job that need nodes."""
+        return self._standing[number].rest if number in self._standing else self._jobs[number].gang
 
     def _may_pass(self, number: int, head: int) -> bool:
         """Whether a job may start before `head`, which does not fit now: counted by GPUs, as EASY backfilling does."""
@@ -420,8 +475,8 @@ class Simulation(Working):
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it is now: jobs of the simulation run in it, and broken nodes are cordoned."""
         snapshot = self._snapshot
-        for number in sorted(self._running):
-            snapshot = snapshot.with_placement(self._running[number].placement)
+        for one in self._holders():
+            snapshot = snapshot.with_placement(one.placement)
         for node in sorted(self._broken):
             gpus = [self._breakdowns[number].gpus for number in self._broken[node]]
             if 0 in gpus:
@@ -439,6 +494,7 @@ class Simulation(Working):
             one = copy(running)
             self._work(number, one, link_gb)
             now.append(one.attempt(number, self.now_s, "running", 0.0))
+        now += [one.attempt(number, self.now_s) for number, one in self._standing.items() if one.start_s < self.now_s]
         attempts = sorted([*self._attempts, *now], key=lambda one: (one.start_s, one.job))
         policy = self._policy
         provenance = record_provenance(self._snapshot, [(policy.name, policy.parameters)], {})
@@ -471,21 +527,20 @@ class Simulation(Working):
         """Why jobs wait now, one sentence each."""
         found = {}
         for number in (entry.number for entry in self._waiting):
-            gang = self._jobs[number].gang
-            if not self._quotas.admits(gang):
-                found[number] = f"the quota of queue {gang.queue} is used up"
+            if not self._admits(number):
+                found[number] = f"the quota of queue {self._jobs[number].gang.queue} is used up"
                 continue
-            answer = self._policy.place(gang, self._stream.ledger.copy())
+            answer = self._policy.place(self._wanted(number), self._stream.ledger.copy())
             found[number] = "it waits behind another job" if isinstance(answer, Placement) else str(answer.reasons[0])
         return found
 
 
-def _meets(placement: Placement, breakdown: Breakdown) -> bool:
-    """Whether a breakdown hits a pod of a placement; a pod without known GPUs is hit by any GPU of its node."""
+def _hit(placement: Placement, breakdown: Breakdown) -> npt.NDArray[np.bool_]:
+    """Which pods of a placement a breakdown hits; a pod without known GPUs is hit by any GPU of its node."""
     on = np.isin(placement.node, breakdown.nodes)
-    if not breakdown.gpus or placement.gpu_words is None:
-        return bool(on.any())
-    return any(placement.gpu_mask(int(pod)) & breakdown.gpus for pod in np.flatnonzero(on))
+    if breakdown.gpus and placement.gpu_words is not None:
+        on[on] = [bool(placement.gpu_mask(int(pod)) & breakdown.gpus) for pod in np.flatnonzero(on)]
+    return on
 
 
 def _gpus(placement: Placement) -> tuple[float, int]:

@@ -21,19 +21,20 @@ __all__ = ["Attempt", "LinkUse", "SimulationResult", "StepRow", "Usage"]
 
 
 class Attempt(NamedTuple):
-    """One run of a job, from a placement to its completion or to a fault.
+    """One run of a job, from a placement to its completion or to a fault, or the wait of a HyperJob for lost Jobs.
 
     Attributes
     ----------
     job : int
         Number of the job.
     start_s, end_s : float
-    outcome : {"completed", "stopped", "running"}
-        ``stopped``: by a fault; ``running``: when the simulation was looked at.
+    outcome : {"completed", "stopped", "running", "standing"}
+        ``stopped``: by a fault; ``running``: when the simulation was looked at; ``standing``: Jobs of a HyperJob held
+        their nodes, and did no work, while others of its Jobs waited for nodes.
     saved_s : float
         Seconds of work that last: all of a completed attempt, those up to the last checkpoint of a stopped one.
     nodes : tuple of int
-        Node of each pod, -1 for a pod beyond the minimum that was left out.
+        Node of each pod, -1 for a pod beyond the minimum that was left out, or of a Job that waits.
     gpus : float
         GPUs held; a share counts as a part of one.
     slowed_s : float
@@ -158,8 +159,8 @@ class SimulationResult(Value, Displayed):
         """A row per job, in the order given; times in seconds, NaN where there is none.
 
         Columns: job, queue, priority, pods, submitted_s, started_s (first start), ended_s, waited_s (all waiting, also
-        after faults), restarts, redone_s (work that faults undid), slowed_s (what the network cost), gpus (of the last
-        attempt).
+        after faults, and of a HyperJob for some of its Jobs), restarts, redone_s (work that faults undid), slowed_s
+        (what the network cost), gpus (of the last attempt).
         """
         import pandas
 
@@ -168,7 +169,7 @@ class SimulationResult(Value, Displayed):
             by_job.setdefault(attempt.job, []).append(attempt)
         rows = []
         for number, job in enumerate(self.jobs):
-            own = by_job.get(number, [])
+            own = [attempt for attempt in by_job.get(number, []) if attempt.outcome != "standing"]
             done = bool(own) and own[-1].outcome == "completed"
             ready, waited = job.submitted_s, 0.0
             for attempt in own:
@@ -221,7 +222,8 @@ class SimulationResult(Value, Displayed):
         """
         import pandas
 
-        ends = {(attempt.job, attempt.start_s): attempt.end_s for attempt in self.attempts}
+        worked = (attempt for attempt in self.attempts if attempt.outcome != "standing")
+        ends = {(attempt.job, attempt.start_s): attempt.end_s for attempt in worked}
         rows: list[tuple[str, float, float, float, float, float]] = []
         for number, changes in self._changes().items():
             own = sorted(start for job, start in ends if job == number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -16,9 +16,10 @@ from workbench.model.gang import Gang, MemberJob, Role, SubGroup
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, HyperJob, read_child_job
 from workbench.objects.job import Job
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
 
-__all__ = ["JOBS", "gang_of_hyper_job", "hyper_job_of_jobs", "join_hyper_jobs"]
+__all__ = ["JOBS", "gang_of_hyper_job", "hyper_job_of_jobs", "join_hyper_jobs", "waiting_jobs"]
 
 #: The sub-group policy of a HyperJob's gang: its sub-groups are Jobs.
 JOBS = "jobs"
@@ -179,6 +180,30 @@ def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | 
         ),
         ascend=first.ascend,
     )
+
+
+def waiting_jobs(gang: Gang, running: Collection[str]) -> Gang:
+    """The gang of a HyperJob of which some Jobs run: the pods of the others wait.
+
+    Parameters
+    ----------
+    gang : Gang
+        The HyperJob with the pods of all its Jobs.
+    running : collection of str
+        Names of the Jobs that run; not all of them.
+
+    Returns
+    -------
+    Gang
+        Needs as many of the Jobs that wait as are missing to minAvailable.
+    """
+    metadata = Metadata(gang.name, gang.namespace, created=gang.created, uid=gang.uid)
+    n_started = sum(job.gang is None for job in gang.jobs)
+    whole = HyperJob(metadata, (), gang.min_subgroups.get(JOBS, 0) + n_started, gang.constraint)
+    jobs = [replace(job, gang=None) if job.name in running else job for job in gang.jobs]
+    found = gang_of_hyper_job(whole, jobs)
+    assert found is not None, "no Job waits"
+    return replace(found, queue=gang.queue, priority=gang.priority, notes=gang.notes)
 
 
 def _roles_in(gang: Gang, hyper_job: str) -> list[Role]:

@@ -336,12 +336,10 @@ class _SharingStream(Stream):
         self._kinds = kinds_of(self._ledger)
 
     def _by_policy(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
-        ledger, policy = self.ledger, self._policy
+        policy = self._policy
         assert isinstance(policy, GpuSharingPolicy)
-        result = policy.place_beside(gang, ledger, self._kinds)
-        taken = ledger.since(0)
-        ledger.commit()
-        return result, taken
+        result = policy.place_beside(gang, self.ledger, self._kinds)
+        return result, self._log()
 
     def _hold(self, placement: Placement, taken: list[Taken]) -> None:
         self._count(placement, 1)

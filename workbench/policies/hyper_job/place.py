@@ -21,7 +21,7 @@ from workbench.policies.reasons import not_offered, topology_not_ready
 if TYPE_CHECKING:
     from workbench.policies.base import Composed
 
-__all__ = ["place_hyper_job"]
+__all__ = ["place_hyper_job", "take_hyper_job"]
 
 
 def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
@@ -55,13 +55,13 @@ def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Reco
         request = policy.node.request(gang, ledger, GpuQuestions(policy.gpu, ledger), None)
         return _refused(policy, gang, jobs, search, not_offered(request))
     placement = _placement(policy, gang, jobs, ledger, trials, choice, held)
-    _take(gang, ledger, placement, choice)
+    take_hyper_job(placement, ledger)
     return placement
 
 
 def _held(gang: Gang, ledger: Ledger) -> dict[str, int]:
     """HyperNode of each Job of a HyperJob that has running pods, by the Job's name."""
-    exclusive, topology = ledger.snapshot.exclusive, ledger.topology
+    exclusive, topology = ledger.exclusive, ledger.topology
     named = {job.name: exclusive.get(f"{gang.key}/{job.name}", "") for job in gang.jobs}
     return {job: topology.domain(name) for job, name in named.items() if name and topology.has_domain(name)}
 
@@ -75,16 +75,24 @@ def _reopen(ledger: Ledger, domains: Sequence[int]) -> None:
         ledger.give_back(nodes, rows, words)
 
 
-def _take(gang: Gang, ledger: Ledger, placement: Placement, choice: Choice) -> None:
-    """Give the placed pods their nodes in a ledger, and close the HyperNodes of their Jobs."""
+def take_hyper_job(placement: Placement, ledger: Ledger) -> None:
+    """Give the placed pods of a HyperJob their nodes in a ledger, and close the HyperNodes of their Jobs.
+
+    Parameters
+    ----------
+    placement : Placement
+    ledger : Ledger
+        Its `Ledger.exclusive` stays as it is.
+    """
+    gang, topology = placement.gang, ledger.topology
     rows = gang.rows_for(ledger.snapshot.resources)[0]
     if ledger.assumed is not None or gang.assumes:
         rows = np.concatenate([rows, gang.assumed], axis=1)
     taken = np.flatnonzero(placement.node >= 0)
     words = None if placement.gpu_words is None else placement.gpu_words[taken]
     ledger.take(placement.node[taken], rows[gang.role_of_pod[taken]], words)
-    domains = [domain for domain in choice.domains if domain >= 0]
-    ledger.close(np.concatenate([ledger.topology.nodes_of(domain) for domain in domains]))
+    domains = [topology.domain(name) for name in placement.exclusive.values()]
+    ledger.close(np.concatenate([topology.nodes_of(domain) for domain in domains]))
 
 
 def _placement(

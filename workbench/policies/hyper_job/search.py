@@ -246,7 +246,7 @@ def _occupied(ledger: Ledger) -> npt.NDArray[np.int64]:
     busy |= (ledger.gpu_free != snapshot.gpu_total).any(axis=1)
     if ledger.gpu_shares is not None:
         busy |= ledger.gpu_shares.any(axis=1)
-    for name in snapshot.exclusive.values():
+    for name in ledger.exclusive.values():
         if snapshot.topology.has_domain(name):
             busy[snapshot.topology.nodes_of(snapshot.topology.domain(name))] = True
     return snapshot.topology.domain_sums(busy[:, np.newaxis].astype(np.int64))[:, 0]

@@ -26,7 +26,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import invalid_gang, invalid_sub_groups
-from workbench.policies.stream import Stream
+from workbench.policies.stream import Stream, Taken
 from workbench.policies.volcano.form import form_of
 from workbench.policies.volcano.memory import records_to_keep
 from workbench.policies.volcano.newest.splitting import SubJobs
@@ -154,10 +154,18 @@ class SearchStream(Stream):
         result, taken = self._by_policy(gang)
         if isinstance(result, Placement):
             self._hold(result, taken)
-            for nodes, rows, _ in taken:
-                self._note(nodes, rows, 1)
-                self._ledger_seen = self._n
+            self._note_taken(taken)
         return result
+
+    def adopt(self, placement: Placement) -> None:
+        super().adopt(placement)
+        self._note_taken(self._held[placement])
+
+    def _note_taken(self, taken: list[Taken]) -> None:
+        """Tell the kept searches of changes that the ledger has already."""
+        for nodes, rows, _ in taken:
+            self._note(nodes, rows, 1)
+            self._ledger_seen = self._n
 
     def _form(self, gang: Gang) -> _Form | None:
         key = form_of(gang)
