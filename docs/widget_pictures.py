@@ -22,6 +22,7 @@ PICTURES = {
     "TopologyEditor": ("editor-8",),
     "MatrixLoader": ("matrix-8",),
     "PlacementComparer": ("comparer-8",),
+    "SimulationExplorer": ("explorer-24",),
     "Workbench": ("editor-8", "matrix-8", "comparer-8"),
 }
 

@@ -39,6 +39,8 @@ from workbench.topology.generate import Fabric, JobShape, scenario_of
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.matrix_loader import MatrixLoader
+from workbench.formats.job_logs import read_job_log
+from workbench.simulate import SimulatedJob, Simulation
 from workbench.topology.machines import nvl72, supernode_384
 
 
@@ -51,6 +53,16 @@ def cluster(sizes):
         JobShape("wide", n // 3, mode="hard", highest_tier=1),
     ]
     return scenario_of(Fabric(sizes), jobs)
+
+
+def explorer():
+    snapshot = wb.load("datasets/job-log/cluster.yaml").snapshot
+    log = read_job_log("datasets/job-log/jobs.csv")
+    jobs = [SimulatedJob(job.gang, job.submitted_s, job.duration_s) for job in log.jobs]
+    results = [Simulation(snapshot, wb.get_policy(name), jobs).run().result() for name in ("volcano", "spread")]
+    shown = wb.SimulationExplorer(results, snapshot)
+    shown.time.value = (20.0, 26.0)
+    return shown
 """
 
 
@@ -75,6 +87,10 @@ def _compare(notebook: Notebook, panel: Locator, size: str) -> None:
     )
 
 
+def _explore(notebook: Notebook, panel: Locator, size: str) -> None:
+    panel.locator("svg").nth(3).wait_for(state="visible", timeout=PATIENCE_MS)
+
+
 def _choose_gpus(notebook: Notebook, panel: Locator, size: str) -> None:
     notebook.settle(panel)
 
@@ -94,15 +110,19 @@ WIDGETS: dict[str, tuple[dict[str, str], Callable[[Notebook, Locator, str], None
         },
         _choose_gpus,
     ),
+    "explorer": ({"24": "explorer()"}, _explore),
 }
 
 
 def _take(browser: Browser, server: Server, widget: str, size: str, theme: str) -> None:
     codes, prepare = WIDGETS[widget]
     notebook = open_notebook(browser, server, f"{widget}-{size}-{theme}", [_BEGIN + codes[size]], theme)
-    notebook.page.set_viewport_size({"width": 1500, "height": 1500})
+    notebook.page.set_viewport_size({"width": 1500, "height": 2200 if widget == "explorer" else 1500})
     notebook.run(0)
-    panel = notebook.panel(widget)
+    # The explorer is made of stock widgets, which do not say when they are ready.
+    explorer = notebook.page.locator(".tw-simulation-explorer")
+    panel = explorer if widget == "explorer" else notebook.panel(widget)
+    panel.wait_for(state="visible", timeout=PATIENCE_MS)
     notebook.settle(panel)
     prepare(notebook, panel, size)
     # The linter, the theme's late style sheet and the next frame.

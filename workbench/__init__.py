@@ -134,6 +134,7 @@ _HOME = {
     "to_networkx": "workbench.formats.fabric.graphml",
     "MatrixLoader": "workbench.widgets.matrix_loader",
     "PlacementComparer": "workbench.widgets.comparer",
+    "SimulationExplorer": "workbench.widgets.simulation_explorer",
     "TopologyEditor": "workbench.widgets.editor",
     "Workbench": "workbench.widgets.workbench",
 }

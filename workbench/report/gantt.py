@@ -18,18 +18,29 @@ _HOUR = 3600.0
 _RUNNING, _STOPPED = (job_colours(6)[i].colour for i in (0, 5))
 
 
-def draw_gantt(result: SimulationResult) -> str:
+def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = None, job: int | None = None) -> str:
     """The jobs that waited longest, in the order of their submission, as one ``<svg>`` element.
 
     Grey: waiting; blue: running, pale while a HyperJob waits for some of its Jobs; red: an attempt that a fault
     stopped.
+
+    Parameters
+    ----------
+    result : SimulationResult
+    between : (float, float), optional
+        Seconds from which and to which the chart goes, with the jobs that waited or ran then; None: all the time.
+    job : int, optional
+        Number of a job that stands out, and is drawn in any case; None: no one.
     """
+    since, until = between or (0.0, result.ended_s)
     frame = result.job_frame()
+    here = (frame["submitted_s"] <= until) & ~(frame["ended_s"] < since)
     waited = frame["waited_s"].fillna(result.ended_s - frame["submitted_s"])
-    longest = waited.sort_values(ascending=False, kind="stable").index[:_JOBS]
-    shown = sorted(longest, key=lambda number: (result.jobs[number].submitted_s, number))
+    longest = waited[here].sort_values(ascending=False, kind="stable").index[:_JOBS]
+    named = () if job is None else (job,)
+    shown = sorted({*longest, *named}, key=lambda number: (result.jobs[number].submitted_s, number))
     row_of = {number: row for row, number in enumerate(shown)}
-    scale = _BARS / result.ended_s if result.ended_s else 0.0
+    scale = _BARS / (until - since) if until > since else 0.0
     width, height = short(_NAMES + _BARS + 20), _TOP + _ROW * len(shown) + 26
     title = f"{result.policy}: the {counted(len(shown), 'job')} of {len(result.jobs):,} that waited longest"
     parts = [
@@ -40,35 +51,36 @@ def draw_gantt(result: SimulationResult) -> str:
     ]
     for step in range(5):
         x = short(_NAMES + _BARS * step / 4)
-        at = result.ended_s * step / 4 / _HOUR
+        at = (since + (until - since) * step / 4) / _HOUR
         parts.append(
             f"<line x1='{x}' x2='{x}' y1='{short(_TOP)}' y2='{short(height - 22)}' stroke='currentColor' "
             f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{at:.3g} h</text>"
         )
-    for number, row in row_of.items():
-        name = result.jobs[number].gang.name
-        y = _TOP + _ROW * row
-        begin = result.jobs[number].submitted_s
+
+    def bar(start: float, end: float, row: int, colour: str, said: str, opacity: float) -> None:
+        if start > until or end < since:
+            return
+        text = escape(f"{said}, {start / _HOUR:.4g} to {end / _HOUR:.4g} h")
+        first, last = max(start, since) - since, min(end, until) - since
         parts.append(
-            f"<text x='{short(_NAMES - 8)}' y='{short(y + 11)}' text-anchor='end'>"
+            f"<rect x='{short(_NAMES + first * scale)}' y='{short(_TOP + _ROW * row + 2)}' "
+            f"width='{short(max((last - first) * scale, 1.0))}' height='{short(_ROW - 4)}' fill='{colour}' "
+            f"opacity='{opacity:g}'><title>{text}</title></rect>"
+        )
+
+    for number, row in row_of.items():
+        name, weight = result.jobs[number].gang.name, " font-weight='700'" if number == job else ""
+        parts.append(
+            f"<text x='{short(_NAMES - 8)}' y='{short(_TOP + _ROW * row + 11)}' text-anchor='end'{weight}>"
             f"{escape(fit_text(name, _NAMES - 8, 10))}<title>{escape(name)}</title></text>"
         )
         end = frame["ended_s"][number]
-        parts.append(_bar(begin, result.ended_s if end != end else end, scale, y, NODE, f"{name}: submitted", 0.5))
+        submitted = result.jobs[number].submitted_s
+        bar(submitted, result.ended_s if end != end else end, row, NODE, f"{name}: submitted", 0.5)
     for attempt in result.attempts:
         if attempt.job in row_of:
             colour = _STOPPED if attempt.outcome == "stopped" else _RUNNING
             said = f"{result.jobs[attempt.job].gang.name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
-            y = _TOP + _ROW * row_of[attempt.job]
-            opacity = 0.4 if attempt.outcome == "standing" else 1.0
-            parts.append(_bar(attempt.start_s, attempt.end_s, scale, y, colour, said, opacity))
+            pale = attempt.outcome == "standing" or job not in (None, attempt.job)
+            bar(attempt.start_s, attempt.end_s, row_of[attempt.job], colour, said, 0.4 if pale else 1.0)
     return "".join([*parts, "</svg>"])
-
-
-def _bar(start: float, end: float, scale: float, y: float, colour: str, said: str, opacity: float) -> str:
-    text = escape(f"{said}, {start / _HOUR:.4g} to {end / _HOUR:.4g} h")
-    return (
-        f"<rect x='{short(_NAMES + start * scale)}' y='{short(y + 2)}' "
-        f"width='{short(max((end - start) * scale, 1.0))}' height='{short(_ROW - 4)}' fill='{colour}' "
-        f"opacity='{opacity:g}'><title>{text}</title></rect>"
-    )

@@ -26,10 +26,14 @@ __all__ = [
     "draw_step_times",
     "draw_usage",
     "draw_waiting",
+    "run_names",
     "simulation_html",
     "simulation_page",
     "simulation_tables",
 ]
+
+#: Seconds from which and to which a chart goes.
+Between = tuple[float, float]
 
 _HOUR = 3600.0
 #: Points of a line; more than a chart has pixels say nothing.
@@ -133,18 +137,32 @@ def _never(result: SimulationResult) -> Any:
     return table
 
 
-def draw_usage(results: Sequence[SimulationResult]) -> str:
+def run_names(results: Sequence[SimulationResult]) -> list[str]:
+    """A name for each of some simulations: the policy; where two have one policy, its discipline, and a number."""
+    names = [result.policy for result in results]
+    if len(set(names)) < len(names):
+        names = [f"{result.policy}, {result.discipline}" for result in results]
+    return [f"{name} ({i + 1})" if names.count(name) > 1 else name for i, name in enumerate(names)]
+
+
+def draw_usage(results: Sequence[SimulationResult], between: Between | None = None) -> str:
     """An SVG chart of the GPUs in use over time, in percent of the cluster's: a line per policy.
 
-    Each point is the mean over an equal part of the time that the longest simulation took.
+    Each point is the mean over an equal part of the time.
+
+    Parameters
+    ----------
+    results : sequence of SimulationResult
+    between : (float, float), optional
+        Seconds from which and to which the chart goes; None: all the time that the longest simulation took.
     """
-    lines = _over_time(results, lambda result, row: 100 * row.gpus / max(result.n_gpus, 1))
+    lines = _over_time(results, lambda result, row: 100 * row.gpus / max(result.n_gpus, 1), between)
     return draw_lines("GPUs in use", "hours", "% of the cluster's GPUs", lines)
 
 
-def draw_waiting(results: Sequence[SimulationResult]) -> str:
-    """An SVG chart of the jobs that wait over time: a line per policy, points as in `draw_usage`."""
-    return draw_lines("Jobs waiting", "hours", "jobs", _over_time(results, lambda _, row: row.waiting))
+def draw_waiting(results: Sequence[SimulationResult], between: Between | None = None) -> str:
+    """An SVG chart of the jobs that wait over time: a line per policy; points and parameters as in `draw_usage`."""
+    return draw_lines("Jobs waiting", "hours", "jobs", _over_time(results, lambda _, row: row.waiting, between))
 
 
 def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapshot) -> list[str]:
@@ -158,7 +176,7 @@ def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
     snapshot : ClusterSnapshot
         The cluster at the start.
     """
-    frames = {result.policy: free_nodes(result, snapshot) for result in results}
+    frames = {name: free_nodes(result, snapshot) for name, result in zip(run_names(results), results, strict=True)}
     charts = []
     for tier in snapshot.topology.tiers:
         steps = {
@@ -170,60 +188,72 @@ def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
     return charts
 
 
-def draw_step_times(results: Sequence[SimulationResult]) -> str:
+def draw_step_times(results: Sequence[SimulationResult], between: Between | None = None) -> str:
     """An SVG chart of how slow training steps were: a line per policy.
 
     Across: a step over the same step with only the network cards of its nodes in the way. Upwards: the part of the GPU
     time of jobs that send in which steps were no slower than that.
+
+    Parameters
+    ----------
+    results : sequence of SimulationResult
+    between : (float, float), optional
+        Seconds from which and to which steps count; None: all.
     """
     lines = {}
-    for result in results:
+    since, until = between or (0.0, float("inf"))
+    for name, result in zip(run_names(results), results, strict=True):
         gpus = {result.jobs[attempt.job].gang.key: attempt.gpus for attempt in result.attempts}
         frame = result.step_frame()
         frame = frame[frame["card_s"] > 0]
         slow = (frame["now_s"] / frame["card_s"]).to_numpy()
-        time = ((frame["to_s"] - frame["from_s"]) * frame["job"].map(gpus)).to_numpy(dtype=np.float64)
+        lasted = (frame["to_s"].clip(upper=until) - frame["from_s"].clip(lower=since)).clip(lower=0.0)
+        time = (lasted * frame["job"].map(gpus)).to_numpy(dtype=np.float64)
         order = np.argsort(slow, kind="stable")
         part = 100 * np.cumsum(time[order]) / max(float(time.sum()), 1e-9)
-        finite = np.isfinite(slow[order])
+        finite = np.isfinite(slow[order]) & (time[order] > 0)
         points = np.column_stack([slow[order], part])[finite]
         # As many points as the chart has pixels, at even steps upwards.
         wanted = np.unique(np.searchsorted(points[:, 1], np.linspace(0, 100, _POINTS)).clip(0, max(len(points) - 1, 0)))
         shown = points[wanted].tolist() if len(points) else []
         # Steps: nothing lies between two times that were seen.
         before = [0.0, *(y for _, y in shown[:-1])]
-        lines[result.policy] = [
-            corner for (x, y), last in zip(shown, before, strict=True) for corner in ((x, last), (x, y))
-        ]
+        lines[name] = [corner for (x, y), last in zip(shown, before, strict=True) for corner in ((x, last), (x, y))]
     return draw_lines("Step times", "times as long as with free links", "% of the GPU time", lines)
 
 
 def _over_time(
-    results: Sequence[SimulationResult], value: Callable[[SimulationResult, Usage], float]
+    results: Sequence[SimulationResult],
+    value: Callable[[SimulationResult, Usage], float],
+    between: Between | None = None,
 ) -> dict[str, list[tuple[float, float]]]:
     """By policy: means of a value of the usage rows over equal parts of the time."""
     steps = {
-        result.policy: (
+        name: (
             np.array([row.time_s for row in result.usage]),
             np.array([value(result, row) for row in result.usage], dtype=np.float64),
         )
-        for result in results
+        for name, result in zip(run_names(results), results, strict=True)
     }
-    return _means(results, steps)
+    return _means(results, steps, between)
 
 
 def _means(
-    results: Sequence[SimulationResult], steps: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    results: Sequence[SimulationResult],
+    steps: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
+    between: Between | None = None,
 ) -> dict[str, list[tuple[float, float]]]:
     """By policy: means of a step function, given by its times and values, over equal parts of the time."""
     end = max((result.ended_s for result in results), default=0.0)
-    edges = np.linspace(0.0, end, _POINTS + 1)
+    first, last = between or (0.0, end)
+    edges = np.linspace(first, last, _POINTS + 1)
     lines = {}
     for policy, (times, values) in steps.items():
         # The integral of a step function is piecewise linear between its steps.
         until = np.append(times, end)
         integral = np.append(0.0, np.cumsum(values * np.diff(until)))
-        means = np.diff(np.interp(edges, until, integral)) / (end / _POINTS) if end else np.zeros(_POINTS)
+        sums = np.diff(np.interp(edges, until, integral))
+        means = sums / ((last - first) / _POINTS) if last > first else np.zeros(_POINTS)
         middle = (edges[:-1] + edges[1:]) / 2 / _HOUR
         lines[policy] = list(zip(middle.tolist(), means.tolist(), strict=True))
     return lines

@@ -44,7 +44,7 @@ def free_nodes(result: SimulationResult, snapshot: ClusterSnapshot) -> pandas.Da
         + [
             (attempt.end_s, -1, number)
             for number, attempt in enumerate(result.attempts)
-            if attempt.outcome != "running"
+            if attempt.outcome not in ("running", "standing") or attempt.end_s < result.ended_s
         ]
     )
     domains = {tier: topology.domain_of_node(tier) for tier in topology.tiers}

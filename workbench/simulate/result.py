@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempt", "LinkUse", "SimulationResult", "StepRow", "Usage"]
 
+_JOB_COLUMNS = (
+    *("job", "queue", "priority", "pods", "submitted_s", "started_s", "ended_s", "waited_s", "restarts", "redone_s"),
+    *("slowed_s", "gpus"),
+)
+
 
 class Attempt(NamedTuple):
     """One run of a job, from a placement to its completion or to a fault, or the wait of a HyperJob for lost Jobs.
@@ -191,7 +196,7 @@ class SimulationResult(Value, Displayed):
                     "gpus": own[-1].gpus if own else 0,
                 }
             )
-        return self._signed(pandas.DataFrame(rows))
+        return self._signed(pandas.DataFrame(rows, columns=_JOB_COLUMNS))
 
     def _redone(self, attempt: Attempt) -> float:
         if attempt.outcome != "stopped":

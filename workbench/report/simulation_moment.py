@@ -1,0 +1,68 @@
+"""Which jobs of a simulation were on which nodes at one instant, for colouring a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.report.occupancy import Held, Occupancy
+from workbench.simulate.result import SimulationResult
+
+__all__ = ["OTHERS", "jobs_at"]
+
+#: What all jobs but the one that was asked about are called.
+OTHERS = "other jobs"
+
+
+def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, job: int | None = None) -> Occupancy:
+    """The pods and GPUs of the jobs on each node at one instant.
+
+    Parameters
+    ----------
+    result : SimulationResult
+    snapshot : ClusterSnapshot
+        The cluster at the start of the simulation.
+    time_s : float
+        Jobs that end at this instant have gone, those that start are there; at the end of the simulation those that
+        still run are there.
+    job : int, optional
+        Number of a job that has a colour of its own, and all others have one; None: every job has one.
+
+    Returns
+    -------
+    Occupancy
+        Jobs in the order of their starts; a job that was asked about first, also while it has no node. Numbers of GPUs
+        are not known.
+    """
+    there = [
+        attempt
+        for attempt in result.attempts
+        if attempt.start_s <= time_s
+        and (attempt.end_s > time_s or (attempt.end_s == result.ended_s == time_s and attempt.outcome == "running"))
+    ]
+    keys = [result.jobs[attempt.job].gang.key for attempt in there]
+    if job is None:
+        names = list(dict.fromkeys(keys))
+    else:
+        names = [result.jobs[job].gang.key, OTHERS]
+        keys = [names[0] if attempt.job == job else OTHERS for attempt in there]
+    number = {name: i for i, name in enumerate(names)}
+    counted: dict[tuple[int, int], tuple[int, int]] = {}
+    for attempt, key in zip(there, keys, strict=True):
+        gang = result.jobs[attempt.job].gang
+        gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)[gang.role_of_pod]
+        for node, of_pod in zip(attempt.nodes, gpus.tolist(), strict=True):
+            if node >= 0:
+                pods, held = counted.get((node, number[key]), (0, 0))
+                counted[node, number[key]] = (pods + 1, held + of_pod)
+    held_on: dict[int, list[Held]] = {}
+    for (node, which), (pods, n_gpus) in sorted(counted.items()):
+        held_on.setdefault(node, []).append(Held(which, pods, n_gpus))
+    total = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
+    busy = total - np.bitwise_count(snapshot.gpu_free).sum(axis=1)
+    return Occupancy(
+        tuple(names),
+        held_on,
+        {node: int(n) for node, n in enumerate(total) if n},
+        {node: int(n) for node, n in enumerate(busy) if n},
+    )
