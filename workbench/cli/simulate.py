@@ -107,6 +107,15 @@ def simulate(
         float | None,
         seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),
     ] = None,
+    cycle: Annotated[
+        float,
+        seconds(
+            "--cycle",
+            least=0,
+            most=_LONGEST,
+            help="Between two scheduling cycles; 0: jobs are tried when something changes.",
+        ),
+    ] = 0.0,
     card_gb_s: CardSpeed = "",
     tier_gb_s: TierSpeeds = [],  # noqa: B006
     cables: Cables = [],  # noqa: B006
@@ -200,6 +209,7 @@ def simulate(
                 discipline=discipline.value,
                 breakdowns=breakdowns,
                 quotas=log.quotas,
+                cycle_s=cycle,
                 network=network,
             )
             simulation.run(float("inf") if until is None else until, progress=told)

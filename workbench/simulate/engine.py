@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from math import ceil, isfinite
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from workbench.simulate.running import RunningJob
 __all__ = ["Simulation"]
 
 #: Events of one instant in this order: what frees resources comes before what takes them.
-_END, _REPAIR, _BREAK, _ARRIVAL = range(4)
+_END, _REPAIR, _BREAK, _ARRIVAL, _CYCLE = range(5)
 
 Progress = Callable[[int, int, str], None]
 
@@ -61,6 +62,9 @@ class Simulation(Working):
         up nobody, whatever the discipline.
     weights : mapping of str to float
         Of queues, for ``shares``; 1 if missing.
+    cycle_s : float
+        Seconds from one scheduling cycle to the next, the first at 0: waiting jobs are tried in cycles only, as in
+        Volcano, whose ``schedule-period`` is 1 s. 0: they are tried at every instant that may let one start.
     network : Network, optional
         Links that the jobs share; jobs with a `SimulatedJob.step` then work as fast as their steps allow, which changes
         when another job starts, ends or meets a fault, or a cable breaks. None: every job works as fast anywhere.
@@ -73,18 +77,18 @@ class Simulation(Working):
     Raises
     ------
     InputError
-        Two jobs of one name, a node or cable that the cluster has not, a weight that is not above 0, a network of
-        another topology.
+        Two jobs of one name, a node or cable that the cluster has not, a weight that is not above 0, a negative time
+        between cycles, a network of another topology.
     UnknownNameError
         No such discipline.
 
     Notes
     -----
     Nothing is random. At each instant jobs end first, then repairs, breakdowns and arrivals happen, then waiting jobs
-    are tried in the order of the discipline. Nothing preempts. A breakdown stops every job with a pod on what broke;
-    the job waits again, in its old place in the queue, with the work that its last checkpoint does not hold ahead of
-    it. Of a HyperJob, only the Jobs with such pods give their nodes back; the others stand still in their HyperNodes
-    until these have found others, and then all go on from the last checkpoint.
+    are tried in the order of the discipline; with `cycle_s`, in the next cycle. Nothing preempts. A breakdown stops
+    every job with a pod on what broke; the job waits again, in its old place in the queue, with the work that its last
+    checkpoint does not hold ahead of it. Of a HyperJob, only the Jobs with such pods give their nodes back; the others
+    stand still in their HyperNodes until these have found others, and then all go on from the last checkpoint.
 
     A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
     node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
@@ -107,6 +111,7 @@ class Simulation(Working):
         breakdowns: Iterable[Breakdown] = (),
         quotas: Mapping[str, Mapping[str, int]] | None = None,
         weights: Mapping[str, float] | None = None,
+        cycle_s: float = 0.0,
         network: Network | None = None,
     ) -> None:
         if discipline not in DISCIPLINES:
@@ -117,6 +122,11 @@ class Simulation(Working):
         self._quotas, self._weights = Quotas(quotas or {}), dict(weights or {})
         if any(not weight > 0 for weight in self._weights.values()):
             raise InputError("a weight of a queue is not above 0", source="weights", got=str(self._weights))
+        if not (cycle_s >= 0 and isfinite(cycle_s)):
+            raise InputError("not a time", source="cycle_s", got=f"{cycle_s:g}", expected="seconds from 0 on")
+        self._cycle_s = cycle_s
+        # Whether a cycle lies ahead that will try the waiting jobs.
+        self._cycle_due = False
         self._breakdowns = tuple(breakdowns)
         if network is not None and network.fabric.topology != snapshot.topology:
             raise InputError("the network is of another topology", source="network", expected="that of the cluster")
@@ -136,7 +146,7 @@ class Simulation(Working):
             self._least.append(fewest_gpus(job.gang))
         # How often the end of each job was foretold; only the last one holds.
         self._foretold = [0] * len(self._jobs)
-        # Time, kind, number of the job or breakdown, and which of the foretold ends it is.
+        # Time, kind, number of the job or breakdown (0: a cycle), and which of the foretold ends it is.
         self._events: list[tuple[float, int, int, int]] = [
             (job.submitted_s, _ARRIVAL, number, 0) for number, job in enumerate(self._jobs)
         ]
@@ -198,7 +208,7 @@ class Simulation(Working):
 
     def _instant(self, progress: Progress | None) -> None:
         self.now_s = now = self._events[0][0]
-        freed = arrived = False
+        freed = arrived = cycle = False
         while self._events and self._events[0][0] == now:
             _, kind, number, foretold = heapq.heappop(self._events)
             if kind == _ARRIVAL:
@@ -209,6 +219,8 @@ class Simulation(Working):
                 freed = True
             elif kind == _BREAK:
                 freed = self._break(number) or freed
+            elif kind == _CYCLE:
+                cycle, self._cycle_due = True, False
             elif foretold == self._foretold[number] and number in self._running:
                 self._complete(number)
                 freed = True
@@ -217,7 +229,7 @@ class Simulation(Working):
         if freed:
             self._refused.clear()
             self._beyond.clear()
-        if freed or arrived:
+        if cycle or ((freed or arrived) and self._in_a_cycle()):
             self._start_what_fits()
         # Parts of GPUs add up in thousandths; without the rounding the sum would drift.
         self._in_use = round(self._in_use, 3)
@@ -226,6 +238,18 @@ class Simulation(Working):
             if self._usage[-1].time_s == now:
                 self._usage.pop()
             self._usage.append(row)
+
+    def _in_a_cycle(self) -> bool:
+        """Whether waiting jobs are tried at this instant; if not, the next cycle will try them."""
+        if not self._cycle_s:
+            return True
+        at = ceil(self.now_s / self._cycle_s) * self._cycle_s
+        if at <= self.now_s:
+            return True
+        if not self._cycle_due:
+            heapq.heappush(self._events, (at, _CYCLE, 0, 0))
+            self._cycle_due = True
+        return False
 
     def _wait(self, number: int) -> None:
         job = self._jobs[number]
