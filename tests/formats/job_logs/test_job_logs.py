@@ -19,6 +19,32 @@ b,10,5.5,2,8,4000,train,3,1,hard,2,60
 a,0,1,1,0,,,,,soft,,
 c,10,1,1,1,,,,,,,
 """
+HELIOS = """\
+job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue
+7,u1,vcA,16,64,2,COMPLETED,2020-04-01 00:01:00,2020-04-01 00:01:05,2020-04-01 00:12:05,660,0
+8,u1,vcA,9,64,2,FAILED,2020-04-01 00:01:10,2020-04-01 00:01:10,2020-04-01 00:01:30,20,0
+9,u2,vcB,1,4,1,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:00:11,2020-04-01 00:00:14,3,1
+10,u2,vcB,0,4,1,COMPLETED,2020-04-01 00:00:00,2020-04-01 00:00:11,2020-04-01 00:00:14,3,11
+11,u2,vcB,1,4,1,CANCELLED,2020-04-01 00:00:00,None,2020-04-01 00:00:14,0,0
+12,u2,vcB,1,4,1,RUNNING,2020-04-01 00:00:00,2020-04-01 00:00:11,,0,0
+"""
+
+ACME = """\
+job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time
+1,u,1,4,8,Debug,COMPLETED,2023-03-01 08:00:30+08:00,2023-03-01 08:00:30+08:00,2023-03-01 08:01:00+08:00,30,,120
+2,u,4,32,8,Pretrain,FAILED,2023-03-01 00:00:00+00:00,2023-03-01 00:00:00+00:00,2023-03-01 01:00:00+00:00,3600,pretrain,1
+"""
+
+PAI = """\
+job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type
+train,worker,4.0,Terminated,1000.0,1090.0,600.0,29.3,200,V100
+train,ps,2.0,Terminated,1000.0,1100.0,600.0,29.3,,
+train,evaluator,1.0,Terminated,1020.0,1060.0,600.0,29.3,100.0,V100
+small,tensorflow,3.0,Terminated,1040.0,1050.5,600.0,29.3,25.0,MISC
+cpu,worker,1.0,Terminated,900.0,1050.5,600.0,29.3,0.0,MISC
+open,worker,1.0,Running,900.0,,600.0,29.3,100.0,MISC
+"""
+
 PHILLY = "timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,66.0,1,vc1\n2017-10-09 07:01:00,9.5,17,vc2\n"
 KUEUE = """\
 cohorts:
@@ -85,6 +111,41 @@ def test_philly(tmp_path: Path) -> None:
     ]
 
 
+def test_helios(tmp_path: Path) -> None:
+    log = read(tmp_path, HELIOS)
+    assert log.format == "helios"
+    shown = [(j.gang.name, j.submitted_s, j.duration_s, j.gang.n_pods, j.gang.roles[0].n_gpus) for j in log.jobs]
+    assert shown == [("job-9", 0, 3.0, 1, 1), ("job-7", 50, 660.0, 2, 8), ("job-8", 60, 20.0, 2, 5)]
+    assert [job.gang.queue for job in log.jobs] == ["vcB", "vcA", "vcA"]
+    assert [(note.code, note.numbers["count"]) for note in log.notes] == [
+        ("jobs-without-gpus", 1),
+        ("jobs-without-times", 2),
+        ("gpus-rounded-up", 1),
+    ]
+
+
+def test_acme_has_zones_and_queues(tmp_path: Path) -> None:
+    log = read(tmp_path, ACME)
+    assert [(j.gang.name, j.submitted_s, j.gang.queue, j.gang.roles[0].n_gpus) for j in log.jobs] == [
+        ("job-2", 0, "pretrain", 8),
+        ("job-1", 30, "default", 4),
+    ]
+
+
+def test_pai(tmp_path: Path) -> None:
+    log = read(tmp_path, PAI)
+    assert log.format == "pai"
+    train, small = log.jobs
+    assert (train.gang.name, train.submitted_s, train.duration_s, train.gang.min_available) == ("train", 0, 100, 5)
+    roles = [(role.name, role.count, role.n_gpus, role.gpu_milli) for role in train.gang.roles]
+    assert roles == [("worker", 4, 2, 0), ("evaluator", 1, 1, 0)]
+    assert (small.submitted_s, small.gang.roles[0].gpu_milli, small.gang.roles[0].count) == (40, 250, 3)
+    assert [(note.code, note.numbers["count"]) for note in log.notes] == [
+        ("jobs-without-gpus", 1),
+        ("jobs-without-times", 1),
+    ]
+
+
 def test_kueue(tmp_path: Path) -> None:
     log = read(tmp_path, KUEUE, "generator.yaml")
     assert log.format == "kueue"
@@ -121,6 +182,16 @@ def test_knavigator(tmp_path: Path) -> None:
         (TABLE, "duration_s", "seconds", "no column duration_s"),
         (PHILLY, "2017-10-09 07:01:55", "yesterday", "line 2, timestamp"),
         (PHILLY, "66.0,1", "66.0,0", "line 2, num_gpus"),
+        (HELIOS, "2020-04-01 00:01:00,2020-04-01 00:01:05", "soon,2020-04-01 00:01:05", "line 2, submit_time"),
+        (HELIOS, "660", "-1", "line 2, duration"),
+        (HELIOS, "vcA,16,64,2", "vcA,16,64,0", "line 2, node_num"),
+        (HELIOS, "vcA,16", "vcA,1.5", "line 2, gpu_num"),
+        (PAI, "train,worker,4", ",worker,4", "line 2, job_name"),
+        (PAI, "worker,4", "worker,0", "line 2, inst_num"),
+        (PAI, "200,V100", "150,V100", "line 2, plan_gpu"),
+        (PAI, "200,V100", "nan,V100", "line 2, plan_gpu"),
+        (PAI, "1000.0,1090.0", "1000.0,990.0", "line 2, end_time"),
+        (PAI, "evaluator", "worker", "line 4, task_name"),
         (KUEUE, "count: 2", "count: two", "cohorts[0].count"),
         (KUEUE, "required", "wished", "workloads[0]"),
         (KUEUE, 'nominalQuota: "20"', "nominalQuota: many", "nominalQuota"),
@@ -132,7 +203,7 @@ def test_knavigator(tmp_path: Path) -> None:
     ],
 )
 def test_bad_logs_are_refused_with_their_place(tmp_path: Path, text: str, old: str, new: str, place: str) -> None:
-    name = "log.csv" if text in (TABLE, PHILLY) else "log.yaml"
+    name = "log.csv" if text in (TABLE, PHILLY, HELIOS, PAI) else "log.yaml"
     with pytest.raises(InputError) as told:
         read(tmp_path, text.replace(old, new, 1), name)
     assert place in str(told.value)

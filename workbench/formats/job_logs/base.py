@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.job_log import GPU, LoggedJob
 from workbench.model.notice import Notice
 
-__all__ = ["GPU", "Read", "make_gang"]
+__all__ = ["GPU", "Read", "left_out", "make_gang"]
 
 
 @dataclass
@@ -19,6 +20,21 @@ class Read:
     jobs: list[LoggedJob] = field(default_factory=list)
     quotas: dict[str, Mapping[str, int]] = field(default_factory=dict)
     notes: list[Notice] = field(default_factory=list)
+
+
+def left_out(code: str, count: int, without: str) -> list[Notice]:
+    """The notice that jobs of a log were left out; nothing if there were none.
+
+    Parameters
+    ----------
+    code : str
+        As of `Notice`.
+    count : int
+    without : str
+        What they lack.
+    """
+    text = f"{counted(count, 'job')} without {without} left out"
+    return [Notice(code, text, numbers={"count": count})] if count else []
 
 
 def make_gang(

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.formats.job_logs import knavigator, kueue, philly, table
+from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, table
 from workbench.formats.job_logs.base import Read
 from workbench.formats.manifests import read_bytes, read_text
 from workbench.formats.tables import unpacked
@@ -15,7 +15,7 @@ from workbench.model.job_log import JobLog
 __all__ = ["read_job_log"]
 
 _EXPECTED = (
-    f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, "
+    f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, a log of Helios, Acme or PAI, "
     "or YAML of Kueue's generator or of Knavigator"
 )
 
@@ -26,8 +26,9 @@ def read_job_log(path: str | Path) -> JobLog:
     Parameters
     ----------
     path : path
-        The workbench's own table (``datasets/job-log``), the reduced list of Philly, the generator of Kueue's
-        scalability run, or a test of Knavigator; also compressed by gzip. The content decides.
+        The workbench's own table (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme
+        cluster, the task table of PAI, the generator of Kueue's scalability run, or a test of Knavigator; also
+        compressed by gzip. The content decides.
 
     Returns
     -------
@@ -59,6 +60,10 @@ def _read(content: bytes, source: str) -> tuple[Read, str]:
     columns = {name.strip().strip('"') for name in first.split(",")}
     if set(philly.COLUMNS) <= columns:
         return philly.read_philly(content, source), "philly"
+    if set(helios.COLUMNS) <= columns:
+        return helios.read_helios(content, source), "helios"
+    if set(pai.COLUMNS) <= columns:
+        return pai.read_pai(content, source), "pai"
     if set(table.COLUMNS) & columns or Path(source).suffixes[:1] == [".csv"]:
         return table.read_log_table(content, source), "table"
     documents = read_text(content, source)

@@ -1,0 +1,67 @@
+"""Reader of the job logs of SenseTime's Helios clusters (2020) and Shanghai AI Laboratory's Acme clusters (2023)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from workbench.formats.job_logs.base import GPU, Read, left_out, make_gang
+from workbench.formats.tables import Row, read_table
+from workbench.model.counted import counted
+from workbench.model.job_log import LoggedJob
+from workbench.model.notice import Notice
+
+__all__ = ["COLUMNS", "read_helios"]
+
+COLUMNS = ("job_id", "gpu_num", "node_num", "submit_time", "start_time", "end_time", "duration")
+_MOST = 100_000
+#: What stands for a time that is not known.
+_NO_TIME = frozenset({"", "None", "NaT", "nan"})
+
+
+def read_helios(content: bytes, source: str) -> Read:
+    """Read a table with the columns of Helios; that of Acme has them, too.
+
+    A job has a pod for every node, with an equal part of its GPUs, rounded up; its queue is the virtual cluster (vc),
+    or else the column queue. Times count from the first submission. Left out, with a notice, are jobs without GPUs and
+    jobs that never started or whose end is not known. CPUs and memory are not read.
+
+    Raises
+    ------
+    InputError
+        A value that is none of its column; the line is named.
+    """
+    read = Read()
+    found: list[tuple[Row, datetime]] = []
+    no_gpus = no_times = uneven = 0
+    for row in read_table(content, source, COLUMNS):
+        if not row.number("gpu_num", _MOST):
+            no_gpus += 1
+        elif row.text("start_time") in _NO_TIME or row.text("end_time") in _NO_TIME:
+            no_times += 1
+        else:
+            found.append((row, _time(row)))
+    begin = min((time for _, time in found), default=datetime(2020, 1, 1, tzinfo=UTC))
+    for row, time in found:
+        pods, gpus = row.number("node_num", _MOST), row.number("gpu_num", _MOST)
+        if not pods:
+            raise row.wrong("node_num", "0", "1 node or more")
+        uneven += gpus % pods > 0
+        queue = row.text("vc") or row.text("queue") or "default"
+        gang = make_gang(f"job-{row.number('job_id')}", pods, {GPU: -(-gpus // pods)}, queue=queue)
+        read.jobs.append(LoggedJob(gang, (time - begin).total_seconds(), row.seconds("duration")))
+    read.notes += left_out("jobs-without-gpus", no_gpus, "GPUs")
+    read.notes += left_out("jobs-without-times", no_times, "a start or an end")
+    if uneven:
+        text = f"{counted(uneven, 'job')} whose GPUs do not divide over the nodes: rounded up on each"
+        read.notes.append(Notice("gpus-rounded-up", text, numbers={"count": uneven}))
+    return read
+
+
+def _time(row: Row) -> datetime:
+    text = row.text("submit_time")
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise row.wrong("submit_time", text or "nothing", "a time such as 2020-04-01 00:12:57") from None
+    # Without a zone the times are those of one place: only their differences count.
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
