@@ -23,8 +23,8 @@ def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, 
     snapshot : ClusterSnapshot
         The cluster at the start of the simulation.
     time_s : float
-        Jobs that end at this instant have gone, those that start are there; at the end of the simulation those that
-        still run are there.
+        Jobs that end at this instant have gone, those that start are there; from the end of the simulation on, those
+        that held nodes then are there.
     job : int, optional
         Number of a job that has a colour of its own, and all others have one; None: every job has one.
 
@@ -38,7 +38,7 @@ def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, 
         attempt
         for attempt in result.attempts
         if attempt.start_s <= time_s
-        and (attempt.end_s > time_s or (attempt.end_s == result.ended_s == time_s and attempt.outcome == "running"))
+        and (attempt.end_s > time_s or (attempt.end_s == result.ended_s and attempt.outcome in ("running", "standing")))
     ]
     keys = [result.jobs[attempt.job].gang.key for attempt in there]
     if job is None:

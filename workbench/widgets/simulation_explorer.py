@@ -64,9 +64,8 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
                 raise InputError("a simulation of another cluster", source="results", got=repr(result))
         self._snapshot, self._plan = snapshot, DrawingPlan(snapshot.topology)
         self._number = {key: i for i, key in enumerate(keys)}
-        end = max(result.ended_s for result in self._results) / _HOUR
         # A slider needs some room even where nothing has happened.
-        most = end or 1.0
+        most = max(result.ended_s for result in self._results) / _HOUR or 1.0
         wide = ipywidgets.Layout(width="600px", max_width="100%")
         self.time = ipywidgets.FloatRangeSlider(
             value=(0.0, most),
