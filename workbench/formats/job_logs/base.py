@@ -22,19 +22,24 @@ class Read:
     notes: list[Notice] = field(default_factory=list)
 
 
-def left_out(code: str, count: int, without: str) -> list[Notice]:
-    """The notice that jobs of a log were left out; nothing if there were none.
+def left_out(no_gpus: int, no_times: int) -> list[Notice]:
+    """The notices that jobs of a log were left out; nothing if there were none.
 
     Parameters
     ----------
-    code : str
-        As of `Notice`.
-    count : int
-    without : str
-        What they lack.
+    no_gpus : int
+        Number of jobs that ask for no GPU.
+    no_times : int
+        Number of jobs without a start or an end.
     """
-    text = f"{counted(count, 'job')} without {without} left out"
-    return [Notice(code, text, numbers={"count": count})] if count else []
+    found = []
+    if no_gpus:
+        text = f"{counted(no_gpus, 'job')} without GPUs left out"
+        found.append(Notice("jobs-without-gpus", text, numbers={"count": no_gpus}))
+    if no_times:
+        text = f"{counted(no_times, 'job')} without a start or an end left out"
+        found.append(Notice("jobs-without-times", text, numbers={"count": no_times}))
+    return found
 
 
 def make_gang(

@@ -49,8 +49,7 @@ def read_helios(content: bytes, source: str) -> Read:
         queue = row.text("vc") or row.text("queue") or "default"
         gang = make_gang(f"job-{row.number('job_id')}", pods, {GPU: -(-gpus // pods)}, queue=queue)
         read.jobs.append(LoggedJob(gang, (time - begin).total_seconds(), row.seconds("duration")))
-    read.notes += left_out("jobs-without-gpus", no_gpus, "GPUs")
-    read.notes += left_out("jobs-without-times", no_times, "a start or an end")
+    read.notes += left_out(no_gpus, no_times)
     if uneven:
         text = f"{counted(uneven, 'job')} whose GPUs do not divide over the nodes: rounded up on each"
         read.notes.append(Notice("gpus-rounded-up", text, numbers={"count": uneven}))

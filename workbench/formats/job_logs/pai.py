@@ -19,7 +19,7 @@ _WHOLE = 100
 
 
 @dataclass
-class _Job:
+class _PaiJob:
     """The tasks of one job, as far as they have been read."""
 
     roles: list[Role] = field(default_factory=list)
@@ -40,12 +40,12 @@ def read_pai(content: bytes, source: str) -> Read:
     InputError
         A value that is none of its column, a task that is there twice; the line is named.
     """
-    jobs: dict[str, _Job] = {}
+    jobs: dict[str, _PaiJob] = {}
     for row in read_table(content, source, COLUMNS):
         name = row.text("job_name")
         if not name:
             raise row.wrong("job_name", "nothing", "the name of the job")
-        job = jobs.setdefault(name, _Job())
+        job = jobs.setdefault(name, _PaiJob())
         if row.text("start_time") and row.text("end_time"):
             times = row.seconds("start_time"), row.seconds("end_time")
             if times[1] < times[0]:
@@ -66,8 +66,7 @@ def read_pai(content: bytes, source: str) -> Read:
         read.jobs.append(LoggedJob(Gang("default", name, tuple(job.roles), pods), first - begin, last - first))
     no_gpus = sum(not job.roles for job in jobs.values())
     no_times = len(jobs) - len(known) - no_gpus
-    read.notes += left_out("jobs-without-gpus", no_gpus, "GPUs")
-    read.notes += left_out("jobs-without-times", no_times, "a start or an end")
+    read.notes += left_out(no_gpus, no_times)
     return read
 
 
