@@ -80,6 +80,8 @@ class Schedule:
         #: Nodes that each pod (by uid) was seen on.
         self.seen: dict[str, set[str]] = defaultdict(set)
         self.operators: list[Any] = []
+        #: Pods when the last Job ran.
+        self.pods: list[dict[str, Any]] = []
 
     def run(self) -> None:
         live, draw = self.live, self.random
@@ -101,10 +103,16 @@ class Schedule:
         self._check()
 
     def _settled(self) -> bool:
+        """Whether every Job runs with all its pods; a phase alone may be from before the last fault."""
         try:
-            return bool(self.live.job_phases()) and set(self.live.job_phases().values()) == {"Running"}
+            phases = self.live.job_phases()
+            self.pods = self.live.list("Pod")
+            wanted = {one["metadata"]["name"]: one["spec"]["tasks"][0]["replicas"] for one in self.live.list("Job")}
         except ClusterError:
             return False
+        counts = Counter(pod["metadata"]["labels"]["volcano.sh/job-name"] for pod in self.pods)
+        bound = all(pod["spec"].get("nodeName") for pod in self.pods)
+        return bool(phases) and set(phases.values()) == {"Running"} and bound and counts == wanted
 
     def _fault(self) -> None:
         live, draw = self.live, self.random
@@ -160,7 +168,6 @@ class Schedule:
 
     def _check(self) -> None:
         assert all(len(nodes) == 1 for nodes in self.seen.values()), "a pod had two nodes"
-        pods = self.live.list("Pod")
         used: Counter[str] = Counter()
         racks: dict[str, set[str]] = defaultdict(set)
         members = {
@@ -169,15 +176,12 @@ class Schedule:
             for member in one["spec"]["members"]
             if member["type"] == "Node"
         }
-        for pod in pods:
+        for pod in self.pods:
             node = pod["spec"]["nodeName"]
             used[node] += int(pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"])
             racks[pod["metadata"]["labels"]["volcano.sh/job-name"]].add(members[node])
         assert max(used.values()) <= GPUS, f"a node has more pods than GPUs: {used}"
         assert all(len(names) == 1 for names in racks.values()), f"a gang is torn apart: {dict(racks)}"
-        counts = Counter(pod["metadata"]["labels"]["volcano.sh/job-name"] for pod in pods)
-        wanted = {one["metadata"]["name"]: one["spec"]["tasks"][0]["replicas"] for one in self.live.list("Job")}
-        assert counts == wanted
 
     def _clean(self) -> None:
         live = self.live
