@@ -20,7 +20,7 @@ from workbench.model.gpu_annotation import GPU_ANNOTATION
 from workbench.model.gpu_shares import WHOLE_GPU, free_milli, gpu_width, shared_words
 from workbench.model.placement import Decision
 from workbench.model.snapshot import RunningPod, gpu_words
-from workbench.simulate.faults import damaged_gang
+from workbench.simulate.lost_pods import after_fault, missing_pods, placement_of_running
 
 TOPOLOGY = document_tree()
 NODES, GPUS = TOPOLOGY.n_nodes, 4
@@ -301,6 +301,9 @@ def test_a_shared_gpu_that_breaks_is_gone_and_does_not_come_back_with_its_pods()
 
 def test_timelines_lose_and_place_again_what_shares_a_gpu():
     snapshot = SNAPSHOT.with_placement(placed(2, 300, [0, 1], [0b1, 0b10]))
-    lost = [pod for pod in snapshot.running if pod.node == 1]
-    gang = damaged_gang(None, snapshot.running, lost, TOPOLOGY.node_names)
+    (key,) = {pod.gang for pod in snapshot.running}
+    whole = placement_of_running(key, snapshot)
+    left = after_fault(whole, whole.node == 1, by_pods=True)
+    assert left is not None
+    gang = missing_pods(left)
     assert [(role.count, role.gpu_milli, role.requests) for role in gang.roles] == [(1, 300, {"cpu": 1000})]

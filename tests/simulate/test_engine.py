@@ -13,6 +13,7 @@ from tests.switch_fabric import Switch, fabric
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.gang import Gang, Role
 from workbench.policies.registry import get_policy
+from workbench.policies.retry import RetryRule
 from workbench.simulate import (
     Breakdown,
     FaultRates,
@@ -286,20 +287,20 @@ def test_waiting_jobs_are_tried_in_cycles() -> None:
     jobs = [job("a", 8, 0, 12.5), job("b", 8, 1, 4), job("low", 8, 11, 3), job("high", 8, 16.5, 3, priority=5)]
     # a ends between the cycles at 10 and 15; b ends at 19, and high overtakes low in the cycle at 20, although low
     # would have started at 19.
-    assert starts(run(jobs, discipline="priority", cycle_s=5)) == [0, 15, 25, 20]
+    assert starts(run(jobs, discipline="priority", retry=RetryRule(cycle_s=5))) == [0, 15, 25, 20]
     assert starts(run(jobs[:3], discipline="priority")) == [0, 12.5, 16.5]
-    assert starts(run([job("late", 1, 3, 5)], cycle_s=2)) == [4]
+    assert starts(run([job("late", 1, 3, 5)], retry=RetryRule(cycle_s=2))) == [4]
     # A time that binary fractions do not hold: no cycle is missed, and none comes before what it waits for.
     many = [job(f"j{i}", 8, i * 0.3, 0.2) for i in range(50)]
-    for at, one in zip(starts(run(many, cycle_s=0.1)), many, strict=True):
+    for at, one in zip(starts(run(many, retry=RetryRule(cycle_s=0.1))), many, strict=True):
         assert at is not None and one.submitted_s <= at < one.submitted_s + 0.1 + 1e-9
     with pytest.raises(InputError, match="not a time"):
-        run(jobs, cycle_s=-1)
+        run(jobs, retry=RetryRule(cycle_s=-1))
 
 
 def test_a_simulation_stopped_between_cycles_goes_on() -> None:
     jobs = [job("a", 8, 0, 12.5), job("b", 8, 1, 4)]
-    straight = run(jobs, cycle_s=5)
-    halfway = Simulation(SNAPSHOT, get_policy("binpack"), jobs, cycle_s=5).run(13)
+    straight = run(jobs, retry=RetryRule(cycle_s=5))
+    halfway = Simulation(SNAPSHOT, get_policy("binpack"), jobs, retry=RetryRule(cycle_s=5)).run(13)
     assert not halfway.done
     assert pickle.loads(pickle.dumps(halfway)).run().result().attempts == straight.attempts

@@ -136,10 +136,11 @@ def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], p
     assert used == pytest.approx(held)
     assert result.summary()["completed"] == 4
     # The cluster is as it was, but for nodes that are still broken.
-    assert straight._free == straight._free_gpus()
-    for node in straight._stream.closed:
-        straight._stream.reopen(node)
-    ledger = straight._stream.ledger
+    nodes = straight._nodes
+    assert nodes.free_gpus == nodes._count_free()
+    for node in nodes._stream.closed:
+        nodes._stream.reopen(node)
+    ledger = nodes._stream.ledger
     assert np.array_equal(ledger.idle, start.idle) and np.array_equal(ledger.gpu_free, start.gpu_free)
     assert not ledger.exclusive
     stopped = simulate(5, jobs, *breakdowns, policy=policy).run(stop)
@@ -152,7 +153,7 @@ def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], p
     assert again.attempts == result.attempts and again.usage == result.usage
 
 
-def test_a_stream_adopts_placements_of_hyper_jobs_only() -> None:
+def test_a_stream_adopts_placements_that_it_does_not_hold() -> None:
     for policy in ("volcano", "binpack"):
         stream = get_policy(policy).stream(switches(2))
         placed = stream.place(hyper_job().gang)
@@ -162,6 +163,9 @@ def test_a_stream_adopts_placements_of_hyper_jobs_only() -> None:
         assert not stream.ledger.exclusive
         stream.adopt(placed)  # type: ignore[arg-type]
         assert len(stream.ledger.exclusive) == 2
+        stream.give_back(placed)  # type: ignore[arg-type]
         alone = get_policy(policy).place(job("a", 1, 0, 1).gang, switches(2).ledger())
-        with pytest.raises(InputError, match="nothing to adopt"):
-            stream.adopt(alone)  # type: ignore[arg-type]
+        stream.adopt(alone)  # type: ignore[arg-type]
+        assert stream.ledger.idle[alone.node[0], 3] == 0  # type: ignore[union-attr]
+        stream.give_back(alone)  # type: ignore[arg-type]
+        assert (stream.ledger.idle == switches(2).idle).all()

@@ -125,6 +125,20 @@ class Routes(StrEnum):
     spread = "spread"
 
 
+class Retry(StrEnum):
+    """When `workbench simulate` tries waiting jobs: at every change, or as the scheduler that a policy follows."""
+
+    changes = "changes"
+    own = "own"
+
+
+class Restarts(StrEnum):
+    """What a fault takes from a job in `workbench simulate`, as `workbench.simulate.SimulatedJob` describes it."""
+
+    job = "job"
+    pods = "pods"
+
+
 class Phases(StrEnum):
     """Phases of `workbench simulate`, as `workbench.evaluate.contention.Network` describes them."""
 

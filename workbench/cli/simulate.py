@@ -38,6 +38,8 @@ from workbench.cli.options import (
     Paths,
     Phases,
     Policies,
+    Restarts,
+    Retry,
     Routes,
     SharedSettings,
     SimulationOutput,
@@ -103,19 +105,25 @@ def simulate(
     restart: Annotated[
         float, seconds("--restart", least=0, most=_LONGEST, help="From a placement after a fault until work goes on.")
     ] = 300.0,
+    restarts: Annotated[
+        Restarts, one_of(Restarts, "--restarts", help="What a fault takes: the whole job, or the pods on what broke.")
+    ] = Restarts.job,
     until: Annotated[
         float | None,
         seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),
     ] = None,
-    cycle: Annotated[
-        float,
-        seconds(
-            "--cycle",
-            least=0,
-            most=_LONGEST,
-            help="Between two scheduling cycles; 0: jobs are tried when something changes.",
+    retry: Annotated[
+        Retry,
+        one_of(
+            Retry,
+            "--retry",
+            help="When waiting jobs are tried: when something changes, or as the scheduler that a policy follows.",
         ),
-    ] = 0.0,
+    ] = Retry.changes,
+    cycle: Annotated[
+        float | None,
+        seconds("--cycle", least=0, most=_LONGEST, help="Try waiting jobs in cycles of so many seconds."),
+    ] = None,
     card_gb_s: CardSpeed = "",
     tier_gb_s: TierSpeeds = [],  # noqa: B006
     cables: Cables = [],  # noqa: B006
@@ -148,6 +156,7 @@ def simulate(
     from workbench.formats.job_logs import read_job_log
     from workbench.formats.openb import is_openb_pods, read_openb_log
     from workbench.model.job_log import JobLog
+    from workbench.policies.retry import RetryRule
     from workbench.simulate import FaultRates, Simulation, draw_breakdowns
     from workbench.simulate.from_log import fault_horizon_s, judging_by, simulated_jobs
 
@@ -158,6 +167,8 @@ def simulate(
         raise InputError(
             "published shapes have no times", source="--shapes", got=got, expected="--load, and no --trace"
         )
+    if cycle is not None and retry is Retry.own:
+        raise InputError("two rules of retrying", source="--cycle", got="--retry own beside it", expected="one of them")
     names = required_policy_names(policies)
     shared = NetworkOptions(card_gb_s, tier_gb_s, cables, rails, routes, phases, seed)
     shared.check()
@@ -186,6 +197,7 @@ def simulate(
     if network is not None and not any(job.step for job in jobs):
         expected = "columns compute_s and data_gb, or --step"
         raise InputError("no job tells its training step", source=str(trace), expected=expected)
+    jobs = [replace(job, restarts=restarts.value) for job in jobs]
     if load is not None:
         import numpy as np
 
@@ -209,7 +221,7 @@ def simulate(
                 discipline=discipline.value,
                 breakdowns=breakdowns,
                 quotas=log.quotas,
-                cycle_s=cycle,
+                retry=policy.retry if retry is Retry.own else RetryRule(cycle_s=cycle or 0.0),
                 network=network,
             )
             simulation.run(float("inf") if until is None else until, progress=told)

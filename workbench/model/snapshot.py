@@ -479,42 +479,17 @@ class ClusterSnapshot(Value, Displayed):
         """The snapshot as it will be once all pods of a placement are running."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
-        started = []
-        written = placement.annotations_of
-        for position in np.flatnonzero(placement.node >= 0):
-            ref = placement.gang.pod(int(position))
-            node = int(placement.node[position])
-            row, _ = request_vector(self.resources, ref.role.requests)
-            used[node] += row
-            milli = ref.role.gpu_milli
-            if milli:
+        started = running_pods(placement)
+        for pod in started:
+            row, _ = request_vector(self.resources, pod.requests)
+            used[pod.node] += row
+            if pod.gpu_milli:
                 if shares is None:
                     shares = np.zeros((self.n_nodes, gpu_width(self.gpu_total)), dtype=np.int16)
-                taken = shares_of_mask(node, placement.gpu_mask(int(position)), milli)
+                taken = shares_of_mask(pod.node, pod.gpu_mask, pod.gpu_milli)
                 add_shares(1, *taken, shares, gpu_free, self.gpu_total)
-            elif placement.gpu_words is not None:
-                width = min(gpu_free.shape[1], placement.gpu_words.shape[1])
-                gpu_free[node, :width] &= ~placement.gpu_words[position, :width]
-            started.append(
-                RunningPod(
-                    namespace=placement.gang.namespace,
-                    name=ref.name,
-                    node=node,
-                    requests=ref.role.requests,
-                    gang=placement.gang.key,
-                    role=ref.role.name,
-                    gpu_mask=placement.gpu_mask(int(position)),
-                    labels=ref.role.labels,
-                    annotations={**ref.role.annotations, **written(int(position))},
-                    queue=placement.gang.queue,
-                    job_class=placement.job_class or placement.gang.ascend.job_class,
-                    gpu_group=placement.gang.koordinator.gpu_group,
-                    assumed=ref.role.assumed,
-                    # Binding a pod writes it: the resourceVersion that it waited with is out of date.
-                    uid=ref.uid,
-                    gpu_milli=milli,
-                )
-            )
+            elif pod.gpu_mask:
+                gpu_free[pod.node] &= ~gpu_words_row(pod.gpu_mask, gpu_free.shape[1])
         running, records = (*self.running, *started), {**self.records, **placement.records}
         bound = {(pod.namespace, pod.name) for pod in started}
         plans = (plan.without_pods(bound) for plan in self.gpu_plans)
@@ -550,6 +525,35 @@ class ClusterSnapshot(Value, Displayed):
                 used[pod.node] -= request_vector(self.resources, pod.requests)[0]
         gpu_free, shares = self._without_gpus_of(gone)
         return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=shares, running=tuple(remaining))
+
+
+def running_pods(placement: Placement) -> list[RunningPod]:
+    """The placed pods of a placement as they will be once they run, in the order of the gang."""
+    gang, found = placement.gang, []
+    job_class = placement.job_class or gang.ascend.job_class
+    for position in np.flatnonzero(placement.node >= 0).tolist():
+        ref = gang.pod(position)
+        found.append(
+            RunningPod(
+                namespace=gang.namespace,
+                name=ref.name,
+                node=int(placement.node[position]),
+                requests=ref.role.requests,
+                gang=gang.key,
+                role=ref.role.name,
+                gpu_mask=placement.gpu_mask(position),
+                labels=ref.role.labels,
+                annotations={**ref.role.annotations, **placement.annotations_of(position)},
+                queue=gang.queue,
+                job_class=job_class,
+                gpu_group=gang.koordinator.gpu_group,
+                assumed=ref.role.assumed,
+                # Binding a pod writes it: the resourceVersion that it waited with is out of date.
+                uid=ref.uid,
+                gpu_milli=ref.role.gpu_milli,
+            )
+        )
+    return found
 
 
 def gpu_words_row(mask: int, width: int) -> Words:

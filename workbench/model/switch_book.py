@@ -105,6 +105,14 @@ class RunningPods(Value):
         """Index in `keys` of each job, by ``namespace/name``."""
         return {key: i for i, key in enumerate(self.keys)}
 
+    def job(self, key: str) -> JobPods | None:
+        """The pods of the job `key` (``namespace/name``); None if it has none."""
+        number = self.number.get(key)
+        if number is None:
+            return None
+        mine = slice(self.start[number], self.start[number + 1])
+        return JobPods(self.labels[number], self.node[mine], self.says[mine], self.phases[number])
+
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningPods:
         """Build the arrays from the running pods of a snapshot.
@@ -201,14 +209,7 @@ class SwitchBook(Working):
 
     def job(self, key: str) -> JobPods | None:
         """The recorded pods of the job `key` (``namespace/name``); None if none are recorded."""
-        if key in self._jobs:
-            return self._jobs[key]
-        running = self._running
-        number = running.number.get(key)
-        if number is None:
-            return None
-        mine = slice(running.start[number], running.start[number + 1])
-        return JobPods(running.labels[number], running.node[mine], running.says[mine], running.phases[number])
+        return self._jobs[key] if key in self._jobs else self._running.job(key)
 
     def set_job(self, key: str, pods: JobPods | None) -> JobPods | None:
         """Replace the recorded pods of the job `key` (``namespace/name``); `pods` is None if the job has ended.

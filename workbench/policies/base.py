@@ -21,7 +21,6 @@ from workbench.kernels.domains import NO_RECORD
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
 from workbench.model.gang import Gang
-from workbench.model.gpu_shares import WHOLE_GPU, shares_of_pods
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Placement, Refusal, Unplaced, Why
@@ -39,7 +38,9 @@ from workbench.policies.reasons import (
     not_offered,
     topology_not_ready,
 )
+from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.policies.stream import Stream
+from workbench.policies.taking import take_pods
 
 __all__ = [
     "Assignment",
@@ -86,11 +87,14 @@ class Policy(ABC):
         Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
     publishes_switches : bool
         Whether the scheduler writes the states of the leaf switches after a session (ConfigMap tor-share-cm).
+    retry : RetryRule
+        When the scheduler that the policy follows tries a refused job again.
     """
 
     name: str
     annotates_group: bool = False
     publishes_switches: bool = False
+    retry: RetryRule = AT_CHANGES
 
     @property
     @abstractmethod
@@ -291,12 +295,15 @@ class NodePolicy(ABC):
         Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
     publishes_switches : bool
         Whether the scheduler writes the states of the leaf switches after a session (ConfigMap tor-share-cm).
+    retry : RetryRule
+        When the scheduler that the policy follows tries a refused job again.
     """
 
     name: str
     reads_topology: bool = False
     annotates_group: bool = False
     publishes_switches: bool = False
+    retry: RetryRule = AT_CHANGES
     sub_groups: bool = False
     shares_gpus: bool = False
     monotone: bool = False
@@ -417,6 +424,7 @@ class Composed(Policy):
         self.gpu = gpu
         self.annotates_group = node.annotates_group
         self.publishes_switches = node.publishes_switches
+        self.retry = node.retry
         self._parameters = {**node.parameters, **{f"gpu.{name}": value for name, value in gpu.parameters.items()}}
 
     @property
@@ -474,7 +482,7 @@ class Composed(Policy):
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
         if isinstance(answer, Assignment) and request.demand.best_effort:
             rest = ledger.copy()
-            self._take(gang, rest, answer.node, request.demand.taken, None)
+            take_pods(gang, rest, answer.node, request.demand.taken, None)
             answer = place_best_effort(self.node, request, answer, rest)
         if isinstance(answer, Assignment):
             dealt = gpus.assign_gpus(gang, answer.node)
@@ -482,29 +490,10 @@ class Composed(Policy):
                 answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
             return self.refusal(gang, request, answer)
-        self._take(gang, ledger, answer.node, request.demand.taken, dealt.words)
+        take_pods(gang, ledger, answer.node, request.demand.taken, dealt.words)
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)
         return self.placement(gang, ledger.snapshot, answer, dealt.words, dealt.warnings, dealt.visible)
-
-    @staticmethod
-    def _take(gang: Gang, ledger: Ledger, node: Ints, rows: Longs, words: Words | None) -> None:
-        """Enter the placed pods of a gang in a ledger, so that their resources and GPUs (`words`, bit masks) are taken.
-
-        Copies are stored, because a caller may change a placement's arrays.
-        """
-        if gang.shares_gpus and words is not None:
-            milli = gang.gpu_milli_of_pod
-            ledger.take_shares(*shares_of_pods(node, words, milli))
-            words = np.where((milli == WHOLE_GPU)[:, None], words, np.uint64(0))
-        if np.count_nonzero(node < 0) == 0:
-            nodes, roles, words = node.copy(), gang.role_of_pod, None if words is None else words.copy()
-        else:
-            taken = (node >= 0).nonzero()[0]
-            nodes, roles = node.take(taken), gang.role_of_pod.take(taken)
-            words = None if words is None else words.take(taken, axis=0)
-        if len(nodes):
-            ledger.take(nodes, rows[0] if len(rows) == 1 else rows.take(roles, axis=0), words)
 
     def refusal(self, gang: Gang, request: Request, answer: Declined) -> Refusal:
         """Make the `Refusal` that a user gets when the node policy cannot place a gang.

@@ -14,7 +14,7 @@ from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.model.value import Working
-from workbench.policies.hyper_job.place import take_hyper_job
+from workbench.policies.taking import take_placement
 
 if TYPE_CHECKING:
     from workbench.policies.base import Policy
@@ -160,7 +160,7 @@ class Stream(Working):
         self._give(*taken)
 
     def adopt(self, placement: Placement) -> None:
-        """Hold a placement of a HyperJob that was joined from others, or that lost some of its Jobs.
+        """Hold a placement that was made elsewhere: by a session, joined from others, or what a fault left of one.
 
         Parameters
         ----------
@@ -170,13 +170,12 @@ class Stream(Working):
         Raises
         ------
         InputError
-            It is of no HyperJob, or is held already.
+            It is held already.
         """
-        if placement in self._held or not placement.gang.jobs:
-            expected = "a placement of a HyperJob that the stream does not hold"
+        if placement in self._held:
+            expected = "a placement that the stream does not hold"
             raise InputError("nothing to adopt", source="placement", got=repr(placement), expected=expected)
-        ledger = self.ledger
-        take_hyper_job(placement, ledger)
+        take_placement(placement, self.ledger)
         self._hold(placement, self._log())
 
     def _log(self) -> list[Taken]:

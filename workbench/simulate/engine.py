@@ -6,9 +6,9 @@ An event costs the jobs that wait or run, however many have ended.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from math import ceil, isfinite
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy, deepcopy
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +17,29 @@ from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, SharedLinks, StepTimes
 from workbench.evaluate.provenance import record_provenance
+from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.base import Policy
+from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.breakdowns import Breakdown
-from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.job import SimulatedJob
-from workbench.simulate.member_jobs import StandingJobs, joined, without_jobs
+from workbench.simulate.lost_pods import after_fault, can_go_on, former_pods, joined, missing_pods
+from workbench.simulate.occupancy import Occupancy, whole_gpus
 from workbench.simulate.queueing import DISCIPLINES, Discipline, QueuedJob, Quotas, WaitingJobs, fewest_gpus, kind_of
 from workbench.simulate.result import Attempt, LinkUse, SimulationResult, StepRow, Usage
-from workbench.simulate.running import RunningJob
+from workbench.simulate.running import RunningJob, StandingJob
 
 __all__ = ["Simulation"]
 
 #: Events of one instant in this order: what frees resources comes before what takes them.
-_END, _REPAIR, _BREAK, _ARRIVAL, _CYCLE = range(5)
+_END, _REPAIR, _BREAK, _ARRIVAL, _RETRY = range(5)
 
 Progress = Callable[[int, int, str], None]
+Former = tuple[FormerPod, ...]
 
 
 class Simulation(Working):
@@ -62,9 +65,9 @@ class Simulation(Working):
         up nobody, whatever the discipline.
     weights : mapping of str to float
         Of queues, for ``shares``; 1 if missing.
-    cycle_s : float
-        Seconds from one scheduling cycle to the next, the first at 0: waiting jobs are tried in cycles only, as in
-        Volcano, whose ``schedule-period`` is 1 s. 0: they are tried at every instant that may let one start.
+    retry : RetryRule
+        When waiting jobs are tried. By default at every instant that may let one start; `Policy.retry` is the rule of
+        the scheduler that a policy follows.
     network : Network, optional
         Links that the jobs share; jobs with a `SimulatedJob.step` then work as fast as their steps allow, which changes
         when another job starts, ends or meets a fault, or a cable breaks. None: every job works as fast anywhere.
@@ -77,24 +80,26 @@ class Simulation(Working):
     Raises
     ------
     InputError
-        Two jobs of one name, a node or cable that the cluster has not, a weight that is not above 0, a negative time
-        between cycles, a network of another topology.
+        Two jobs of one name, a node or cable that the cluster has not, a weight that is not above 0, a network of
+        another topology.
     UnknownNameError
         No such discipline.
 
     Notes
     -----
     Nothing is random. At each instant jobs end first, then repairs, breakdowns and arrivals happen, then waiting jobs
-    are tried in the order of the discipline; with `cycle_s`, in the next cycle. Nothing preempts. A breakdown stops
+    are tried in the order of the discipline, as far as `retry` lets them. Nothing preempts. A breakdown stops
     every job with a pod on what broke; the job waits again, in its old place in the queue, with the work that its last
     checkpoint does not hold ahead of it. Of a HyperJob, only the Jobs with such pods give their nodes back; the others
-    stand still in their HyperNodes until these have found others, and then all go on from the last checkpoint.
+    stand still in their HyperNodes until these have found others, and then all go on from the last checkpoint. A job
+    whose `SimulatedJob.restarts` is ``"pods"`` gives back only the nodes of such pods; if the pods that are left are
+    its minimum, it goes on with them when no others can be placed.
 
     A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
     node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
 
-    A job that starts with fewer pods than it has, but its minimum, works for longer in proportion, and gets no more
-    pods later.
+    A job that starts with fewer pods than it has, but its minimum, works for longer in proportion. It gets the others
+    as soon as no waiting job takes their place, and works faster from then on; a HyperJob does not grow.
 
     On a network the seconds of work of a job are those with steps that only its nodes' network cards limit; between two
     changes its steps take the same time. A job counts as sending from its placement on; writing checkpoints slows down
@@ -111,22 +116,23 @@ class Simulation(Working):
         breakdowns: Iterable[Breakdown] = (),
         quotas: Mapping[str, Mapping[str, int]] | None = None,
         weights: Mapping[str, float] | None = None,
-        cycle_s: float = 0.0,
+        retry: RetryRule = AT_CHANGES,
         network: Network | None = None,
     ) -> None:
         if discipline not in DISCIPLINES:
             raise UnknownNameError("discipline", discipline, DISCIPLINES)
-        self._snapshot, self._policy, self._jobs = snapshot, policy, tuple(jobs)
+        self._start_of, self._policy, self._jobs = snapshot, policy, tuple(jobs)
         self._discipline: Discipline = discipline
-        self._stream = policy.stream(snapshot)
+        self._nodes = Occupancy(snapshot, policy)
         self._quotas, self._weights = Quotas(quotas or {}), dict(weights or {})
         if any(not weight > 0 for weight in self._weights.values()):
             raise InputError("a weight of a queue is not above 0", source="weights", got=str(self._weights))
-        if not (cycle_s >= 0 and isfinite(cycle_s)):
-            raise InputError("not a time", source="cycle_s", got=f"{cycle_s:g}", expected="seconds from 0 on")
-        self._cycle_s = cycle_s
-        # Whether a cycle lies ahead that will try the waiting jobs.
-        self._cycle_due = False
+        self._retry = retry
+        # Time of the next event that will try the waiting jobs because of `retry`; infinite: none is planned.
+        self._retry_at = float("inf")
+        # By job: how often it was refused since it last ran, and until when it is not tried again.
+        self._n_refusals = [0] * len(self._jobs)
+        self._not_before = [0.0] * len(self._jobs)
         self._breakdowns = tuple(breakdowns)
         if network is not None and network.fabric.topology != snapshot.topology:
             raise InputError("the network is of another topology", source="network", expected="that of the cluster")
@@ -141,12 +147,13 @@ class Simulation(Working):
             if job.gang.key in seen:
                 raise InputError("two jobs of one name", source="simulation", got=job.gang.key)
             seen.add(job.gang.key)
-            kind = kind_of(job.gang)
+            # With back-off each job waits on its own, be it like another one.
+            kind = None if retry.backs_off else kind_of(job.gang)
             self._kinds.append(("alone", number) if kind is None else numbers.setdefault(kind, len(numbers)))
             self._least.append(fewest_gpus(job.gang))
         # How often the end of each job was foretold; only the last one holds.
         self._foretold = [0] * len(self._jobs)
-        # Time, kind, number of the job or breakdown (0: a cycle), and which of the foretold ends it is.
+        # Time, kind, number of the job or breakdown (0: a retry), and which of the foretold ends it is.
         self._events: list[tuple[float, int, int, int]] = [
             (job.submitted_s, _ARRIVAL, number, 0) for number, job in enumerate(self._jobs)
         ]
@@ -159,24 +166,33 @@ class Simulation(Working):
         heapq.heapify(self._events)
         self._waiting = WaitingJobs()
         self._running: dict[int, RunningJob] = {}
-        # HyperJobs that wait for nodes for some of their Jobs; they are among the waiting jobs, too.
-        self._standing: dict[int, StandingJobs] = {}
+        # Jobs that hold nodes while some of their pods wait for others; they are among the waiting jobs, too.
+        self._standing: dict[int, StandingJob] = {}
+        # Running jobs with fewer pods than they could have, in the order of their starts.
+        self._growing: dict[int, None] = {}
         self._ahead = [job.duration_s for job in self._jobs]
         self._n_starts = [0] * len(self._jobs)
         # Kinds of jobs that fit nowhere, and those whose queue has no quota left, until something is freed.
         self._refused: set[Hashable] = set()
         self._beyond: set[Hashable] = set()
-        # By node: the breakdowns that it suffers from; by cable: how many it suffers from.
-        self._broken: dict[int, set[int]] = {}
+        # By cable: how many breakdowns it suffers from.
         self._broken_cables: dict[int, int] = {}
         self._attempts: list[Attempt] = []
         self._n_gpus = int(np.bitwise_count(snapshot.gpu_total).sum())
-        self._free = int(np.bitwise_count(snapshot.gpu_free).sum())
         self._gpus_of_queue: dict[str, float] = {}
         self._in_use = 0.0
         self._n_completed = 0
         self._usage: list[Usage] = [Usage(0.0, 0, 0, 0.0, 0)]
         self.now_s = 0.0
+
+    def _kept(self) -> dict[str, Any]:
+        kept = super()._kept()
+        # They hold objects that change, which a shallow copy would share.
+        return (
+            kept
+            | {name: deepcopy(kept[name]) for name in ("_waiting", "_quotas")}
+            | {"_running": {number: copy(one) for number, one in self._running.items()}}
+        )
 
     @property
     def done(self) -> bool:
@@ -208,7 +224,7 @@ class Simulation(Working):
 
     def _instant(self, progress: Progress | None) -> None:
         self.now_s = now = self._events[0][0]
-        freed = arrived = cycle = False
+        freed = arrived = due = False
         while self._events and self._events[0][0] == now:
             _, kind, number, foretold = heapq.heappop(self._events)
             if kind == _ARRIVAL:
@@ -219,8 +235,9 @@ class Simulation(Working):
                 freed = True
             elif kind == _BREAK:
                 freed = self._break(number) or freed
-            elif kind == _CYCLE:
-                cycle, self._cycle_due = True, False
+            elif kind == _RETRY:
+                if now >= self._retry_at:
+                    due, self._retry_at = True, float("inf")
             elif foretold == self._foretold[number] and number in self._running:
                 self._complete(number)
                 freed = True
@@ -229,11 +246,13 @@ class Simulation(Working):
         if freed:
             self._refused.clear()
             self._beyond.clear()
-        if cycle or ((freed or arrived) and self._in_a_cycle()):
+        if due or ((freed or arrived) and self._in_a_cycle()):
             self._start_what_fits()
+            self._grow()
+            self._plan_retry()
         # Parts of GPUs add up in thousandths; without the rounding the sum would drift.
         self._in_use = round(self._in_use, 3)
-        row = Usage(now, len(self._waiting), len(self._running), self._in_use, len(self._broken))
+        row = Usage(now, len(self._waiting), len(self._running), self._in_use, len(self._nodes.broken))
         if row[1:] != self._usage[-1][1:]:
             if self._usage[-1].time_s == now:
                 self._usage.pop()
@@ -241,15 +260,29 @@ class Simulation(Working):
 
     def _in_a_cycle(self) -> bool:
         """Whether waiting jobs are tried at this instant; if not, the next cycle will try them."""
-        if not self._cycle_s:
-            return True
-        at = ceil(self.now_s / self._cycle_s) * self._cycle_s
+        at = self._retry.next_cycle(self.now_s)
         if at <= self.now_s:
             return True
-        if not self._cycle_due:
-            heapq.heappush(self._events, (at, _CYCLE, 0, 0))
-            self._cycle_due = True
+        self._retry_by(at)
         return False
+
+    def _retry_by(self, at_s: float) -> None:
+        """Try the waiting jobs at an instant, unless that is planned already for an earlier one."""
+        if at_s < self._retry_at:
+            self._retry_at = at_s
+            heapq.heappush(self._events, (at_s, _RETRY, 0, 0))
+
+    def _plan_retry(self) -> None:
+        """Try the jobs again that might start now, but back off, when the first of them no longer does."""
+        if not self._retry.backs_off:
+            return
+        ends = [
+            self._not_before[entry.number]
+            for entry in self._waiting
+            if self._not_before[entry.number] > self.now_s and self._kinds[entry.number] not in self._refused
+        ]
+        if ends:
+            self._retry_by(self._retry.next_cycle(min(ends)))
 
     def _wait(self, number: int) -> None:
         job = self._jobs[number]
@@ -266,34 +299,40 @@ class Simulation(Working):
         one = self._running[number]
         self._work(number, one)
         del self._running[number]
-        self._stream.give_back(one.placement)
+        self._growing.pop(number, None)
+        self._nodes.release(number)
         self._count(number, one, -1)
         self._attempts.append(one.attempt(number, self.now_s, outcome, saved_s))
         if self._links is not None and self._jobs[number].step is not None:
             self._retime(self._links.leave(number))
 
-    def _count(self, number: int, one: RunningJob | StandingJobs, sign: int) -> None:
+    def _count(self, number: int, one: RunningJob | StandingJob, sign: int) -> None:
         """Count what a job holds from now on (1), or holds no longer (-1)."""
         gang = self._jobs[number].gang
-        self._free -= sign * one.whole
         self._in_use += sign * one.gpus
         self._quotas.change(gang, sign)
         self._gpus_of_queue[gang.queue] = self._gpus_of_queue.get(gang.queue, 0) + sign * one.gpus
 
-    def _stand(self, number: int, placement: Placement | None) -> None:
-        """Let the Jobs of a HyperJob that still run hold their nodes while the others wait."""
-        if placement is None:
+    def _stand(self, number: int, placement: Placement, lost: npt.NDArray[np.bool_], former: Former) -> None:
+        """Let the pods that a fault spares hold their nodes while the others wait; `former`: pods lost earlier."""
+        left = after_fault(placement, lost, by_pods=self._jobs[number].restarts == "pods")
+        if left is None:
             return
-        self._stream.adopt(placement)
-        self._standing[number] = one = StandingJobs(placement, self.now_s, *_gpus(placement))
+        self._nodes.adopt(number, left)
+        former = () if placement.gang.jobs else (*former, *former_pods(placement, lost))
+        self._standing[number] = one = StandingJob(left, self.now_s, _gpus(left), former)
         self._count(number, one, 1)
 
     def _stop_standing(self, number: int) -> None:
         one = self._standing.pop(number)
-        self._stream.give_back(one.placement)
+        self._nodes.release(number)
         self._count(number, one, -1)
-        if one.start_s < self.now_s:
+        if self._has_stood(one):
             self._attempts.append(one.attempt(number, self.now_s))
+
+    def _has_stood(self, one: StandingJob) -> bool:
+        """Whether a job has held nodes while it stood still, for some time by now."""
+        return one.start_s < self.now_s and one.placement.n_placed > 0
 
     def _work(self, number: int, one: RunningJob, link_gb: npt.NDArray[np.float64] | None = None) -> None:
         """Count what a running job has done up to now, and what it sent for it."""
@@ -323,26 +362,24 @@ class Simulation(Working):
     def _break(self, number: int) -> bool:
         """Stop the jobs on what breaks and close it; whether a job stopped."""
         breakdown = self._breakdowns[number]
-        hit = [job for job, one in self._running.items() if _hit(one.placement, breakdown).any()]
-        stood = [job for job, jobs in self._standing.items() if _hit(jobs.placement, breakdown).any()]
-        for job in stood:
-            placement = self._standing[job].placement
-            self._stop_standing(job)
-            self._stand(job, without_jobs(placement, _hit(placement, breakdown)))
-        for job in hit:
+        hits = self._nodes.hit_by(breakdown.nodes, breakdown.gpus)
+        for job, lost in hits.items():
+            if job in self._standing:
+                stood = self._standing[job]
+                self._stop_standing(job)
+                self._stand(job, stood.placement, lost, stood.former)
+                continue
             one = self._running[job]
             self._work(job, one)
             work, simulated = self._ahead[job], self._jobs[job]
             saved = simulated.saved_after(one.done_s, work)
             self._leave(job, "stopped", saved)
             self._ahead[job] = work - saved
-            self._stand(job, without_jobs(one.placement, _hit(one.placement, breakdown)))
+            self._stand(job, one.placement, lost, ())
             self._wait(job)
-        for node in breakdown.nodes:
-            self._broken.setdefault(node, set()).add(number)
-            self._close(node)
+        self._nodes.break_down(number, breakdown.nodes, breakdown.gpus)
         self._change_cables(breakdown.cables, 1)
-        return bool(hit or stood)
+        return bool(hits)
 
     def _change_cables(self, cables: tuple[int, ...], by: int) -> None:
         """Count a breakdown of cables, or its repair, and foretell the ends of the jobs that it slows or frees."""
@@ -357,41 +394,8 @@ class Simulation(Working):
         self._retime(self._links.change_broken(frozenset(self._broken_cables)))
 
     def _mend(self, number: int) -> None:
-        for node in self._breakdowns[number].nodes:
-            self._broken[node].discard(number)
-            if not self._broken[node]:
-                del self._broken[node]
-            self._close(node)
+        self._nodes.repair(number)
         self._change_cables(self._breakdowns[number].cables, -1)
-
-    def _close(self, node: int) -> None:
-        """Close a node as far as it is broken now."""
-        # Jobs of HyperJobs close what is idle in their HyperNodes: they do so again, after the change.
-        around = [one.placement for one in self._holders() if self._is_alone_around(one.placement, node)]
-        for placement in around:
-            self._stream.give_back(placement)
-        before = self._free_gpus()
-        if node in self._stream.closed:
-            self._stream.reopen(node)
-        by = [self._breakdowns[number].gpus for number in self._broken.get(node, ())]
-        if by:
-            broken = 0 if 0 in by else int(np.bitwise_or.reduce(by))
-            self._stream.close(node, broken)
-        self._free += self._free_gpus() - before
-        for placement in around:
-            self._stream.adopt(placement)
-
-    def _holders(self) -> Iterator[RunningJob | StandingJobs]:
-        """What holds nodes now, in the order of the jobs' numbers."""
-        for number in sorted({*self._running, *self._standing}):
-            yield self._running[number] if number in self._running else self._standing[number]
-
-    def _is_alone_around(self, placement: Placement, node: int) -> bool:
-        topology = self._snapshot.topology
-        return any(node in topology.nodes_of(topology.domain(name)) for name in placement.exclusive.values())
-
-    def _free_gpus(self) -> int:
-        return int(np.bitwise_count(self._stream.ledger.gpu_free).sum())
 
     def _start_what_fits(self) -> None:
         if self._discipline == "backfill":
@@ -431,7 +435,12 @@ class Simulation(Working):
             )
 
     def _may_fit(self, kind: Hashable, entry: QueuedJob) -> bool:
-        return kind not in self._refused and self._least[entry.number] <= self._free
+        number = entry.number
+        if kind in self._refused or self._not_before[number] > self.now_s:
+            return False
+        # With back-off every refusal counts, be it one that the number of free GPUs foretells.
+        stands = number in self._standing and self._standing[number].placement.n_placed
+        return self._retry.backs_off or bool(stands) or self._least[number] <= self._nodes.free_gpus
 
     def _start_by_backfilling(self) -> None:
         head: int | None = None
@@ -450,31 +459,71 @@ class Simulation(Working):
         if not self._admits(number):
             self._beyond.add(kind)
             return False
-        answer = self._stream.place(self._wanted(number))
-        if not isinstance(answer, Placement):
+        former = self._standing[number].former if number in self._standing else ()
+        placement = self._placed(number)
+        if placement is None:
             self._refused.add(kind)
+            self._n_refusals[number] += 1
+            self._not_before[number] = self.now_s + self._retry.back_off(self._n_refusals[number])
             return False
-        if number in self._standing:
-            self._stream.give_back(answer)
-            standing = self._standing[number].placement
-            self._stop_standing(number)
-            answer = joined(standing, answer)
-            self._stream.adopt(answer)
+        self._n_refusals[number] = 0
         self._waiting.remove(kind, entry)
-        gpus, whole = _gpus(answer)
         late = job.restart_s if self._n_starts[number] else 0.0
         self._n_starts[number] += 1
-        # The work of a job is shared by the pods that run.
-        pace = job.gang.n_pods / answer.n_placed
         begins, total = self.now_s + late, job.time_for(self._ahead[number])
-        one = RunningJob(answer, self.now_s, begins, total, gpus, whole, pace)
+        one = RunningJob(placement, self.now_s, begins, total, _gpus(placement), _pace(placement), former=former)
         self._running[number] = one
+        if placement.n_placed < job.gang.n_pods and not job.gang.jobs:
+            self._growing[number] = None
         if self._links is not None and job.step is not None:
-            self._retime(self._links.join(number, answer, job.step))
+            self._retime(self._links.join(number, placement, job.step))
         else:
             self._foretell(number, one)
         self._count(number, one, 1)
         return True
+
+    def _placed(self, number: int) -> Placement | None:
+        """Place a waiting job; None if it is refused. A job that stands still gets back what it is missing."""
+        if number not in self._standing:
+            answer = self._nodes.place(number, self._jobs[number].gang)
+            return answer if isinstance(answer, Placement) else None
+        stood = self._standing[number]
+        found = self._nodes.decide(self._wanted(number)).result
+        if isinstance(found, Placement) and found.n_placed:
+            whole = joined(stood.placement, found)
+        elif can_go_on(stood.placement):
+            whole = stood.placement
+        else:
+            return None
+        self._stop_standing(number)
+        self._nodes.adopt(number, whole)
+        return whole
+
+    def _grow(self) -> None:
+        """Give running jobs more of their pods, in the order of their starts, if something was freed."""
+        for number in list(self._growing):
+            one = self._running[number]
+            if ("grow", number) in self._refused or _smallest_missing(one.placement) > self._nodes.free_gpus:
+                continue
+            found = self._nodes.decide(missing_pods(one.placement, one.former, self._broken_names())).result
+            if not isinstance(found, Placement) or not found.n_placed:
+                self._refused.add(("grow", number))
+                continue
+            self._work(number, one)
+            self._count(number, one, -1)
+            self._nodes.extend(number, found)
+            placement = self._nodes.placement(number)
+            row = one.grow(number, self.now_s, placement, _gpus(placement), _pace(placement))
+            if row.end_s > row.start_s:
+                self._attempts.append(row)
+            self._count(number, one, 1)
+            self._foretell(number, one)
+            if placement.n_placed == placement.gang.n_pods:
+                del self._growing[number]
+
+    def _broken_names(self) -> frozenset[str]:
+        names = self._start_of.topology.node_names
+        return frozenset(names[node] for node in self._nodes.broken)
 
     def _admits(self, number: int) -> bool:
         """Whether the queue of a waiting job may hold it; that of a HyperJob that stands still counts all of it."""
@@ -482,33 +531,25 @@ class Simulation(Working):
 
     def _wanted(self, number: int) -> Gang:
         """The pods of a waiting job that need nodes."""
-        return self._standing[number].rest if number in self._standing else self._jobs[number].gang
+        if number not in self._standing:
+            return self._jobs[number].gang
+        return self._standing[number].missing(self._broken_names())
 
     def _may_pass(self, number: int, head: int) -> bool:
         """Whether a job may start before `head`, which does not fit now: counted by GPUs, as EASY backfilling does."""
-        free, needed = self._free, self._least[head]
+        free, needed = self._nodes.free_gpus, self._least[head]
         begins = float("inf")
         for one in sorted(self._running.values(), key=lambda each: each.end_s):
             if free >= needed:
                 break
-            free += one.whole
+            free += whole_gpus(one.placement)
             begins = one.end_s
         ends = self.now_s + self._jobs[number].time_for(self._ahead[number])
         return ends <= begins or self._least[number] <= free - needed
 
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it is now: jobs of the simulation run in it, and broken nodes are cordoned."""
-        snapshot = self._snapshot
-        for one in self._holders():
-            snapshot = snapshot.with_placement(one.placement)
-        for node in sorted(self._broken):
-            gpus = [self._breakdowns[number].gpus for number in self._broken[node]]
-            if 0 in gpus:
-                snapshot = break_node(snapshot, node)
-            else:
-                broken = int(np.bitwise_or.reduce(gpus))
-                snapshot = break_gpus(snapshot, node, [gpu for gpu in range(64) if broken >> gpu & 1])
-        return snapshot
+        return self._nodes.snapshot()
 
     def result(self) -> SimulationResult:
         """What has happened so far; jobs that run are attempts that end now."""
@@ -518,10 +559,10 @@ class Simulation(Working):
             one = copy(running)
             self._work(number, one, link_gb)
             now.append(one.attempt(number, self.now_s, "running", 0.0))
-        now += [one.attempt(number, self.now_s) for number, one in self._standing.items() if one.start_s < self.now_s]
+        now += [one.attempt(number, self.now_s) for number, one in self._standing.items() if self._has_stood(one)]
         attempts = sorted([*self._attempts, *now], key=lambda one: (one.start_s, one.job))
         policy = self._policy
-        provenance = record_provenance(self._snapshot, [(policy.name, policy.parameters)], {})
+        provenance = record_provenance(self._start_of, [(policy.name, policy.parameters)], {})
         return SimulationResult(
             policy.name,
             self._discipline,
@@ -530,7 +571,7 @@ class Simulation(Working):
             tuple(self._usage),
             self._reasons(),
             self._n_gpus,
-            self._snapshot.topology.node_names,
+            self._start_of.topology.node_names,
             provenance,
             tuple(self._steps),
             self._link_use(link_gb),
@@ -554,23 +595,24 @@ class Simulation(Working):
             if not self._admits(number):
                 found[number] = f"the quota of queue {self._jobs[number].gang.queue} is used up"
                 continue
-            answer = self._policy.place(self._wanted(number), self._stream.ledger.copy())
+            wanted = self._wanted(number)
+            answer = self._nodes.decide(wanted).result if number in self._standing else self._nodes.try_on_copy(wanted)
             found[number] = "it waits behind another job" if isinstance(answer, Placement) else str(answer.reasons[0])
         return found
 
 
-def _hit(placement: Placement, breakdown: Breakdown) -> npt.NDArray[np.bool_]:
-    """Which pods of a placement a breakdown hits; a pod without known GPUs is hit by any GPU of its node."""
-    on = np.isin(placement.node, breakdown.nodes)
-    if breakdown.gpus and placement.gpu_words is not None:
-        on[on] = [bool(placement.gpu_mask(int(pod)) & breakdown.gpus) for pod in np.flatnonzero(on)]
-    return on
-
-
-def _gpus(placement: Placement) -> tuple[float, int]:
-    """GPUs that a placement holds, shares as parts of one, and the whole ones among them."""
-    roles = placement.gang.role_of_pod[placement.node >= 0]
-    counts = np.array([role.n_gpus for role in placement.gang.roles], dtype=np.int64)
+def _gpus(placement: Placement) -> float:
+    """GPUs that a placement holds, shares as parts of one."""
     milli = np.array([role.gpu_milli for role in placement.gang.roles], dtype=np.int64)
-    whole = int(counts[roles].sum())
-    return whole + int(milli[roles].sum()) / WHOLE_GPU, whole
+    return whole_gpus(placement) + int(milli[placement.gang.role_of_pod[placement.node >= 0]].sum()) / WHOLE_GPU
+
+
+def _smallest_missing(placement: Placement) -> int:
+    """Whole GPUs of the smallest pod that has no node."""
+    missing = np.unique(placement.gang.role_of_pod[placement.node < 0]).tolist()
+    return min((placement.gang.roles[role].n_gpus for role in missing), default=0)
+
+
+def _pace(placement: Placement) -> float:
+    """Seconds that a second of work takes: the work of a job is shared by the pods that run."""
+    return placement.gang.n_pods / placement.n_placed

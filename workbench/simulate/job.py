@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, isfinite
+from typing import Literal
 
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import TrainingStep
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.value import Value
 
-__all__ = ["SimulatedJob"]
+__all__ = ["RESTARTS", "Restarts", "SimulatedJob"]
+
+Restarts = Literal["job", "pods"]
+RESTARTS: tuple[Restarts, ...] = ("job", "pods")
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedJob(Value):
-    """A gang that arrives and works for some time; a fault on one of its nodes stops all of it.
+    """A gang that arrives and works for some time; a fault on one of its nodes stops it.
 
     Attributes
     ----------
@@ -31,6 +35,10 @@ class SimulatedJob(Value):
         Seconds that writing a checkpoint stops the work; 0: it is hidden.
     restart_s : float
         Seconds from the placement after a fault until the work goes on.
+    restarts : {"job", "pods"}
+        What a fault on one of its pods takes from it: all its pods, or this pod only, while the others keep their
+        nodes and stand still until it has found another node, as MindCluster reschedules. Of a HyperJob it takes the
+        Jobs with such pods in either case.
     step : TrainingStep, optional
         What it sends in a training step, for simulations on a network; None: nothing.
 
@@ -38,6 +46,8 @@ class SimulatedJob(Value):
     ------
     InputError
         A time is negative or not finite, `checkpoint_s` is 0, or the parallel shape of `step` is not one of all pods.
+    UnknownNameError
+        No such `restarts`.
     """
 
     gang: Gang
@@ -46,6 +56,7 @@ class SimulatedJob(Value):
     checkpoint_s: float | None = None
     writing_s: float = 0.0
     restart_s: float = 0.0
+    restarts: Restarts = "job"
     step: TrainingStep | None = None
 
     def __post_init__(self) -> None:
@@ -53,6 +64,8 @@ class SimulatedJob(Value):
             value = getattr(self, name)
             if not (isfinite(value) and value >= 0):
                 raise self._wrong(name, value, "seconds from 0 on")
+        if self.restarts not in RESTARTS:
+            raise UnknownNameError("restart", self.restarts, RESTARTS)
         if self.checkpoint_s is not None and not (isfinite(self.checkpoint_s) and self.checkpoint_s > 0):
             raise self._wrong("checkpoint_s", self.checkpoint_s, "more than 0 seconds, or None")
 

@@ -26,16 +26,17 @@ _JOB_COLUMNS = (
 
 
 class Attempt(NamedTuple):
-    """One run of a job, from a placement to its completion or to a fault, or the wait of a HyperJob for lost Jobs.
+    """One run of a job, from a placement to its completion or to a fault, or its wait for pods that a fault took.
 
     Attributes
     ----------
     job : int
         Number of the job.
     start_s, end_s : float
-    outcome : {"completed", "stopped", "running", "standing"}
-        ``stopped``: by a fault; ``running``: when the simulation was looked at; ``standing``: Jobs of a HyperJob held
-        their nodes, and did no work, while others of its Jobs waited for nodes.
+    outcome : {"completed", "stopped", "grown", "running", "standing"}
+        ``stopped``: by a fault; ``grown``: the job got more of its pods and goes on with the next row; ``running``:
+        when the simulation was looked at; ``standing``: pods of the job held their nodes, and did no work, while
+        others, or other Jobs of a HyperJob, waited for nodes.
     saved_s : float
         Seconds of work that last: all of a completed attempt, those up to the last checkpoint of a stopped one.
     nodes : tuple of int
@@ -44,6 +45,8 @@ class Attempt(NamedTuple):
         GPUs held; a share counts as a part of one.
     slowed_s : float
         Seconds that it took longer than with links that nobody shares and only network cards limit.
+    redone_s : float
+        Of a stopped attempt: seconds, since its placement, whose work no checkpoint holds.
     """
 
     job: int
@@ -54,6 +57,7 @@ class Attempt(NamedTuple):
     nodes: tuple[int, ...]
     gpus: float
     slowed_s: float = 0.0
+    redone_s: float = 0.0
 
 
 class Usage(NamedTuple):
@@ -190,20 +194,13 @@ class SimulationResult(Value, Displayed):
                     "started_s": own[0].start_s if own else np.nan,
                     "ended_s": own[-1].end_s if done else np.nan,
                     "waited_s": waited if own else np.nan,
-                    "restarts": max(len(own) - 1, 0),
-                    "redone_s": sum(map(self._redone, own)),
+                    "restarts": max(sum(attempt.outcome != "grown" for attempt in own) - 1, 0),
+                    "redone_s": sum(attempt.redone_s for attempt in own),
                     "slowed_s": sum(attempt.slowed_s for attempt in own),
                     "gpus": own[-1].gpus if own else 0,
                 }
             )
         return self._signed(pandas.DataFrame(rows, columns=_JOB_COLUMNS))
-
-    def _redone(self, attempt: Attempt) -> float:
-        if attempt.outcome != "stopped":
-            return 0.0
-        pods = sum(node >= 0 for node in attempt.nodes)
-        kept = attempt.saved_s * len(attempt.nodes) / pods
-        return max(attempt.end_s - attempt.start_s - kept - attempt.slowed_s, 0.0)
 
     def usage_frame(self) -> pandas.DataFrame:
         """Jobs waiting and running, GPUs in use and broken nodes: a row holds until the time of the next."""
@@ -290,7 +287,7 @@ class SimulationResult(Value, Displayed):
         whole = frame["ended_s"] - frame["submitted_s"]
         running = whole - frame["waited_s"]
         slow = (whole / running)[running > 0].dropna()
-        redone = sum(self._redone(attempt) * attempt.gpus for attempt in self.attempts)
+        redone = sum(attempt.redone_s * attempt.gpus for attempt in self.attempts)
         slowed = sum(attempt.slowed_s * attempt.gpus for attempt in self.attempts)
         nothing = float("nan")
         return {

@@ -1,13 +1,17 @@
-"""`RunningJob`: a job that runs in a simulation, and how far it is."""
+"""Jobs that hold nodes in a simulation: `RunningJob`, and how far it is; `StandingJob`, which waits for lost pods."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
+from workbench.model.extras import FormerPod
+from workbench.model.gang import Gang
 from workbench.model.placement import Placement
+from workbench.simulate.lost_pods import missing_pods
 from workbench.simulate.result import Attempt
 
-__all__ = ["RunningJob"]
+__all__ = ["RunningJob", "StandingJob"]
 
 
 @dataclass(slots=True)
@@ -18,15 +22,13 @@ class RunningJob:
     ----------
     placement : Placement
     start_s : float
-        When it was placed.
+        When it was placed, or last got more pods.
     begins_s : float
         When its work goes on, after a restart.
     total_s : float
         Seconds that it needs from then on with all its pods and free links, checkpoints included.
     gpus : float
         GPUs that it holds; a share counts as a part of one.
-    whole : int
-        Whole GPUs among them.
     pace : float
         Seconds that one second of `total_s` takes with the pods that run: 1 with all of them.
     done_s : float
@@ -37,6 +39,14 @@ class RunningJob:
         By how much the links make that longer now.
     step_s : float
         Seconds of `total_s` that one training step is; 0: none is known.
+    former : tuple of FormerPod
+        Ranks and nodes of pods that it lost to faults and goes on without.
+    first_start_s : float
+        When it was placed.
+    unslowed_s : float
+        Seconds that `done_s` would have taken if no link had slowed it.
+    told_slowed_s : float
+        Seconds of slow links that rows of the result hold already.
     """
 
     placement: Placement
@@ -44,15 +54,19 @@ class RunningJob:
     begins_s: float
     total_s: float
     gpus: float
-    whole: int
     pace: float = 1.0
     done_s: float = 0.0
     since_s: float = 0.0
     slowdown: float = 1.0
     step_s: float = 0.0
+    former: tuple[FormerPod, ...] = ()
+    first_start_s: float = field(init=False)
+    unslowed_s: float = 0.0
+    told_slowed_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.since_s = self.begins_s
+        self.first_start_s = self.start_s
 
     def work_until(self, now_s: float) -> None:
         """Count the work up to an instant.
@@ -63,7 +77,9 @@ class RunningJob:
             Not before the last one.
         """
         if now_s > self.since_s:
-            self.done_s = min(self.done_s + (now_s - self.since_s) / (self.pace * self.slowdown), self.total_s)
+            before = self.done_s
+            self.done_s = min(before + (now_s - self.since_s) / (self.pace * self.slowdown), self.total_s)
+            self.unslowed_s += (self.done_s - before) * self.pace
             self.since_s = now_s
 
     @property
@@ -83,8 +99,63 @@ class RunningJob:
         saved_s : float
             As for `Attempt`.
         """
-        slowed = max(end_s - self.begins_s, 0.0) - self.done_s * self.pace
-        # What is left of a subtraction of large numbers is no second.
-        slowed = slowed if slowed > 1e-6 else 0.0
+        slowed = _seconds(end_s - self.begins_s - self.unslowed_s)
+        redone = 0.0
+        if outcome == "stopped":
+            kept = saved_s * self.unslowed_s / self.done_s if self.done_s else 0.0
+            redone = _seconds(end_s - self.first_start_s - kept - slowed)
         nodes = tuple(self.placement.node.tolist())
-        return Attempt(job, self.start_s, end_s, outcome, saved_s, nodes, self.gpus, slowed)
+        told, self.told_slowed_s = self.told_slowed_s, slowed
+        return Attempt(job, self.start_s, end_s, outcome, saved_s, nodes, self.gpus, _seconds(slowed - told), redone)
+
+    def grow(self, job: int, now_s: float, placement: Placement, gpus: float, pace: float) -> Attempt:
+        """Go on with more pods; returns the time with the former ones as a row of the result.
+
+        Parameters
+        ----------
+        job : int
+        now_s : float
+            Work up to then is counted.
+        placement : Placement
+            With the further pods.
+        gpus, pace : float
+            As the attributes, from now on.
+        """
+        row = self.attempt(job, now_s, "grown", 0.0)
+        self.placement, self.start_s, self.gpus, self.pace = placement, now_s, gpus, pace
+        return row
+
+
+def _seconds(difference: float) -> float:
+    """What is left of a subtraction of large numbers is no second."""
+    return difference if difference > 1e-6 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StandingJob:
+    """A job that holds nodes, and does no work, while pods that it lost to a fault wait for others.
+
+    Attributes
+    ----------
+    placement : Placement
+        Of the whole job; lost pods, and those of a HyperJob's Jobs that have stopped, are unplaced.
+    start_s : float
+    gpus : float
+        GPUs that it holds; a share counts as a part of one.
+    former : tuple of FormerPod
+        Ranks and nodes of the lost pods; empty for a HyperJob.
+    """
+
+    placement: Placement
+    start_s: float
+    gpus: float
+    former: tuple[FormerPod, ...] = ()
+
+    def missing(self, faulty: Collection[str]) -> Gang:
+        """The gang of the pods that have no node; `faulty` holds the names of the nodes that are broken now."""
+        return missing_pods(self.placement, self.former, faulty)
+
+    def attempt(self, job: int, end_s: float) -> Attempt:
+        """The time that the job has stood still, as a row of `SimulationResult.attempts`."""
+        nodes = tuple(self.placement.node.tolist())
+        return Attempt(job, self.start_s, end_s, "standing", 0.0, nodes, self.gpus)

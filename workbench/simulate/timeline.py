@@ -1,11 +1,11 @@
-"""`Timeline`: simulate a cluster step by step under one policy: jobs start and end, nodes break and recover.
+"""`Timeline`: a cluster step by step under one policy: jobs start and end, nodes break and recover.
 
-Each step adds a `Moment`. Pending jobs are tried again only by the step `retry`.
+Each step adds a `Moment`. Pending jobs are tried again only by the step `retry`: there is no clock and no queue, else a
+timeline is an `Occupancy`, as a `Simulation` is.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -13,20 +13,23 @@ import numpy as np
 from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.counted import counted
-from workbench.model.gang import Gang, Role
-from workbench.model.placement import Decision
+from workbench.model.extras import FormerPod
+from workbench.model.gang import Gang
+from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable
 from workbench.model.value import Working
 from workbench.policies.base import Policy
-from workbench.simulate.faults import break_gpus, break_node, damaged_gang, in_sub_groups
+from workbench.simulate.faults import break_gpus
+from workbench.simulate.lost_pods import after_fault, former_pods, missing_pods
+from workbench.simulate.occupancy import Occupancy
 
 __all__ = ["Timeline"]
 
 
 class Timeline(Working):
-    """A simulation of a cluster under one policy, step by step: submit, end, retry, fault, recover.
+    """A cluster under one policy, step by step: submit, end, retry, fault, recover.
 
     Parameters
     ----------
@@ -36,23 +39,34 @@ class Timeline(Working):
 
     Attributes
     ----------
-    snapshot : ClusterSnapshot
-        The cluster after the last step.
     moments : list of Moment
         The initial state, then the state after each step.
-    pending : dict of str to Gang
-        Jobs that wait for nodes, or their pods lost to a fault, by ``namespace/name``.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
         self.policy = policy
         self.table: SwitchTable | None = snapshot.switch_table
-        self.snapshot = dataclasses.replace(snapshot, switches=self.table)
-        self.pending: dict[str, Gang] = {}
-        self._gangs: dict[str, Gang] = {}
-        self._sound: dict[int, ClusterSnapshot] = {}
+        self._nodes = Occupancy(snapshot, policy)
+        # Jobs that wait and hold no node, and pods that jobs lost to faults, by ``namespace/name``.
+        self._waiting: dict[str, Gang] = {}
+        self._lost: dict[str, tuple[FormerPod, ...]] = {}
         self.moments: list[Moment] = []
         self._record("start")
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster after the last step."""
+        return self._nodes.snapshot()
+
+    @property
+    def pending(self) -> dict[str, Gang]:
+        """Jobs that wait for nodes, and the pods of jobs that faults took, by ``namespace/name``."""
+        names = self.snapshot.topology.node_names
+        broken = {names[node] for node in self._nodes.broken}
+        found = dict(self._waiting)
+        for key, lost in self._lost.items():
+            found[key] = missing_pods(self._nodes.placement(key), lost, broken)
+        return found
 
     def __repr__(self) -> str:
         return (
@@ -79,8 +93,8 @@ class Timeline(Working):
         """
         if gang.key in self.pending or any(pod.gang == gang.key for pod in self.snapshot.running):
             raise InputError("a job of this name is there already", source="timeline", got=gang.key)
-        self._gangs[gang.key] = gang
-        return self._record(f"submit {gang.name}", [self._try(gang)])
+        self._waiting[gang.key] = gang
+        return self._record(f"submit {gang.name}", [self._try(gang.key)])
 
     def retry(self, name: str) -> Moment:
         """Try to place the pending job called `name` (``namespace/name``) again.
@@ -91,7 +105,7 @@ class Timeline(Working):
             No such job waits.
         """
         key = self._key(name, self.pending)
-        return self._record(f"retry {name}", [self._try(self.pending[key])])
+        return self._record(f"retry {name}", [self._try(key)])
 
     def end(self, name: str) -> Moment:
         """End the running or pending job called `name` (``namespace/name``) and free its resources.
@@ -101,9 +115,11 @@ class Timeline(Working):
         UnknownNameError
             No such job.
         """
-        key = self._key(name, dict.fromkeys([*(pod.gang for pod in self.snapshot.running if pod.gang), *self.pending]))
-        self.pending.pop(key, None)
-        self.snapshot = self.snapshot.without(key)
+        key = self._key(name, dict.fromkeys([*self._running(self.snapshot.running), *self.pending]))
+        if self._waiting.pop(key, None) is None:
+            self._hold(key)
+            self._nodes.release(key)
+            self._lost.pop(key, None)
         return self._record(f"end {name}")
 
     def fault(self, node: str, gpus: Sequence[int] = ()) -> Moment:
@@ -120,26 +136,40 @@ class Timeline(Working):
         A job that cannot be placed again keeps its other pods and waits for nodes for the lost ones.
         """
         index = self.snapshot.topology.node(node)
-        self._sound.setdefault(index, self.snapshot)
+        # Refuses GPUs that the node does not have.
+        break_gpus(self.snapshot, index, gpus)
         broken = sum(1 << gpu for gpu in gpus)
-
-        def is_lost(pod: RunningPod) -> bool:
-            return pod.node == index and (not gpus or bool(pod.gpu_mask & broken))
-
-        lost = [pod for pod in self.snapshot.running if is_lost(pod)]
-        damaged: list[Gang] = []
-        names = self.snapshot.topology.node_names
-        for key in sorted({pod.gang for pod in lost if pod.gang}, key=str.encode):
-            pods = [pod for pod in self.snapshot.running if pod.gang == key]
-            taken = [pod for pod in lost if pod.gang == key]
-            submitted = self._gangs.get(key)
-            again = self._with_waiting(damaged_gang(submitted, pods, taken, names))
-            left = {pod.name for pod in pods} - {pod.name for pod in taken}
-            damaged.append(in_sub_groups(again, submitted, left))
-        self.snapshot = self.snapshot.without_pods(is_lost)
-        self.snapshot = break_gpus(self.snapshot, index, gpus) if gpus else break_node(self.snapshot, index)
+        for key in sorted(set(self._running(pod for pod in self.snapshot.running if pod.node == index))):
+            self._hold(key)
+        damaged = sorted(self._lose(index, broken), key=str.encode)
+        self._nodes.break_down(f"{len(self.moments)} {node}", [index], broken)
         what = f"fault {node}" + (f" GPU {', '.join(map(str, gpus))}" if gpus else "")
-        return self._record(what, [self._try(gang) for gang in damaged])
+        return self._record(what, [self._try(key) for key in damaged])
+
+    @staticmethod
+    def _running(pods: Iterable[RunningPod]) -> list[str]:
+        """Jobs of running pods, without those that are terminating."""
+        return [pod.gang for pod in pods if pod.gang and not pod.ending]
+
+    def _hold(self, key: str) -> None:
+        """Let a job that ran in the first snapshot hold its nodes by itself."""
+        if not self._nodes.holds(key):
+            self._nodes.take_over(key)
+
+    def _lose(self, node: int, gpus: int) -> list[str]:
+        """Take the pods on a node, or on some of its GPUs, from their jobs; returns the jobs."""
+        hits = self._nodes.hit_by([node], gpus)
+        for key, hit in hits.items():
+            whole = self._nodes.placement(key)
+            self._nodes.release(key)
+            left = after_fault(whole, hit, by_pods=True)
+            former = (*self._lost.pop(key, ()), *former_pods(whole, hit))
+            if left is None:
+                self._waiting[key] = whole.gang
+            else:
+                self._nodes.adopt(key, left)
+                self._lost[key] = former
+        return list(hits)
 
     def recover(self, node: str) -> Moment:
         """Repair a broken node with all its GPUs; waiting pods may be placed on it again.
@@ -149,23 +179,11 @@ class Timeline(Working):
         InputError
             The node is not broken.
         """
-        index = self.snapshot.topology.node(node)
-        sound = self._sound.pop(index, None)
-        if sound is None:
+        faults = self._nodes.faults_of(self.snapshot.topology.node(node))
+        if not faults:
             raise InputError("the node is not broken", source="timeline", got=node)
-        now = self.snapshot
-        restored = {}
-        for name in ("unschedulable", "gpu_total", "allocatable"):
-            array = getattr(now, name).copy()
-            array[index] = getattr(sound, name)[index]
-            restored[name] = array
-        free = now.gpu_free.copy()
-        free[index] |= restored["gpu_total"][index] & ~now.gpu_total[index]
-        self.snapshot = dataclasses.replace(now, gpu_free=free, **restored)
-        for key, gang in self.pending.items():
-            former = tuple(dataclasses.replace(p, faulty=p.faulty and p.node != node) for p in gang.ascend.former)
-            wish = dataclasses.replace(gang.ascend, former=former)
-            self.pending[key] = dataclasses.replace(gang, ascend=wish)
+        for fault in faults:
+            self._nodes.repair(fault)
         return self._record(f"recover {node}")
 
     def play(self, steps: Sequence[tuple[str, Gang | str]]) -> list[Moment]:
@@ -194,30 +212,16 @@ class Timeline(Working):
             played.append(known[kind](what))
         return played
 
-    def _with_waiting(self, gang: Gang) -> Gang:
-        """The gang with the pods that the same job lost to an earlier fault and that are still pending."""
-        waiting = self.pending.get(gang.key)
-        if waiting is None:
-            return gang
-        roles = list(gang.roles)
-        for role in waiting.roles:
-            same = next((i for i, other in enumerate(roles) if _shape(other) == _shape(role)), None)
-            if same is None:
-                roles.append(role)
-                continue
-            names = (*(roles[same].pod_names or ()), *(role.pod_names or ()))
-            roles[same] = dataclasses.replace(roles[same], count=len(names), pod_names=names)
-        wish = dataclasses.replace(gang.ascend, former=(*waiting.ascend.former, *gang.ascend.former))
-        return dataclasses.replace(gang, roles=tuple(roles), ascend=wish)
-
-    def _try(self, gang: Gang) -> Decision:
-        result = self.policy.schedule([gang], self.snapshot)[0]
-        if result.placed:
-            self.pending.pop(gang.key, None)
-            self.snapshot = self.snapshot.with_placement(result.result)  # type: ignore[arg-type]
-        else:
-            self.pending[gang.key] = gang
-        return result
+    def _try(self, key: str) -> Decision:
+        decision = self._nodes.decide(self.pending[key])
+        if isinstance(decision.result, Placement):
+            if self._nodes.holds(key):
+                self._nodes.extend(key, decision.result)
+            else:
+                self._nodes.adopt(key, decision.result)
+            self._waiting.pop(key, None)
+            self._lost.pop(key, None)
+        return decision
 
     def _key(self, name: str, among: Iterable[str]) -> str:
         for key in among:
@@ -236,10 +240,6 @@ class Timeline(Working):
         )
         self.moments.append(moment)
         return moment
-
-
-def _shape(role: Role) -> tuple[object, ...]:
-    return role.name, role.requests, role.assumed, role.gpu_milli
 
 
 def _pods_per_switch(running: Sequence[RunningPod], table: SwitchTable | None) -> Mapping[str, Mapping[int, int]]:

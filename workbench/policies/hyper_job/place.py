@@ -17,11 +17,12 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.hyper_job.search import Choice, Search, TierTried
 from workbench.policies.hyper_job.trials import JobTrials
 from workbench.policies.reasons import not_offered, topology_not_ready
+from workbench.policies.taking import take_placement
 
 if TYPE_CHECKING:
     from workbench.policies.base import Composed
 
-__all__ = ["place_hyper_job", "take_hyper_job"]
+__all__ = ["place_hyper_job"]
 
 
 def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
@@ -55,7 +56,7 @@ def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Reco
         request = policy.node.request(gang, ledger, GpuQuestions(policy.gpu, ledger), None)
         return _refused(policy, gang, jobs, search, not_offered(request))
     placement = _placement(policy, gang, jobs, ledger, trials, choice, held)
-    take_hyper_job(placement, ledger)
+    take_placement(placement, ledger)
     return placement
 
 
@@ -73,26 +74,6 @@ def _reopen(ledger: Ledger, domains: Sequence[int]) -> None:
         nodes = snapshot.topology.nodes_of(domain)
         rows, words = idle_accelerators(snapshot.idle, snapshot.gpu_free, snapshot.gpu_columns, nodes)
         ledger.give_back(nodes, rows, words)
-
-
-def take_hyper_job(placement: Placement, ledger: Ledger) -> None:
-    """Give the placed pods of a HyperJob their nodes in a ledger, and close the HyperNodes of their Jobs.
-
-    Parameters
-    ----------
-    placement : Placement
-    ledger : Ledger
-        Its `Ledger.exclusive` stays as it is.
-    """
-    gang, topology = placement.gang, ledger.topology
-    rows = gang.rows_for(ledger.snapshot.resources)[0]
-    if ledger.assumed is not None or gang.assumes:
-        rows = np.concatenate([rows, gang.assumed], axis=1)
-    taken = np.flatnonzero(placement.node >= 0)
-    words = None if placement.gpu_words is None else placement.gpu_words[taken]
-    ledger.take(placement.node[taken], rows[gang.role_of_pod[taken]], words)
-    domains = [topology.domain(name) for name in placement.exclusive.values()]
-    ledger.close(np.concatenate([topology.nodes_of(domain) for domain in domains]))
 
 
 def _placement(

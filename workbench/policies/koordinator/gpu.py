@@ -32,6 +32,7 @@ from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
 from workbench.policies.koordinator.turn import GangTurn
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.reasons import fit_reason, gang_incomplete
+from workbench.policies.retry import KUBE_SCHEDULER
 
 __all__ = ["KoordinatorGpu", "KoordinatorGpuParameters"]
 
@@ -97,6 +98,7 @@ class _GroupNodes(NodePolicy):
     """Chooses nodes and GPUs of a gang for `koordinator-gpu`, following the plans of GPU groups."""
 
     name = "koordinator-gpu"
+    retry = KUBE_SCHEDULER
 
     def __init__(self, parameters: KoordinatorGpuParameters) -> None:
         self._parameters = parameters

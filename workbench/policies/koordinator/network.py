@@ -33,6 +33,7 @@ from workbench.policies.koordinator.network_tree import (
 )
 from workbench.policies.parameters import NoParameters
 from workbench.policies.reasons import fit_reason
+from workbench.policies.retry import KUBE_SCHEDULER
 
 __all__ = ["KoordinatorNetwork"]
 
@@ -74,6 +75,7 @@ class KoordinatorNetwork(NodePolicy):
 
     name = "koordinator-network"
     reads_topology = True
+    retry = KUBE_SCHEDULER
     # Without multiples; with them upstream's rounding can lose a placement when a domain gains room.
     monotone = True
 

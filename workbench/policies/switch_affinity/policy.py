@@ -26,6 +26,7 @@ from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.demand import node_reasons
 from workbench.policies.parameters import NoParameters, parameter
+from workbench.policies.retry import VOLCANO
 from workbench.policies.switch_affinity.annotations import annotations_of, marks_of
 from workbench.policies.switch_affinity.explaining import tell
 from workbench.policies.switch_affinity.job import SwitchJob
@@ -97,6 +98,8 @@ class _Affinity(NodePolicy):
 
     reads_topology = True
     publishes_switches = True
+    # MindCluster's scheduler is a plugin of Volcano.
+    retry = VOLCANO
     monotone = True
     #: Whether pods are annotated with the state of their switch.
     writes_states = False

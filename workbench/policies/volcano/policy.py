@@ -25,6 +25,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.retry import VOLCANO
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling
 from workbench.policies.volcano.fixed_scores import (
@@ -76,6 +77,7 @@ class VolcanoPolicy(NodePolicy):
     """
 
     release: Release = Release.V1_13
+    retry = VOLCANO
     waits_for_closer: bool = False
 
     def __init__(self, parameters: NodeOrderParameters) -> None:

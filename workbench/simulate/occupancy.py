@@ -1,0 +1,232 @@
+"""`Occupancy`: which placements hold the nodes of a cluster under one policy, and what is broken; no time, no queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.model.gang import Gang
+from workbench.model.placement import Decision, Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Working
+from workbench.policies.base import Policy
+from workbench.simulate.faults import break_gpus, break_node
+from workbench.simulate.lost_pods import joined, placement_of_running
+
+__all__ = ["Occupancy", "whole_gpus"]
+
+#: What calls a job or a fault: a number in simulations, a name in timelines. Keys of one occupancy can be sorted.
+Key = Any
+
+
+class Occupancy(Working):
+    """The nodes of a cluster as jobs hold them and faults break them; `Simulation` and `Timeline` are built on it.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+        The cluster at the beginning, with its running pods; not changed.
+    policy : Policy
+
+    Attributes
+    ----------
+    free_gpus : int
+        Whole GPUs that are left on nodes that are not broken; those that held pods share with others count among them.
+    """
+
+    def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
+        self._base, self._policy = snapshot, policy
+        self._stream = policy.stream(snapshot)
+        self._held: dict[Key, Placement] = {}
+        # By fault: its nodes and the bits of its GPUs; by broken node: its faults.
+        self._faults: dict[Key, tuple[tuple[int, ...], int]] = {}
+        self._broken: dict[int, tuple[Key, ...]] = {}
+        self._now: ClusterSnapshot | None = snapshot
+        self.free_gpus = int(np.bitwise_count(snapshot.gpu_free).sum())
+
+    def _kept(self) -> dict[str, Any]:
+        return {**super()._kept(), "_now": None}
+
+    @property
+    def broken(self) -> tuple[int, ...]:
+        """Nodes that are broken, wholly or in part, ascending."""
+        return tuple(sorted(self._broken))
+
+    def holds(self, key: Key) -> bool:
+        """Whether the job `key` holds nodes."""
+        return key in self._held
+
+    def placement(self, key: Key) -> Placement:
+        """The placement that the job `key` holds."""
+        return self._held[key]
+
+    def place(self, key: Key, gang: Gang) -> Placement | Refusal:
+        """Let the policy's stream place a gang; a placement is held by the job `key` from then on."""
+        answer = self._stream.place(gang)
+        if isinstance(answer, Placement):
+            self._hold(key, answer)
+        return answer
+
+    def decide(self, gang: Gang) -> Decision:
+        """Decision of a session of the policy on the cluster as it is now, for this gang alone; nothing is held."""
+        return self._policy.schedule([gang], self.snapshot())[0]
+
+    def try_on_copy(self, gang: Gang) -> Placement | Refusal:
+        """Answer of the policy for a gang on the present resources; nothing is held."""
+        return self._policy.place(gang, self._stream.ledger.copy())
+
+    def adopt(self, key: Key, placement: Placement) -> None:
+        """Let the job `key` hold a placement that `place` did not return."""
+        self._stream.adopt(placement)
+        self._hold(key, placement)
+
+    def extend(self, key: Key, added: Placement) -> None:
+        """Add newly placed pods to what the job `key` holds; `added` is of the gang of its unplaced pods."""
+        whole = joined(self._held[key], added)
+        self.release(key)
+        self.adopt(key, whole)
+
+    def release(self, key: Key) -> None:
+        """Free the nodes that the job `key` holds."""
+        placement = self._held.pop(key)
+        self._stream.give_back(placement)
+        self.free_gpus += whole_gpus(placement)
+        self._now = None
+
+    def take_over(self, gang: str) -> None:
+        """Let the running pods of a gang of the first snapshot be held under its name, ``namespace/name``.
+
+        Raises
+        ------
+        UnknownNameError
+            No pod of such a gang runs; terminating pods do not count, and stay as they are.
+        """
+        placement, base = placement_of_running(gang, self._base), self._base
+
+        def others(names: Mapping[str, str]) -> dict[str, str]:
+            return {name: at for name, at in names.items() if name != gang and not name.startswith(f"{gang}/")}
+
+        left = base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.ending)
+        self._base = replace(left, records=others(base.records), exclusive=others(base.exclusive))
+        self._stream = self._policy.stream(self._base)
+        for held in self._in_order():
+            self._stream.adopt(held)
+        for node in self._broken:
+            self._close(node)
+        self.free_gpus = self._count_free()
+        self.adopt(gang, placement)
+
+    def break_down(self, fault: Key, nodes: Iterable[int], gpus: int = 0) -> None:
+        """Close nodes, or some GPUs of one, until `repair`; no job holds what breaks any more.
+
+        Parameters
+        ----------
+        fault : int or str
+        nodes : iterable of int
+        gpus : int
+            Bits of GPUs; 0: whole nodes.
+        """
+        self._faults[fault] = tuple(nodes), gpus
+        for node in self._faults[fault][0]:
+            self._broken[node] = (*self._broken.get(node, ()), fault)
+            self._close_anew(node)
+
+    def repair(self, fault: Key) -> None:
+        """Reopen what a fault has broken, as far as no other fault has."""
+        for node in self._faults.pop(fault)[0]:
+            left = tuple(other for other in self._broken[node] if other != fault)
+            if left:
+                self._broken[node] = left
+            else:
+                del self._broken[node]
+            self._close_anew(node)
+
+    def faults_of(self, node: int) -> tuple[Key, ...]:
+        """Faults that a node suffers from."""
+        return self._broken.get(node, ())
+
+    def hit_by(self, nodes: Iterable[int], gpus: int = 0) -> dict[Key, npt.NDArray[np.bool_]]:
+        """Jobs with pods on some nodes, or on some GPUs of one, ascending, and which of their pods, bool (n_pods,).
+
+        A pod without known GPUs counts as on every GPU of its node.
+        """
+        at = tuple(nodes)
+        hits = {key: _pods_on(self._held[key], at, gpus) for key in sorted(self._held)}
+        return {key: hit for key, hit in hits.items() if hit.any()}
+
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as it is now: jobs run in it, broken nodes are cordoned, and broken GPUs are missing."""
+        if self._now is not None:
+            return self._now
+        snapshot = self._base
+        for held in self._in_order():
+            snapshot = snapshot.with_placement(held)
+        for node in self.broken:
+            broken = self._broken_gpus(node)
+            if broken:
+                snapshot = break_gpus(snapshot, node, [gpu for gpu in range(broken.bit_length()) if broken >> gpu & 1])
+            else:
+                snapshot = break_node(snapshot, node)
+        self._now = snapshot
+        return snapshot
+
+    def _in_order(self) -> Iterator[Placement]:
+        return (self._held[key] for key in sorted(self._held))
+
+    def _hold(self, key: Key, placement: Placement) -> None:
+        if key in self._held:
+            raise InputError("it holds nodes already", source="job", got=str(key), expected="a job without nodes")
+        self._held[key] = placement
+        self.free_gpus -= whole_gpus(placement)
+        self._now = None
+
+    def _broken_gpus(self, node: int) -> int:
+        """Bits of the broken GPUs of a broken node; 0: the whole node is broken."""
+        by = [self._faults[fault][1] for fault in self._broken[node]]
+        return 0 if 0 in by else reduce(or_, by)
+
+    def _close_anew(self, node: int) -> None:
+        """Close a node as far as it is broken now."""
+        # Jobs of HyperJobs close what is idle in their HyperNodes: they do so again, after the change.
+        around = [held for held in self._in_order() if self._is_alone_around(held, node)]
+        for placement in around:
+            self._stream.give_back(placement)
+        before = self._count_free()
+        if node in self._stream.closed:
+            self._stream.reopen(node)
+        self._close(node)
+        self.free_gpus += self._count_free() - before
+        for placement in around:
+            self._stream.adopt(placement)
+        self._now = None
+
+    def _close(self, node: int) -> None:
+        if node in self._broken:
+            self._stream.close(node, self._broken_gpus(node))
+
+    def _is_alone_around(self, placement: Placement, node: int) -> bool:
+        topology = self._base.topology
+        return any(node in topology.nodes_of(topology.domain(name)) for name in placement.exclusive.values())
+
+    def _count_free(self) -> int:
+        return int(np.bitwise_count(self._stream.ledger.gpu_free).sum())
+
+
+def whole_gpus(placement: Placement) -> int:
+    """Whole GPUs that a placement holds."""
+    counts = np.array([role.n_gpus for role in placement.gang.roles], dtype=np.int64)
+    return int(counts[placement.gang.role_of_pod[placement.node >= 0]].sum())
+
+
+def _pods_on(placement: Placement, nodes: tuple[int, ...], gpus: int) -> npt.NDArray[np.bool_]:
+    on = np.isin(placement.node, nodes)
+    if gpus and placement.gpu_words is not None:
+        on[on] = [bool(placement.gpu_mask(int(pod)) & gpus) for pod in np.flatnonzero(on)]
+    return on
