@@ -145,7 +145,7 @@ def test_steps_of_a_table(run: Run, tmp_path: Path) -> None:
         ("a,0,1,8,8,1,-4,", "line 2, data_gb"),
         ("a,0,1,8,8,,4,", "line 2, compute_s"),
         ("a,0,1,8,8,1,4,8*8", "line 2, shape"),
-        ("a,0,1,8,8,1,4,8x8x1x1x3", "EP divides DP"),
+        ("a,0,1,8,8,1,4,8x8x1x1x3", "EP divides DP x CP x TP"),
     ):
         log.write_text(head + row + "\n")
         bad = run("simulate", CLUSTER, "--trace", log, *NETWORK)

@@ -41,11 +41,15 @@ def test_a_step_by_hand() -> None:
 
 def test_experts_are_spread_over_expert_parallel_ranks() -> None:
     sparse = ModelSize(65e9, 1e9, 32, 4096, 1024, 32, 8)
-    alone, spread = (
-        step_of_shape(PublishedShape("m", sparse, (8, 1, 1, 1, ep), 1000, 1, 1, False), 100) for ep in (1, 8)
+    alone, pairs, spread = (
+        step_of_shape(PublishedShape("m", sparse, (8, 1, 1, 1, ep), 1000, 1, 1, False), 100).sent_gb for ep in (1, 4, 8)
     )
-    assert alone.sent_gb["data"] / spread.sent_gb["data"] == pytest.approx(65 / 9)
-    assert "expert" in spread.sent_gb
+    # Gradients of 2 bytes, 2 * 7/8 of them over a ring of eight; a quarter of the experts has two replicas.
+    assert alone == {"data": pytest.approx(2 * 7 / 8 * 65 * 2)}
+    assert pairs["data"] == spread["data"] == pytest.approx(2 * 7 / 8 * 1 * 2)
+    assert pairs["expert-data"] == pytest.approx(2 * 1 / 2 * 64 / 4 * 2)
+    assert "expert-data" not in spread
+    assert 0 < pairs["expert"] < spread["expert"]
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def training_model(given: Sequence[str]) -> TrainingModel:
 
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
         "parameters": ("parameters", finite_number),
+        "expert_parameters": ("expert_parameters", finite_number),
         "layers": ("layers", whole_number),
         "hidden": ("hidden", whole_number),
         "sequence": ("sequence", whole_number),

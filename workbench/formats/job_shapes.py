@@ -103,8 +103,10 @@ def _shape(entry: dict[str, Any], known: dict[str, ModelSize], source: str, wher
             raise InputError("not a shape", source=source, where=f"{where}, {name}", got=repr(value), expected=expected)
         given[name] = value
     dp, tp, pp, cp, ep = (given[name] for name in _DEGREES)
-    if dp * tp * pp * cp != given["gpus"] or dp % ep:
-        return "its degrees do not multiply to its GPUs, or EP does not divide DP"
+    if dp * tp * pp * cp != given["gpus"]:
+        return "its degrees do not multiply to its GPUs"
+    if dp * cp * tp % ep:
+        return "EP does not divide DP x CP x TP"
     sequence, micro_batch, batch = (given[name] for name in _BATCHES)
     if batch % (dp * micro_batch):
         return "its replicas cannot share the batch evenly"

@@ -26,8 +26,7 @@ def step_of_shape(shape: PublishedShape, gpu_tflops: float) -> TrainingStep:
     """Compute and traffic of a step of a published shape.
 
     Compute is 2 operations per active parameter and token forward, twice that backward, spread evenly over tensor-,
-    pipeline- and context-parallel ranks. For data parallelism the experts of a layer count as spread over the
-    expert-parallel ranks: all parameters but the active ones are divided by their number.
+    pipeline- and context-parallel ranks. All parameters but the active ones count as those of experts.
 
     Parameters
     ----------
@@ -41,7 +40,8 @@ def step_of_shape(shape: PublishedShape, gpu_tflops: float) -> TrainingStep:
     tokens = shape.micro_batch * shape.sequence
     forward = _FLOPS * size.active * tokens / (tp * pp * cp) / (gpu_tflops * 1e12)
     model = TrainingModel(
-        parameters=size.active + (size.parameters - size.active) / ep,
+        parameters=size.parameters,
+        expert_parameters=size.parameters - size.active,
         layers=size.layers,
         hidden=size.hidden,
         sequence=shape.sequence,

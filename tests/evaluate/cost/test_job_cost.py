@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -140,3 +144,56 @@ def test_the_record_tells_calibration_interval_and_what_is_left_out() -> None:
     assert record["calibration"] == {"name": "made up", "sources": ["made up"]}
     assert {"ms", "low_ms", "high_ms"} == set(record["communication"]["exposed"])
     assert record["left_out"] and record["parts"][0]["kind"] == "tensor"
+
+
+@pytest.mark.parametrize(
+    ("shape", "group", "replicas"),
+    [
+        # Two tensor-parallel ranks share each expert: their positions differ in the last bit.
+        (ParallelShape(data=4, tensor=2, expert=2), [0, 2], [0, 4]),
+        (ParallelShape(data=2, tensor=2, context=2, expert=4), [0, 2, 4, 6], [0]),
+        # EP does not divide DP x CP: eight neighbours of a stage hold whole experts.
+        (ParallelShape(data=2, tensor=8, pipeline=2, expert=8), list(range(8)), [0, 8]),
+        (ParallelShape(data=16, tensor=2, pipeline=8, expert=32), list(range(32)), [0]),
+    ],
+)
+def test_expert_groups_and_the_replicas_of_an_expert(
+    shape: ParallelShape, group: list[int], replicas: list[int]
+) -> None:
+    experts, same = shape.groups("expert"), shape.groups("expert-data")
+    assert experts[0].tolist() == group and same[0].tolist() == replicas
+    for groups in (experts, same):
+        assert sorted(groups.ravel().tolist()) == list(range(shape.ranks))
+    # A group of experts and a group of replicas have one rank in common at most, and all of one stage.
+    for one in experts.tolist():
+        for other in same.tolist():
+            assert len(set(one) & set(other)) <= 1
+    assert same.shape[1] == shape.expert_replicas
+
+
+def test_experts_are_part_of_the_model() -> None:
+    with pytest.raises(InputError, match="expert_parameters"):
+        TrainingModel(parameters=1e9, layers=1, hidden=1, sequence=1, expert_parameters=2e9)
+    dense = TrainingModel(parameters=8e9, layers=8, hidden=64, sequence=64)
+    sparse = dataclasses.replace(dense, expert_parameters=6e9, moe_layers=8)
+    # Without expert parallelism every rank holds all experts.
+    assert exchanges(ParallelShape(data=8), dense) == exchanges(ParallelShape(data=8), sparse)
+    kinds = {one.kind: one for one in exchanges(ParallelShape(data=8, tensor=2, expert=4), sparse)}
+    assert kinds["data"].size == pytest.approx(2e9 / 2 * 2)
+    assert kinds["expert-data"].size == pytest.approx(6e9 / 4 / 2 * 2)
+    # Whole experts on tensor-parallel ranks: no second division.
+    wide = {one.kind: one for one in exchanges(ParallelShape(data=2, tensor=8, expert=8), sparse)}
+    assert wide["expert-data"].size == pytest.approx(6e9 / 8 * 2)
+
+
+def test_every_published_shape_has_groups_or_degrees_that_do_not_multiply(public_data: Path) -> None:
+    entries = json.loads((public_data / "job-shapes" / "shapes.json").read_text())
+    refused = []
+    for entry in entries:
+        dp, tp, pp, cp, ep = (entry[name] or 1 for name in ("dp", "tp", "pp", "cp", "ep"))
+        if dp * tp * pp * cp != entry["gpus"]:
+            refused.append(entry["model"])
+        else:
+            shape = ParallelShape(dp, tp, pp, cp, ep)
+            assert shape.groups("expert").shape[1] == ep
+    assert len(entries) == 186 and set(refused) == {"kimi-k2"}

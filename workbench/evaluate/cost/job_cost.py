@@ -260,7 +260,7 @@ def _sent_share(collective: str, ranks: int) -> float:
 
 def _exposed_ms(shape: ParallelShape, model: TrainingModel, kinds: list[str], ms: list[float]) -> tuple[float, float]:
     """Milliseconds of communication per step, as much hidden as can be and nothing hidden."""
-    each = dict.fromkeys((*_PER_MICROBATCH, "pipeline", "data"), 0.0)
+    each = dict.fromkeys((*_PER_MICROBATCH, "pipeline", "data", "expert-data"), 0.0)
     for kind, time in zip(kinds, ms, strict=True):
         each[kind] += time / 1e3
     m = model.microbatches
@@ -271,7 +271,7 @@ def _exposed_ms(shape: ParallelShape, model: TrainingModel, kinds: list[str], ms
         model.backward_s,
         tp_comm_s=(each["tensor"] + each["context"]) / m,
         ep_comm_s=each["expert"] / m,
-        dp_comm_s=each["data"],
+        dp_comm_s=each["data"] + each["expert-data"],
     )
     compute = PipelineStep(m, shape.pipeline, model.forward_s, model.backward_s).time(overlapped=False).step_s
     overlapped, plain = step.both_ends()

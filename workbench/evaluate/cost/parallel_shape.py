@@ -34,7 +34,9 @@ class ParallelShape:
     data, tensor, pipeline, context : int
         Degrees; their product is the number of GPUs.
     expert : int
-        Data-parallel ranks that share the experts of a layer; divides `data` and is no further factor.
+        Ranks of a pipeline stage that share the experts of a layer; no further factor. It divides the data- and
+        context-parallel ranks, and every tensor-parallel rank then holds its part of an expert; or it divides all ranks
+        of a stage, and every rank holds whole experts.
     """
 
     data: int = 1
@@ -49,12 +51,13 @@ class ParallelShape:
     def __post_init__(self) -> None:
         for name in ("data", "tensor", "pipeline", "context", "expert"):
             whole(getattr(self, name), name)
-        if self.data % self.expert:
+        stage = self.data * self.context * self.tensor
+        if stage % self.expert:
             raise InputError(
-                "expert-parallel ranks are data-parallel ranks",
+                "the ranks of a stage do not share the experts evenly",
                 source="shape",
-                got=f"DP {self.data}, EP {self.expert}",
-                expected="EP divides DP",
+                got=f"DP x CP x TP = {stage}, EP {self.expert}",
+                expected="EP divides DP x CP x TP",
             )
 
     @classmethod
@@ -85,8 +88,8 @@ class ParallelShape:
         Parameters
         ----------
         kind : str
-            ``tensor``, ``context``, ``expert``, ``pipeline`` (pairs of neighbouring stages) or ``data`` (the replicas
-            of a parameter: data- and context-parallel ranks together).
+            ``tensor``, ``context``, ``expert``, ``pipeline`` (pairs of neighbouring stages), ``data`` (the replicas of
+            a parameter: data- and context-parallel ranks together) or ``expert-data`` (the replicas of an expert).
         """
         grid = np.arange(self.ranks).reshape(self.pipeline, self.data, self.context, self.tensor)
         if kind == "tensor":
@@ -94,10 +97,32 @@ class ParallelShape:
         if kind == "context":
             return grid.transpose(0, 1, 3, 2).reshape(-1, self.context)
         if kind == "expert":
-            return grid.transpose(0, 2, 3, 1).reshape(-1, self.expert)
+            return self._experts().reshape(-1, self.expert)
+        if kind == "expert-data":
+            return self._experts().swapaxes(1, 2).reshape(-1, self.expert_replicas)
         if kind == "pipeline":
             return np.stack([grid[:-1].ravel(), grid[1:].ravel()], axis=1)
         return grid.transpose(0, 3, 1, 2).reshape(-1, self.data * self.context)
+
+    @property
+    def cuts_experts(self) -> bool:
+        """Whether tensor-parallel ranks share each expert; if not, they hold different ones."""
+        return self.data * self.context % self.expert == 0
+
+    @property
+    def expert_replicas(self) -> int:
+        """Ranks that hold the same part of the same experts."""
+        return self.data * self.context * (1 if self.cuts_experts else self.tensor) // self.expert
+
+    def _experts(self) -> npt.NDArray[np.int64]:
+        """Ranks as (groups of replicas, replica, expert-parallel rank), neighbours in rank in one expert group."""
+        grid = np.arange(self.ranks).reshape(self.pipeline, self.data, self.context, self.tensor)
+        if self.data % self.expert == 0:
+            grid = grid.transpose(0, 3, 2, 1).reshape(self.pipeline * self.tensor, self.context, -1, self.expert)
+            return grid.reshape(self.pipeline * self.tensor, -1, self.expert)
+        if self.cuts_experts:
+            return grid.transpose(0, 3, 1, 2).reshape(self.pipeline * self.tensor, -1, self.expert)
+        return grid.reshape(self.pipeline, -1, self.expert)
 
 
 @dataclass(frozen=True)
@@ -107,7 +132,10 @@ class TrainingModel:
     Attributes
     ----------
     parameters : float
-        Of the whole model. They are spread evenly over tensor- and pipeline-parallel ranks.
+        Of the whole model. They are spread evenly over tensor- and pipeline-parallel ranks, those of experts over
+        expert-parallel ranks, too.
+    expert_parameters : float
+        Those of `parameters` that are in experts; 0: none, or they count as held by every rank like the others.
     layers, hidden, sequence : int
         Transformer layers of the whole model, size of a token's activation, tokens of a sample.
     micro_batch, microbatches : int
@@ -141,6 +169,7 @@ class TrainingModel:
     sharded: bool = False
     forward_s: float = 0.0
     backward_s: float = 0.0
+    expert_parameters: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("parameters", "bytes_per_element", "gradient_bytes"):
@@ -149,8 +178,15 @@ class TrainingModel:
             whole(getattr(self, name), name)
         for name in ("moe_layers", "kv_hidden"):
             whole(getattr(self, name), name, least=0)
-        for name in ("forward_s", "backward_s"):
+        for name in ("forward_s", "backward_s", "expert_parameters"):
             not_negative(getattr(self, name), name)
+        if self.expert_parameters > self.parameters:
+            raise InputError(
+                "more parameters in experts than in the model",
+                source="expert_parameters",
+                got=f"{self.expert_parameters:g}",
+                expected=f"at most {self.parameters:g}",
+            )
 
 
 @dataclass(frozen=True)
@@ -210,13 +246,16 @@ def exchanges(shape: ParallelShape, model: TrainingModel) -> tuple[Exchange, ...
     if shape.pipeline > 1:
         sent = pipeline_bytes(m, b, sequence, model.hidden, e)
         found.append(Exchange("pipeline", "all-gather", 2 * activation, 2 * (shape.pipeline - 1), sent))
-    replicas = shape.data * shape.context
-    if replicas > 1:
-        parameters = model.parameters / (shape.tensor * shape.pipeline)
-        sent = data_parallel_bytes(parameters, replicas, model.gradient_bytes, model.sharded)
-        size = parameters * model.gradient_bytes
-        if model.sharded:
-            found.append(Exchange("data", "all-gather", size, 3, sent))
-        else:
-            found.append(Exchange("data", "all-reduce", size, 1, sent))
+    experts = model.expert_parameters if shape.expert > 1 else 0.0
+    # Of a rank: tensor- and pipeline-parallel ranks share the rest, expert-parallel ranks the experts.
+    dense = (model.parameters - experts) / (shape.tensor * shape.pipeline)
+    experts /= shape.expert * shape.pipeline * (shape.tensor if shape.cuts_experts else 1)
+    for kind, parameters, replicas in (
+        ("data", dense, shape.data * shape.context),
+        ("expert-data", experts, shape.expert_replicas),
+    ):
+        if replicas > 1 and parameters:
+            sent = data_parallel_bytes(parameters, replicas, model.gradient_bytes, model.sharded)
+            collective, calls = ("all-gather", 3) if model.sharded else ("all-reduce", 1)
+            found.append(Exchange(kind, collective, parameters * model.gradient_bytes, calls, sent))
     return tuple(found)
