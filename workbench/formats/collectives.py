@@ -19,7 +19,7 @@ _SYSTEMS = Path(__file__).with_name("gpu-systems.csv")
 _CALIBRATION = Path(__file__).with_name("calibration.json")
 
 _COLUMNS = ("source", "machine", "gpus_per_node", "nodes", "collective", "bytes", "time_us", "note")
-_SYSTEM_COLUMNS = ("system", "architecture", "patterns", "gpus_per_rack", "inter_rack_gb_s")
+_SYSTEM_COLUMNS = ("system", "architecture", "patterns", "gpus_per_rack", "inter_rack_gb_s", "inter_node_gb_s")
 
 #: What nccl-tests calls collectives -> our names.
 _NAMES = {
@@ -79,9 +79,12 @@ def default_systems() -> tuple[GpuSystem, ...]:
     found = []
     for line, row in _rows(_SYSTEMS, _SYSTEM_COLUMNS):
         where = f"line {line}"
+        speeds = (
+            _number(row, name, where, _SYSTEMS, 1e-3) if row[name] else None
+            for name in ("inter_rack_gb_s", "inter_node_gb_s")
+        )
         rack = int(_number(row, "gpus_per_rack", where, _SYSTEMS, 1)) if row["gpus_per_rack"] else None
-        speed = _number(row, "inter_rack_gb_s", where, _SYSTEMS, 1e-3) if row["inter_rack_gb_s"] else None
-        found.append(GpuSystem(row["system"], row["architecture"], tuple(row["patterns"].split()), rack, speed))
+        found.append(GpuSystem(row["system"], row["architecture"], tuple(row["patterns"].split()), rack, *speeds))
     return tuple(found)
 
 

@@ -82,6 +82,8 @@ class GpuSystem:
         GPUs in one NVLink domain that spans nodes; None: the domain ends at the node.
     inter_rack_gb_s : float or None
         Nominal GB/s per GPU, one direction, between such domains; None: the domain ends at the node.
+    inter_node_gb_s : float or None
+        Nominal GB/s per GPU, one direction, of a node's network cards; None: unknown, or the domain spans nodes.
     """
 
     name: str
@@ -89,9 +91,10 @@ class GpuSystem:
     patterns: tuple[str, ...]
     gpus_per_rack: int | None = None
     inter_rack_gb_s: float | None = None
+    inter_node_gb_s: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("gpus_per_rack", "inter_rack_gb_s"):
+        for name in ("gpus_per_rack", "inter_rack_gb_s", "inter_node_gb_s"):
             number = getattr(self, name)
             if number is not None and not number > 0:
                 raise InputError("wrong number", source=name, got=repr(number), expected="a number above 0, or nothing")
@@ -103,3 +106,23 @@ class GpuSystem:
     def domains(self, block: CollectiveBlock) -> int:
         """Number of NVLink domains that the ranks of a block span at least: nodes, or racks of an NVL72 system."""
         return block.nodes if self.gpus_per_rack is None else -(-block.ranks // self.gpus_per_rack)
+
+    def least_s(self, block: CollectiveBlock, size: float) -> float:
+        """Seconds that the bytes which must leave an NVLink domain take at nominal speed; 0: none must, or unknown.
+
+        No algorithm is faster, be it one that reduces inside the network: of n ranks in d domains, n/d of them in each,
+        a domain sends at least (d-1)/d of an all-gather, a reduce-scatter or an all-reduce, and in an all-to-all what
+        its ranks have for the others.
+
+        Parameters
+        ----------
+        block : CollectiveBlock
+        size : float
+            Bytes as of `Measurement`.
+        """
+        domains, gb_s = self.domains(block), self.inter_rack_gb_s or self.inter_node_gb_s
+        if domains < 2 or gb_s is None:
+            return 0.0
+        leaving = size * (domains - 1) / domains
+        senders = block.ranks / domains
+        return (leaving if block.collective == "all-to-all" else leaving / senders) / (gb_s * 1e9)

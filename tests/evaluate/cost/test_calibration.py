@@ -126,6 +126,30 @@ def test_systems_are_found_by_parts_of_names_and_count_their_domains() -> None:
     assert GpuSystem("x", "x", ("x",)).domains(CollectiveBlock("x", "all-reduce", 8, 2)) == 2
 
 
+def test_what_was_not_measured_is_never_faster_than_the_network() -> None:
+    calibration = shipped()
+    two = CollectiveBlock("AWS p5.48xlarge", "all-to-all", 8, 2)
+    assert two not in {fit.block for fit in calibration.blocks}
+    # Half of 134 MB leaves the node, at 50 GB/s per GPU.
+    found = calibration.estimate(two, 2**27)
+    assert found.low_s >= 2**27 / 2 / 50e9 and found.low_s <= found.time_s <= found.high_s
+    system = GpuSystem("x", "x", ("x",), inter_node_gb_s=50)
+    gather = CollectiveBlock("x", "all-gather", 8, 4)
+    assert system.least_s(gather, 64e9) == pytest.approx(64 * 3 / 4 / 8 / 50)
+    assert system.least_s(CollectiveBlock("x", "all-gather", 8, 1), 64e9) == 0
+    assert GpuSystem("x", "x", ("x",)).least_s(gather, 64e9) == 0
+    rack = GpuSystem("x", "x", ("x",), gpus_per_rack=72, inter_rack_gb_s=100)
+    assert rack.least_s(CollectiveBlock("x", "all-to-all", 4, 18), 1e9) == 0
+    assert rack.least_s(CollectiveBlock("x", "all-to-all", 4, 36), 1e9) == pytest.approx(1 / 2 / 100)
+
+
+def test_no_measurement_was_faster_than_the_network(public_data: Path) -> None:
+    systems = default_systems()
+    for each in _measured(public_data):
+        system = next((one for one in systems if one.matches(each.block.machine)), None)
+        assert system is None or system.least_s(each.block, each.size) <= each.time_s
+
+
 def test_what_is_shipped_is_what_the_fit_makes_of_the_measurements(public_data: Path) -> None:
     found = fit_calibration(_measured(public_data), default_systems(), "collectives").to_record()
     record, _ = read_calibration_record()

@@ -58,6 +58,12 @@ class Estimate:
         """
         return cls(math.exp(log_time), math.exp(log_time - wide), math.exp(log_time + wide), basis)
 
+    def at_least(self, least_s: float) -> Estimate:
+        """The estimate with times of at least so many seconds."""
+        if least_s <= self.low_s:
+            return self
+        return Estimate(max(self.time_s, least_s), least_s, max(self.high_s, least_s), self.basis)
+
 
 @dataclass(frozen=True)
 class BlockFit:
@@ -192,7 +198,8 @@ class Calibration(Value):
         Estimate
             A measured block inside its sizes: its fit. An unmeasured block over two racks or more of a system with an
             NVLink domain per rack: latency of similar blocks and the bandwidth of `RackFit`. Everything else: from
-            similar blocks, as far as they are alike; the interval grows with the distance.
+            similar blocks, as far as they are alike; the interval grows with the distance. What was not measured is
+            never faster than the nominal speed of the network (`GpuSystem.least_s`).
 
         Raises
         ------
@@ -207,7 +214,8 @@ class Calibration(Value):
         if fit is not None and fit.covers(size):
             return fit.estimate(size)
         racks = self._over_racks(block, size) if fit is None else None
-        return racks or self._similar(block, size, "similar blocks" if fit is None else "sizes outside the measured")
+        found = racks or self._similar(block, size, "similar blocks" if fit is None else "sizes outside the measured")
+        return found.at_least(system_of(block.machine, self.systems).least_s(block, size))
 
     def two_rack_bus_bandwidth(self, machine: str, collective: str) -> float | None:
         """Bus bandwidth over two racks in GB/s of a system with one NVLink domain per rack; None for other systems.
@@ -269,6 +277,7 @@ class Calibration(Value):
                     "patterns": list(system.patterns),
                     "gpus_per_rack": system.gpus_per_rack,
                     "inter_rack_gb_s": system.inter_rack_gb_s,
+                    "inter_node_gb_s": system.inter_node_gb_s,
                 }
                 for system in self.systems
             ],
@@ -321,6 +330,7 @@ class Calibration(Value):
                     tuple(each["patterns"]),
                     each["gpus_per_rack"],
                     each["inter_rack_gb_s"],
+                    each["inter_node_gb_s"],
                 )
                 for each in record["systems"]
             )
