@@ -25,6 +25,8 @@ disciplines: [fifo]
 seeds: [3, 1]
 faults: {repair_s: 60}
 restart_s: 1
+restarts: pods
+retry: own
 until_s: 86400
 baseline: packed
 """
@@ -54,6 +56,7 @@ def test_every_key(tmp_path: Path) -> None:
         ("packed", "binpack", {"gpu_weight": [0, 1.5]}),
     ]
     assert (said.disciplines, said.seeds, said.faults) == (("fifo",), (3, 1), {"repair_s": 60.0})
+    assert (said.restarts, said.retry) == ("pods", "own")
     assert (said.name, said.restart_s, said.until_s, said.baseline) == ("all of it", 1.0, 86400.0, "packed")
 
 

@@ -12,7 +12,7 @@ from workbench.control.cluster import EmbeddedCluster
 from workbench.control.kubelets import RUN_SECONDS
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.load import load
-from workbench.policies import get_policy
+from workbench.policies import get_policy, list_policies
 from workbench.simulate import SimulatedJob, Simulation
 from workbench.topology.presets import generate, generate_scenario
 
@@ -22,13 +22,35 @@ def jobs_of(path: Path) -> tuple[list[SimulatedJob], dict]:
     return [SimulatedJob(job.gang, job.submitted_s, job.duration_s) for job in log.jobs], dict(log.quotas)
 
 
-@pytest.mark.parametrize("policy", ["volcano", "allocate", "binpack", "gang", "random"])
-@pytest.mark.parametrize("discipline", ["fifo", "best-effort"])
+EVERY_POLICY = [info.name for info in list_policies() if info.kind != "gpu"]
+
+
+@pytest.mark.parametrize("policy", EVERY_POLICY)
+@pytest.mark.parametrize("discipline", ["fifo", "backfill", "best-effort"])
 def test_the_gang_burst_packs_nine_full_waves(public_data: Path, policy: str, discipline: str) -> None:
     jobs, _ = jobs_of(public_data / "knavigator" / "gang-run-test.yaml")
     snapshot = generate_scenario("balanced", sizes=(8, 4)).snapshot
     told = Simulation(snapshot, get_policy(policy), jobs, discipline=discipline).run().result().summary()
     assert (told["makespan_s"], told["gpu_use"]) == (18 * 60, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "minutes", "use"), [("fifo", 30.1, 0.909), ("backfill", 29.7, 0.919), ("best-effort", 29.4, 0.929)]
+)
+def test_the_gang_burst_with_jitter_is_as_the_page_says(
+    public_data: Path, discipline: str, minutes: float, use: float
+) -> None:
+    jobs, _ = jobs_of(public_data / "knavigator" / "gang-run-test.yaml")
+    snapshot = generate_scenario("balanced", sizes=(8, 4)).snapshot
+    told = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        longer = [SimulatedJob(job.gang, 0, 120 + 120 * rng.random()) for job in jobs]
+        simulation = Simulation(snapshot, get_policy("binpack"), longer, discipline=discipline)
+        told.append(simulation.run().result().summary())
+    assert np.mean([one["makespan_s"] for one in told]) / 60 == pytest.approx(minutes, abs=0.05)
+    assert np.mean([one["gpu_use"] for one in told]) == pytest.approx(use, abs=5e-4)
+    assert len(EVERY_POLICY) == 19
 
 
 @pytest.mark.slow

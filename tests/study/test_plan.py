@@ -148,6 +148,10 @@ def test_names_that_do_not_exist(study: Study) -> None:
     parts = (study.topologies, study.workloads, study.policies)
     with pytest.raises(UnknownNameError, match="did you mean fifo"):
         Study("x", *parts, disciplines=("fifa",))  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="restart"):
+        Study("x", *parts, restarts="some")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="retry"):
+        Study("x", *parts, retry="never")  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="did you mean binpack"):
         Study("x", *parts, baseline="binpak")
     with pytest.raises(InputError, match="workload: not a load"):

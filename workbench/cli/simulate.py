@@ -191,13 +191,13 @@ def simulate(
     tell_notes(log.notes)
     network = shared.network(snapshot)
     if shapes is not None:
-        jobs = _shaped(shapes, snapshot, count, gpu_tflops, seed, restart)
+        drawn = _shaped(shapes, snapshot, count, gpu_tflops, seed)
+        jobs = [replace(job, restart_s=restart, restarts=restarts.value) for job in drawn]
     else:
-        jobs = simulated_jobs(log, snapshot, restart, common)
+        jobs = simulated_jobs(log, snapshot, restart, common, restarts.value)
     if network is not None and not any(job.step for job in jobs):
         expected = "columns compute_s and data_gb, or --step"
         raise InputError("no job tells its training step", source=str(trace), expected=expected)
-    jobs = [replace(job, restarts=restarts.value) for job in jobs]
     if load is not None:
         import numpy as np
 
@@ -251,9 +251,7 @@ def simulate(
         raise typer.Exit(1)
 
 
-def _shaped(
-    path: Path, snapshot: ClusterSnapshot, count: int, gpu_tflops: str, seed: int, restart: float
-) -> list[SimulatedJob]:
+def _shaped(path: Path, snapshot: ClusterSnapshot, count: int, gpu_tflops: str, seed: int) -> list[SimulatedJob]:
     """Jobs drawn from published shapes."""
     import numpy as np
 
@@ -269,7 +267,6 @@ def _shaped(
     known, notes = read_job_shapes(path)
     tell_notes(notes)
     try:
-        drawn = draw_shaped_jobs(known, snapshot, count, np.random.default_rng(seed), gpu_tflops=reached)
+        return draw_shaped_jobs(known, snapshot, count, np.random.default_rng(seed), gpu_tflops=reached)
     except InputError as error:
         raise (error.of(str(path)) if error.source == "shapes" else error) from None
-    return [replace(job, restart_s=restart) for job in drawn]

@@ -33,6 +33,8 @@ _KEYS = (
     "seeds",
     "faults",
     "restart_s",
+    "restarts",
+    "retry",
     "until_s",
     "baseline",
 )
@@ -147,6 +149,8 @@ class StudyFile:
     faults : mapping of str to float, optional
         Rates that differ from the usual ones; None: no faults.
     restart_s, until_s : float, optional
+    restarts, retry : str
+        Empty: none was named.
     baseline : str
         Empty: none was named.
     """
@@ -160,6 +164,8 @@ class StudyFile:
     faults: Mapping[str, float] | None
     restart_s: float | None
     until_s: float | None
+    restarts: str
+    retry: str
     baseline: str
 
 
@@ -200,6 +206,8 @@ def _study(data: Mapping[str, Any], path: Path) -> StudyFile:
         seeds=_seeds(data.get("seeds")),
         faults=_faults(data),
         restart_s=_number(data, "restart_s", ""),
+        restarts=get_text(data, "restarts", ""),
+        retry=get_text(data, "retry", ""),
         until_s=_number(data, "until_s", ""),
         baseline=get_text(data, "baseline", ""),
     )

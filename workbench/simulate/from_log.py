@@ -13,13 +13,17 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
 from workbench.policies import get_policy
 from workbench.policies.base import Policy
-from workbench.simulate.job import SimulatedJob
+from workbench.simulate.job import Restarts, SimulatedJob
 
 __all__ = ["fault_horizon_s", "judging_by", "simulated_jobs"]
 
 
 def simulated_jobs(
-    log: JobLog, snapshot: ClusterSnapshot, restart_s: float, step: TrainingStep | None = None
+    log: JobLog,
+    snapshot: ClusterSnapshot,
+    restart_s: float,
+    step: TrainingStep | None = None,
+    restarts: Restarts = "job",
 ) -> list[SimulatedJob]:
     """Jobs of a log, in its order, that ask for GPUs by the resource name that the cluster uses.
 
@@ -32,6 +36,8 @@ def simulated_jobs(
         Seconds from a placement after a fault until work goes on.
     step : TrainingStep, optional
         Of the jobs of which the log tells none.
+    restarts : {"job", "pods"}
+        As of `SimulatedJob`.
 
     Raises
     ------
@@ -47,6 +53,7 @@ def simulated_jobs(
             job.duration_s,
             job.checkpoint_s,
             restart_s=restart_s,
+            restarts=restarts,
             step=step if job.step is None else _step(job.step),
         )
         for job in log.jobs

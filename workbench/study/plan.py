@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, TrainingStep
@@ -21,6 +21,7 @@ from workbench.policies.base import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS, Arrivals
 from workbench.simulate.from_log import judging_by, simulated_jobs
+from workbench.simulate.job import RESTARTS, Restarts
 from workbench.simulate.queueing import DISCIPLINES, Discipline
 from workbench.study.digest import digest_of, package_digest, policy_digest
 from workbench.study.work import Case
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Run", "Study", "StudyWorkload"]
 
 _SEED = "seed"
+
+Retry = Literal["changes", "own"]
+_RETRIES: tuple[Retry, ...] = ("changes", "own")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +123,18 @@ class Study(Value):
         SHA-256 of each input file's content, by its path relative to the study's file.
     networks : mapping of str to Network
         Links that the jobs share, by the name of the topology; hashed routes follow the seed of each run.
+    restarts : {"job", "pods"}
+        What a fault takes from a job, as of `SimulatedJob`.
+    retry : {"changes", "own"}
+        When waiting jobs are tried: whenever something arrives or is freed, or by the rule of the scheduler that a
+        policy follows (`Policy.retry`).
 
     Raises
     ------
     InputError
         A part with nothing in it, a value twice, a time that is none.
     UnknownNameError
-        A discipline, a baseline or the topology of a network that does not exist.
+        A discipline, a baseline, a restart, a retry or the topology of a network that does not exist.
 
     Notes
     -----
@@ -145,6 +154,8 @@ class Study(Value):
     baseline: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
     networks: Mapping[str, Network] = field(default_factory=dict)
+    restarts: Restarts = "job"
+    retry: Retry = "changes"
 
     def __post_init__(self) -> None:
         for part in ("topologies", "workloads", "policies", "disciplines", "seeds"):
@@ -156,6 +167,10 @@ class Study(Value):
         for discipline in self.disciplines:
             if discipline not in DISCIPLINES:
                 raise UnknownNameError("discipline", discipline, DISCIPLINES)
+        if self.restarts not in RESTARTS:
+            raise UnknownNameError("restart", self.restarts, RESTARTS)
+        if self.retry not in _RETRIES:
+            raise UnknownNameError("retry", self.retry, _RETRIES)
         if any(type(seed) is not int or seed < 0 for seed in self.seeds):
             raise InputError("not a seed", source="study", where="seeds", expected="whole numbers from 0 on")
         for name, value in (("restart_s", self.restart_s), ("until_s", self.until_s)):
@@ -195,13 +210,14 @@ class Study(Value):
             for name, workload in self.workloads.items():
                 found[topology, name] = Case(
                     snapshot,
-                    tuple(simulated_jobs(workload.log, snapshot, self.restart_s, workload.step)),
+                    tuple(simulated_jobs(workload.log, snapshot, self.restart_s, workload.step, self.restarts)),
                     workload.log.quotas,
                     workload.load,
                     workload.arrivals,
                     self.faults,
                     self.until_s,
                     self.networks.get(topology),
+                    self.retry == "own",
                 )
         return found
 

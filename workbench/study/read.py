@@ -32,8 +32,9 @@ from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS
+from workbench.simulate.job import Restarts
 from workbench.simulate.queueing import DISCIPLINES
-from workbench.study.plan import Study, StudyWorkload
+from workbench.study.plan import Retry, Study, StudyWorkload
 
 __all__ = ["read_study"]
 
@@ -130,6 +131,8 @@ def _study(
         faults=faults,
         restart_s=Study.restart_s if said.restart_s is None else said.restart_s,
         until_s=said.until_s,
+        restarts=cast(Restarts, said.restarts or Study.restarts),
+        retry=cast(Retry, said.retry or Study.retry),
         baseline=said.baseline,
         inputs=inputs,
         networks=networks,

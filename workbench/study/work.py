@@ -15,6 +15,7 @@ from workbench.evaluate.contention import Network
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies.base import Policy
+from workbench.policies.retry import AT_CHANGES
 from workbench.simulate import Breakdown, FaultRates, SimulatedJob, Simulation, draw_breakdowns
 from workbench.simulate.arrivals import Arrivals, at_load
 from workbench.simulate.from_log import fault_horizon_s
@@ -48,6 +49,8 @@ class Case(Value):
         End of the simulation; None: when nothing is left to happen.
     network : Network, optional
         Links that the jobs share; the seed of a run is that of hashed routes, too. None: none.
+    own_retry : bool
+        Whether waiting jobs are tried as the scheduler does that a policy follows (`Policy.retry`).
     """
 
     snapshot: ClusterSnapshot
@@ -58,6 +61,7 @@ class Case(Value):
     faults: FaultRates | None = None
     until_s: float | None = None
     network: Network | None = None
+    own_retry: bool = False
 
     @property
     def draws(self) -> bool:
@@ -110,6 +114,7 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
         discipline=discipline,
         breakdowns=breakdowns,
         quotas=case.quotas,
+        retry=policy.retry if case.own_retry else AT_CHANGES,
         network=network,
     )
     return simulation.run(until).result().summary()
