@@ -10,8 +10,14 @@ import numpy as np
 import pytest
 
 from tests.switch_fabric import Switch, fabric
+from workbench.cancel import Cancelled, Token
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.gang import Gang, Role
+from workbench.model.ledger import Ledger
+from workbench.policies.base import Composed
+from workbench.policies.function import FunctionPolicy
+from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.parameters import NoParameters
 from workbench.policies.registry import get_policy
 from workbench.policies.retry import RetryRule
 from workbench.simulate import (
@@ -304,3 +310,148 @@ def test_a_simulation_stopped_between_cycles_goes_on() -> None:
     halfway = Simulation(SNAPSHOT, get_policy("binpack"), jobs, retry=RetryRule(cycle_s=5)).run(13)
     assert not halfway.done
     assert pickle.loads(pickle.dumps(halfway)).run().result().attempts == straight.attempts
+
+
+def test_a_job_beyond_its_quota_holds_up_nobody_in_any_discipline() -> None:
+    jobs = [
+        job("a0", 3, 0, 10, queue="a"),
+        job("b0", 2, 0, 10, queue="b"),
+        job("a1", 4, 1, 10, queue="a"),
+        job("b1", 1, 2, 10, queue="b"),
+    ]
+    for discipline in DISCIPLINES:
+        result = run(jobs, "gang", discipline=discipline, quotas={"a": {GPU: 4 * PER_NODE}})
+        assert starts(result)[3] == 2
+
+
+def test_a_simulation_looked_at_before_its_end_counts_time_up_to_then() -> None:
+    jobs = [job("a", 4, 0, 100), job("b", 4, 0, 1000), job("c", 8, 5, 10)]
+    simulation = Simulation(SNAPSHOT, get_policy("gang"), jobs).run(500)
+    result = simulation.result()
+    assert (simulation.now_s, result.ended_s) == (500, 500)
+    assert [(one.job, one.end_s, one.outcome) for one in result.attempts] == [
+        (0, 100, "completed"),
+        (1, 500, "running"),
+    ]
+    told = result.summary()
+    assert (told["span_s"], told["makespan_s"], told["never_placed"]) == (500, 100, 1)
+    assert told["gpu_use"] == pytest.approx((4 * 100 + 4 * 500) / (8 * 500))
+    before = Simulation(SNAPSHOT, get_policy("gang"), jobs).run(2).result().summary()
+    assert (before["span_s"], before["never_placed"], before["gpu_use"]) == (2, 0, 1)
+    assert simulation.run().result().attempts == run(jobs, "gang").attempts
+
+
+def test_shares_of_what_was_in_use_are_of_the_whole_time() -> None:
+    breakdowns = [Breakdown(100 * i - 1, 100 * i, tuple(range(8))) for i in range(1, 10)]
+    jobs = [job("a", 1, 0, 10), job("b", 7, 0, 1000)]
+    told = Simulation(SNAPSHOT, get_policy("binpack"), jobs, breakdowns=breakdowns).run(950).result().summary()
+    # Nine times all work of seven nodes since the last restart is lost: 890 of 940 seconds, beside ten of one node.
+    lost = 7 * (99 + 8 * 99)
+    assert told["redone"] == pytest.approx(lost / (lost + 7 * 50 + 10))
+
+
+def test_a_job_that_waits_again_at_the_end_has_waited_up_to_then() -> None:
+    jobs = [job("a", 8, 0, 100), job("z", 1, 500, 1)]
+    result = Simulation(SNAPSHOT, get_policy("binpack"), jobs, breakdowns=[Breakdown(10, 900, (0,))]).run(600).result()
+    assert result.job_frame()["waited_s"].tolist() == [590, 0]
+
+
+def test_cancelled_among_the_waiting_jobs_of_an_instant_it_goes_on_alike() -> None:
+    jobs = [job("a", 6, 0, 10), job("b", 4, 1, 10), job("c", 8, 2, 10), job("d", 1, 3, 30)]
+    breakdowns = [Breakdown(5.0, 6.0, (0,))]
+    straight = run(jobs, breakdowns=breakdowns)
+    cancelled = 0
+    for last in range(1, 30):
+        token, calls = Token(), [0]
+
+        def tick(token: Token = token, calls: list[int] = calls, last: int = last) -> None:
+            calls[0] += 1
+            if calls[0] == last:
+                token.cancel()
+
+        token.tick = tick
+        simulation = Simulation(SNAPSHOT, get_policy("binpack"), jobs, breakdowns=breakdowns)
+        try:
+            with token.watched():
+                simulation.run()
+        except Cancelled:
+            cancelled += 1
+        stored = pickle.loads(pickle.dumps(simulation))
+        for each in (stored, simulation):
+            result = each.run().result()
+            assert (result.attempts, result.usage) == (straight.attempts, straight.usage)
+    assert cancelled > 10
+
+
+def test_a_policy_that_fails_once_leaves_the_simulation_as_it_was() -> None:
+    fails = [False]
+
+    def first_free(gang: Gang, ledger: Ledger) -> list[int] | str:
+        if fails[0]:
+            fails[0] = False
+            raise RuntimeError("broken for once")
+        free = np.flatnonzero(ledger.free_gpus() >= PER_NODE)
+        return free[: gang.n_pods].tolist() if len(free) >= gang.n_pods else "no room"
+
+    policy = Composed("first-free", FunctionPolicy("first-free", first_free), GpuLowestIndex(NoParameters()))
+    jobs = [job("a", 6, 0, 10), job("b", 4, 1, 10)]
+    straight = Simulation(SNAPSHOT, policy, jobs).run().result()
+    simulation = Simulation(SNAPSHOT, policy, jobs).run(5)
+    fails[0] = True
+    with pytest.raises(Exception, match="broken for once"):
+        simulation.run()
+    assert simulation.run().result().attempts == straight.attempts
+
+
+def test_a_gang_that_needs_no_pod_waits_for_one() -> None:
+    gang = Gang("default", "none", (Role("w", 4, {GPU: PER_NODE}),), 0)
+    for policy in ("gang", "binpack", "volcano", "allocate"):
+        result = run([job("a", 8, 0, 10), SimulatedJob(gang, 1, 10)], policy)
+        assert starts(result)[1] == 10
+    with pytest.raises(InputError, match="without pods"):
+        SimulatedJob(Gang("default", "empty", (), 0), 0, 1)
+
+
+def test_queues_that_hold_equally_much_are_served_by_name() -> None:
+    def part(name: str, milli: int, seconds: float) -> SimulatedJob:
+        gang = Gang("default", name, (Role("w", 1, {}, gpu_milli=milli),), 1, queue="a")
+        return SimulatedJob(gang, 0, seconds)
+
+    jobs = [part("x", 100, 10), part("y", 200, 20), part("z", 100, 30), job("full", 8, 50, 10, queue="c")]
+    jobs += [job("a1", 8, 51, 10, queue="a"), job("b1", 8, 51.5, 10, queue="b")]
+    # 0.1 + 0.2 + 0.1 - 0.1 - 0.2 - 0.1 is not 0 in binary fractions.
+    assert starts(run(jobs, "fgd", discipline="shares"))[-2:] == [60, 70]
+
+
+def test_work_that_a_fault_undoes_is_no_checkpoint_and_no_restart() -> None:
+    one = job("a", 8, 0, 100, checkpoint_s=30, writing_s=4, restart_s=20)
+    # 59 s are 30 of work, 4 of writing and 25 of work; the second fault comes before the work goes on.
+    result = run([one], breakdowns=[Breakdown(59, 60, (0,)), Breakdown(65, 66, (0,))])
+    assert [attempt.redone_s for attempt in result.attempts] == [25, 0, 0]
+    assert result.job_frame()["redone_s"].tolist() == [25]
+
+
+def test_checkpoints_are_counted_as_in_decimal_fractions() -> None:
+    one = job("a", 1, 0, 4.2, checkpoint_s=0.6, writing_s=1)
+    assert one.time_for(4.2) == pytest.approx(10.2)
+    assert job("a", 1, 0, 1, checkpoint_s=0.1).saved_after(0.3, 1) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nodes": (0, 0)},
+        {"nodes": (-1,)},
+        {"nodes": (), "cables": (-1,)},
+        {"nodes": (0,), "gpus": -1},
+        {"nodes": (0, 1), "gpus": 1},
+    ],
+)
+def test_breakdowns_that_are_none(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="not a breakdown"):
+        Breakdown(0, 1, **wrong)
+
+
+def test_a_breakdown_of_a_gpu_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="a GPU that the node has not"):
+        Simulation(SNAPSHOT, get_policy("binpack"), [job("a", 1, 0, 1)], breakdowns=[Breakdown(0, 1, (0,), 1 << 70)])

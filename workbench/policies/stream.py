@@ -78,10 +78,18 @@ class Stream(Working):
         Placement or Refusal
             A placement holds its resources until it is given back.
         """
-        result, taken = self._by_policy(gang)
+        result, taken = self._decided(gang)
         if isinstance(result, Placement):
             self._hold(result, taken)
         return result
+
+    def _decided(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
+        """As `_by_policy`, but the ledger is as it was if the policy is cancelled or fails."""
+        try:
+            return self._by_policy(gang)
+        except BaseException:
+            self._ledger.rollback(0)
+            raise
 
     def give_back(self, placement: Placement) -> None:
         """Free the resources of a placement whose pods have ended.

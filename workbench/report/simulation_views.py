@@ -111,7 +111,7 @@ def _rows(results: Sequence[SimulationResult]) -> tuple[str, list[tuple[str, ...
     rows = []
     for result in results:
         told = result.summary()
-        times = (told[key] / unit for key in ("makespan_s", "waited_mean_s", "waited_p50_s", "waited_p99_s"))
+        times = (told[key] / unit for key in ("span_s", "waited_mean_s", "waited_p50_s", "waited_p99_s"))
         rows.append(
             (
                 result.policy,

@@ -45,11 +45,12 @@ class Breakdown(Value):
 
     def __post_init__(self) -> None:
         times = 0 <= self.at_s < self.until_s < float("inf")
-        if not times or not (self.nodes or self.cables) or (self.gpus and len(self.nodes) != 1):
+        once = len(set(self.nodes)) == len(self.nodes) and len(set(self.cables)) == len(self.cables)
+        numbers = once and min((*self.nodes, *self.cables), default=-1) >= 0
+        if not times or not numbers or self.gpus < 0 or (self.gpus and len(self.nodes) != 1):
             got = f"{self.at_s:g} to {self.until_s:g} s, {counted(len(self.nodes), 'node')}"
-            raise InputError(
-                "not a breakdown", source="breakdown", where=self.what, got=got, expected="0 <= at < until"
-            )
+            expected = "0 <= at < until; nodes or cables, each once; one node for some of its GPUs"
+            raise InputError("not a breakdown", source="breakdown", where=self.what, got=got, expected=expected)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from workbench.evaluate.provenance import record_provenance
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import WHOLE_GPU
-from workbench.model.placement import Placement
+from workbench.model.placement import Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.base import Policy
@@ -29,7 +29,19 @@ from workbench.simulate.breakdowns import Breakdown
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.lost_pods import after_fault, can_go_on, former_pods, joined, missing_pods
 from workbench.simulate.occupancy import Occupancy, whole_gpus
-from workbench.simulate.queueing import DISCIPLINES, Discipline, QueuedJob, Quotas, WaitingJobs, fewest_gpus, kind_of
+from workbench.simulate.queueing import (
+    DISCIPLINES,
+    Discipline,
+    QueuedJob,
+    Quotas,
+    Reservation,
+    WaitingJobs,
+    fewest_gpus,
+    kind_of,
+    most_gpus,
+    reserve,
+    slowest_pace,
+)
 from workbench.simulate.result import Attempt, LinkUse, SimulationResult, StepRow, Usage
 from workbench.simulate.running import RunningJob, StandingJob
 
@@ -75,7 +87,7 @@ class Simulation(Working):
     Attributes
     ----------
     now_s : float
-        Time of the last event.
+        Time up to which it has run: of the last event, or the end of `run` if others lie ahead.
 
     Raises
     ------
@@ -157,9 +169,12 @@ class Simulation(Working):
         self._events: list[tuple[float, int, int, int]] = [
             (job.submitted_s, _ARRIVAL, number, 0) for number, job in enumerate(self._jobs)
         ]
+        no_gpu = np.zeros(1, dtype=np.uint64)
         for number, one in enumerate(self._breakdowns):
             if not all(0 <= node < snapshot.n_nodes for node in one.nodes):
                 raise InputError("a node that the cluster has not", source="breakdown", where=one.what)
+            if one.gpus & ~words_to_mask(snapshot.gpu_total[one.nodes[0]] if one.nodes else no_gpu):
+                raise InputError("a GPU that the node has not", source="breakdown", where=one.what)
             if one.cables and (network is None or not max(one.cables) < network.fabric.n_cables):
                 raise InputError("a cable that the network has not", source="breakdown", where=one.what)
             self._events += [(one.at_s, _BREAK, number, 0), (one.until_s, _REPAIR, number, 0)]
@@ -179,8 +194,13 @@ class Simulation(Working):
         self._broken_cables: dict[int, int] = {}
         self._attempts: list[Attempt] = []
         self._n_gpus = int(np.bitwise_count(snapshot.gpu_total).sum())
-        self._gpus_of_queue: dict[str, float] = {}
-        self._in_use = 0.0
+        # In thousandths of GPUs, which add up exactly.
+        self._gpus_of_queue: dict[str, int] = {}
+        self._in_use = 0
+        # The first job that did not fit, which holds up others by the discipline.
+        self._head: QueuedJob | None = None
+        # Whether the waiting jobs of the last instant are being tried.
+        self._trying = False
         self._n_completed = 0
         self._usage: list[Usage] = [Usage(0.0, 0, 0, 0.0, 0)]
         self.now_s = 0.0
@@ -212,14 +232,19 @@ class Simulation(Working):
         Raises
         ------
         Cancelled
-            The work was cancelled between two instants; the simulation can go on from there.
+            The work was cancelled; the simulation can go on from there, and ends as if it had not been stopped.
         """
+        if self._trying:
+            # The last call was cancelled among the waiting jobs of an instant.
+            self._try_waiting()
         while self._events and self._events[0][0] <= until_s:
             check()
             self._instant(progress)
             if self._n_completed == len(self._jobs):
                 # Breakdowns that lie ahead meet no job.
                 self._events.clear()
+        if self._events and until_s < float("inf"):
+            self.now_s = max(self.now_s, until_s)
         return self
 
     def _instant(self, progress: Progress | None) -> None:
@@ -246,15 +271,25 @@ class Simulation(Working):
         if freed:
             self._refused.clear()
             self._beyond.clear()
-        if due or ((freed or arrived) and self._in_a_cycle()):
-            self._start_what_fits()
-            self._grow()
-            self._plan_retry()
-        # Parts of GPUs add up in thousandths; without the rounding the sum would drift.
-        self._in_use = round(self._in_use, 3)
-        row = Usage(now, len(self._waiting), len(self._running), self._in_use, len(self._nodes.broken))
+        self._trying = due or ((freed or arrived) and self._in_a_cycle())
+        if self._trying:
+            self._try_waiting()
+        else:
+            self._note_usage()
+
+    def _try_waiting(self) -> None:
+        """Try the waiting jobs of an instant; a policy may be cancelled or fail, and then this is called again."""
+        self._start_what_fits()
+        self._grow()
+        self._plan_retry()
+        self._trying = False
+        self._note_usage()
+
+    def _note_usage(self) -> None:
+        in_use = self._in_use / WHOLE_GPU
+        row = Usage(self.now_s, len(self._waiting), len(self._running), in_use, len(self._nodes.broken))
         if row[1:] != self._usage[-1][1:]:
-            if self._usage[-1].time_s == now:
+            if self._usage[-1].time_s == row.time_s:
                 self._usage.pop()
             self._usage.append(row)
 
@@ -285,33 +320,37 @@ class Simulation(Working):
             self._retry_by(self._retry.next_cycle(min(ends)))
 
     def _wait(self, number: int) -> None:
+        self._waiting.add(self._kinds[number], self._queued(number))
+
+    def _queued(self, number: int) -> QueuedJob:
         job = self._jobs[number]
         rank = -job.gang.priority if self._discipline == "priority" else 0
-        self._waiting.add(self._kinds[number], QueuedJob(rank, job.submitted_s, number))
+        return QueuedJob(rank, job.submitted_s, number)
 
     def _complete(self, number: int) -> None:
         self._leave(number, "completed", self._ahead[number])
         self._ahead[number] = 0.0
         self._n_completed += 1
 
-    def _leave(self, number: int, outcome: str, saved_s: float) -> None:
-        """End the attempt of a running job and free what it holds."""
+    def _leave(self, number: int, outcome: str, saved_s: float, undone_s: float = 0.0) -> None:
+        """End the attempt of a running job and free what it holds; `undone_s`: seconds of work that are lost."""
         one = self._running[number]
         self._work(number, one)
         del self._running[number]
         self._growing.pop(number, None)
         self._nodes.release(number)
         self._count(number, one, -1)
-        self._attempts.append(one.attempt(number, self.now_s, outcome, saved_s))
+        self._attempts.append(one.attempt(number, self.now_s, outcome, saved_s, undone_s))
         if self._links is not None and self._jobs[number].step is not None:
             self._retime(self._links.leave(number))
 
     def _count(self, number: int, one: RunningJob | StandingJob, sign: int) -> None:
         """Count what a job holds from now on (1), or holds no longer (-1)."""
         gang = self._jobs[number].gang
-        self._in_use += sign * one.gpus
+        milli = sign * round(one.gpus * WHOLE_GPU)
+        self._in_use += milli
         self._quotas.change(gang, sign)
-        self._gpus_of_queue[gang.queue] = self._gpus_of_queue.get(gang.queue, 0) + sign * one.gpus
+        self._gpus_of_queue[gang.queue] = self._gpus_of_queue.get(gang.queue, 0) + milli
 
     def _stand(self, number: int, placement: Placement, lost: npt.NDArray[np.bool_], former: Former) -> None:
         """Let the pods that a fault spares hold their nodes while the others wait; `former`: pods lost earlier."""
@@ -373,7 +412,7 @@ class Simulation(Working):
             self._work(job, one)
             work, simulated = self._ahead[job], self._jobs[job]
             saved = simulated.saved_after(one.done_s, work)
-            self._leave(job, "stopped", saved)
+            self._leave(job, "stopped", saved, simulated.worked_in(one.done_s) - saved)
             self._ahead[job] = work - saved
             self._stand(job, one.placement, lost, ())
             self._wait(job)
@@ -398,6 +437,7 @@ class Simulation(Working):
         self._change_cables(self._breakdowns[number].cables, -1)
 
     def _start_what_fits(self) -> None:
+        self._head = None
         if self._discipline == "backfill":
             self._start_by_backfilling()
         elif self._discipline == "shares":
@@ -411,13 +451,14 @@ class Simulation(Working):
         heapq.heapify(heap)
         while heap:
             entry, kind = heapq.heappop(heap)
-            if kind in self._beyond:
+            if not self._admitted(kind, entry):
                 continue
             if self._may_fit(kind, entry) and self._start(kind, entry):
                 following = self._waiting.head(kind)
                 if following is not None:
                     heapq.heappush(heap, (following, kind))
-            elif self._discipline == "fifo" and kind not in self._beyond:
+            elif self._discipline == "fifo":
+                self._head = entry
                 return
 
     def _start_by_shares(self) -> None:
@@ -430,7 +471,7 @@ class Simulation(Working):
         while started:
             heads = [(share(self._jobs[entry.number].gang.queue), entry, kind) for entry, kind in self._waiting.heads()]
             started = any(
-                kind not in self._beyond and self._may_fit(kind, entry) and self._start(kind, entry)
+                self._admitted(kind, entry) and self._may_fit(kind, entry) and self._start(kind, entry)
                 for _, entry, kind in sorted(heads, key=lambda one: one[:2])
             )
 
@@ -443,22 +484,44 @@ class Simulation(Working):
         return self._retry.backs_off or bool(stands) or self._least[number] <= self._nodes.free_gpus
 
     def _start_by_backfilling(self) -> None:
-        head: int | None = None
+        kept: Reservation | None = None
         for entry in self._waiting:
             kind = self._kinds[entry.number]
-            if head is not None and not self._may_pass(entry.number, head):
+            if not self._admitted(kind, entry):
                 continue
-            started = self._may_fit(kind, entry) and self._start(kind, entry)
-            if not started and head is None and self._admits(entry.number):
-                head = entry.number
+            tried = self._may_fit(kind, entry) and (kept is None or self._may_pass(entry.number, kept))
+            if tried and self._start(kind, entry):
+                kept = None if self._head is None else self._reservation(self._head.number)
+            elif self._head is None:
+                self._head, kept = entry, self._reservation(entry.number)
 
-    def _start(self, kind: Hashable, entry: QueuedJob) -> bool:
-        """Place a waiting job if its queue admits it and it fits; else note its kind."""
-        number = entry.number
+    def _reservation(self, head: int) -> Reservation:
+        """What is kept for the first job that does not fit; GPUs of cordoned nodes are no use to it."""
+        cordoned = self._start_of.unschedulable
+        free = self._nodes.free_gpus - (self._nodes.free_gpus_on(cordoned) if cordoned.any() else 0)
+        running = ((one.end_s, whole_gpus(one.placement)) for one in self._running.values())
+        return reserve(fewest_gpus(self._wanted(head)), free, self.now_s, running)
+
+    def _may_pass(self, number: int, kept: Reservation) -> bool:
+        """Whether a job may start before the first that does not fit, with its fewest pods and with all of them."""
         job = self._jobs[number]
-        if not self._admits(number):
+        late = job.restart_s if self._n_starts[number] else 0.0
+        seconds = late + job.time_for(self._ahead[number]) * slowest_pace(job.gang)
+        return kept.lets_pass(self.now_s + seconds, most_gpus(self._wanted(number)))
+
+    def _admitted(self, kind: Hashable, entry: QueuedJob) -> bool:
+        """Whether the quota of its queue admits a waiting job; notes its kind if not."""
+        if kind in self._beyond:
+            return False
+        if not self._admits(entry.number):
             self._beyond.add(kind)
             return False
+        return True
+
+    def _start(self, kind: Hashable, entry: QueuedJob) -> bool:
+        """Place a waiting job that its queue admits, if it fits; else note its kind."""
+        number = entry.number
+        job = self._jobs[number]
         former = self._standing[number].former if number in self._standing else ()
         placement = self._placed(number)
         if placement is None:
@@ -486,6 +549,10 @@ class Simulation(Working):
         """Place a waiting job; None if it is refused. A job that stands still gets back what it is missing."""
         if number not in self._standing:
             answer = self._nodes.place(number, self._jobs[number].gang)
+            if isinstance(answer, Placement) and not answer.n_placed:
+                # Of a gang that needs no pod, and gets none.
+                self._nodes.release(number)
+                return None
             return answer if isinstance(answer, Placement) else None
         stood = self._standing[number]
         found = self._nodes.decide(self._wanted(number)).result
@@ -500,9 +567,14 @@ class Simulation(Working):
         return whole
 
     def _grow(self) -> None:
-        """Give running jobs more of their pods, in the order of their starts, if something was freed."""
+        """Give running jobs more of their pods, in the order of their starts, if something was freed.
+
+        Where the first job that does not fit holds up those behind it, a job that came later does not grow.
+        """
         for number in list(self._growing):
             one = self._running[number]
+            if self._head is not None and self._queued(number) > self._head:
+                continue
             if ("grow", number) in self._refused or _smallest_missing(one.placement) > self._nodes.free_gpus:
                 continue
             found = self._nodes.decide(missing_pods(one.placement, one.former, self._broken_names())).result
@@ -535,18 +607,6 @@ class Simulation(Working):
             return self._jobs[number].gang
         return self._standing[number].missing(self._broken_names())
 
-    def _may_pass(self, number: int, head: int) -> bool:
-        """Whether a job may start before `head`, which does not fit now: counted by GPUs, as EASY backfilling does."""
-        free, needed = self._nodes.free_gpus, self._least[head]
-        begins = float("inf")
-        for one in sorted(self._running.values(), key=lambda each: each.end_s):
-            if free >= needed:
-                break
-            free += whole_gpus(one.placement)
-            begins = one.end_s
-        ends = self.now_s + self._jobs[number].time_for(self._ahead[number])
-        return ends <= begins or self._least[number] <= free - needed
-
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it is now: jobs of the simulation run in it, and broken nodes are cordoned."""
         return self._nodes.snapshot()
@@ -573,6 +633,8 @@ class Simulation(Working):
             self._n_gpus,
             self._start_of.topology.node_names,
             provenance,
+            self.now_s,
+            self.done,
             tuple(self._steps),
             self._link_use(link_gb),
         )

@@ -17,6 +17,9 @@ __all__ = ["RESTARTS", "Restarts", "SimulatedJob"]
 Restarts = Literal["job", "pods"]
 RESTARTS: tuple[Restarts, ...] = ("job", "pods")
 
+#: Checkpoints by which a quotient of two times may miss a whole number.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class SimulatedJob(Value):
@@ -45,7 +48,8 @@ class SimulatedJob(Value):
     Raises
     ------
     InputError
-        A time is negative or not finite, `checkpoint_s` is 0, or the parallel shape of `step` is not one of all pods.
+        A time is negative or not finite, `checkpoint_s` is 0, there are no pods, or the parallel shape of `step` is not
+        one of all pods.
     UnknownNameError
         No such `restarts`.
     """
@@ -64,6 +68,8 @@ class SimulatedJob(Value):
             value = getattr(self, name)
             if not (isfinite(value) and value >= 0):
                 raise self._wrong(name, value, "seconds from 0 on")
+        if not self.gang.n_pods:
+            raise InputError("a job without pods", source=f"job {self.gang.key}", expected="one pod or more")
         if self.restarts not in RESTARTS:
             raise UnknownNameError("restart", self.restarts, RESTARTS)
         if self.checkpoint_s is not None and not (isfinite(self.checkpoint_s) and self.checkpoint_s > 0):
@@ -89,11 +95,18 @@ class SimulatedJob(Value):
         """Seconds that some seconds of work take with the checkpoints in between; none is written at the end."""
         if self.checkpoint_s is None or work_s <= 0:
             return work_s
-        return work_s + self.writing_s * (ceil(work_s / self.checkpoint_s) - 1)
+        return work_s + self.writing_s * max(ceil(work_s / self.checkpoint_s - _ROUNDING) - 1, 0)
 
     def saved_after(self, time_s: float, work_s: float) -> float:
         """Seconds of work in checkpoints after `time_s` seconds of an attempt that had `work_s` ahead of it."""
         if self.checkpoint_s is None or time_s <= 0:
             return 0.0
-        written = floor(time_s / (self.checkpoint_s + self.writing_s))
+        written = floor(time_s / (self.checkpoint_s + self.writing_s) + _ROUNDING)
         return min(written * self.checkpoint_s, work_s)
+
+    def worked_in(self, time_s: float) -> float:
+        """Seconds of work in `time_s` seconds of an attempt, without those that writing checkpoints took."""
+        if self.checkpoint_s is None or not self.writing_s:
+            return time_s
+        written, since = divmod(time_s, self.checkpoint_s + self.writing_s)
+        return written * self.checkpoint_s + min(since, self.checkpoint_s)

@@ -59,6 +59,10 @@ class Occupancy(Working):
         """Nodes that are broken, wholly or in part, ascending."""
         return tuple(sorted(self._broken))
 
+    def free_gpus_on(self, nodes: npt.NDArray[np.bool_]) -> int:
+        """Whole GPUs that are left on some nodes, given as a mask, bool (n,)."""
+        return int(np.bitwise_count(self._stream.ledger.gpu_free[nodes]).sum())
+
     def holds(self, key: Key) -> bool:
         """Whether the job `key` holds nodes."""
         return key in self._held

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Literal, NamedTuple
 
@@ -11,7 +11,19 @@ from workbench.errors import InputError
 from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang
 
-__all__ = ["DISCIPLINES", "Discipline", "QueuedJob", "Quotas", "WaitingJobs", "fewest_gpus", "kind_of"]
+__all__ = [
+    "DISCIPLINES",
+    "Discipline",
+    "QueuedJob",
+    "Quotas",
+    "Reservation",
+    "WaitingJobs",
+    "fewest_gpus",
+    "kind_of",
+    "most_gpus",
+    "reserve",
+    "slowest_pace",
+]
 
 Discipline = Literal["fifo", "best-effort", "priority", "backfill", "shares"]
 DISCIPLINES: tuple[Discipline, ...] = ("fifo", "best-effort", "priority", "backfill", "shares")
@@ -58,11 +70,72 @@ def kind_of(gang: Gang) -> Hashable | None:
 
 
 def fewest_gpus(gang: Gang) -> int:
-    """Whole GPUs of the `min_available` smallest pods of a gang, which it needs to start; 0 for a HyperJob."""
+    """Whole GPUs without which a gang cannot start: those of its smallest pods, or Jobs, as many as it needs."""
     if gang.jobs:
-        return 0
+        sizes = sorted(fewest_gpus(job.gang) for job in gang.jobs if job.gang is not None)
+        return sum(sizes[: max(sum(gang.min_subgroups.values()), 1)])
     counts = sorted(role.n_gpus for role in gang.roles for _ in range(role.count))
     return sum(counts[: max(gang.min_available - gang.ready, 0)])
+
+
+def most_gpus(gang: Gang) -> int:
+    """GPUs that all pods of a gang take; a share of a GPU counts as a whole one."""
+    return sum(role.count * (role.n_gpus or (1 if role.gpu_milli else 0)) for role in gang.roles)
+
+
+def slowest_pace(gang: Gang) -> float:
+    """Seconds that a second of work takes at most: with the fewest pods with which a gang starts."""
+    if gang.jobs:
+        sizes = sorted(job.gang.n_pods for job in gang.jobs if job.gang is not None)
+        pods = sum(sizes[: max(sum(gang.min_subgroups.values()), 1)])
+    else:
+        pods = max(gang.min_available - gang.ready, 1)
+    return gang.n_pods / min(max(pods, 1), gang.n_pods)
+
+
+class Reservation(NamedTuple):
+    """What backfilling keeps for the first job that does not fit, by the count of GPUs.
+
+    Attributes
+    ----------
+    begins_s : float
+        When enough GPUs will be free; infinite: never, as far as is known.
+    spare : int
+        GPUs that will be free then beyond those that it needs.
+    """
+
+    begins_s: float
+    spare: int
+
+    def lets_pass(self, ends_s: float, gpus: int) -> bool:
+        """Whether a job that ends at `ends_s` and takes `gpus` GPUs may start before."""
+        return ends_s <= self.begins_s or gpus <= self.spare
+
+
+def reserve(needed: int, free: int, now_s: float, running: Iterable[tuple[float, int]]) -> Reservation:
+    """Reserve GPUs for a job that does not fit now.
+
+    Parameters
+    ----------
+    needed : int
+        GPUs that it needs.
+    free : int
+        GPUs that are free.
+    now_s : float
+    running : iterable of (float, int)
+        End and GPUs of each running job.
+    """
+    begins, later = float("inf"), free
+    ends: dict[float, int] = {}
+    for end, gpus in running:
+        ends[end] = ends.get(end, 0) + gpus
+    for end in sorted(ends):
+        # Where GPUs enough are free, but not where the job can use them, the next change is the first chance.
+        later += ends[end]
+        if later >= needed and end > now_s:
+            begins = end
+            break
+    return Reservation(begins, later - needed if begins < float("inf") else 0)
 
 
 class Quotas:

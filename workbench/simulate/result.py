@@ -138,6 +138,10 @@ class SimulationResult(Value, Displayed):
         GPUs of the cluster.
     node_names : tuple of str
     provenance : Provenance
+    ended_s : float
+        Time up to which the simulation had run.
+    done : bool
+        Nothing was left to happen then; False if the simulation was looked at before.
     steps : tuple of StepRow
         Step times of jobs on a network, by time.
     links : tuple of LinkUse
@@ -153,6 +157,8 @@ class SimulationResult(Value, Displayed):
     n_gpus: int
     node_names: tuple[str, ...]
     provenance: Provenance
+    ended_s: float
+    done: bool
     steps: tuple[StepRow, ...] = ()
     links: tuple[LinkUse, ...] = ()
 
@@ -184,6 +190,8 @@ class SimulationResult(Value, Displayed):
             for attempt in own:
                 waited += attempt.start_s - ready
                 ready = attempt.end_s
+            if own and own[-1].outcome == "stopped":
+                waited += self.ended_s - ready
             rows.append(
                 {
                     "job": job.gang.key,
@@ -226,9 +234,12 @@ class SimulationResult(Value, Displayed):
 
         worked = (attempt for attempt in self.attempts if attempt.outcome != "standing")
         ends = {(attempt.job, attempt.start_s): attempt.end_s for attempt in worked}
+        starts: dict[int, list[float]] = {}
+        for job, start in sorted(ends):
+            starts.setdefault(job, []).append(start)
         rows: list[tuple[str, float, float, float, float, float]] = []
         for number, changes in self._changes().items():
-            own = sorted(start for job, start in ends if job == number)
+            own = starts[number]
             for row, following in zip(changes, [*changes[1:], None], strict=True):
                 begun = max(start for start in own if start <= row.time_s)
                 end = ends[number, begun]
@@ -260,17 +271,13 @@ class SimulationResult(Value, Displayed):
         frame["use"] = frame["gb"] / (frame["gb_s"] * self.ended_s) if self.ended_s else 0.0
         return self._signed(frame)
 
-    @property
-    def ended_s(self) -> float:
-        """Time of the last change."""
-        return self.usage[-1].time_s if self.usage else 0.0
-
     def summary(self) -> dict[str, float]:
         """Numbers of the whole run; times in seconds, NaN where nothing was measured.
 
-        ``jobs``, ``completed``, ``never_placed``, ``restarts``; ``makespan_s`` until the last completion; ``gpu_use``:
-        GPU seconds in use, of those until then, 0 to 1; ``redone``: part of the GPU seconds in use that faults undid;
-        ``slowed``: part of them that the network cost;
+        ``jobs``, ``completed``; ``never_placed``: jobs that arrived and never started; ``restarts``; ``makespan_s``:
+        time of the last completion; ``span_s``: that time, or the time up to which the simulation had run if something
+        was left to happen; ``gpu_use``: GPU seconds in use within the span, of all that there are, 0 to 1; ``redone``:
+        part of the GPU seconds in use that faults undid; ``slowed``: part of them that the network cost;
         ``waited_mean_s``, ``waited_p50_s``, ``waited_p99_s`` of jobs that were placed; ``slowdown_p50``: median of
         waiting and running over running.
         """
@@ -279,10 +286,12 @@ class SimulationResult(Value, Displayed):
         makespan = float(ended.max()) if len(ended) else float("nan")
         time = np.array([row.time_s for row in self.usage])
         gpus = np.array([row.gpus for row in self.usage], dtype=np.float64)
-        until = np.append(time[1:], time[-1:])
-        if makespan == makespan:
-            time, until = np.minimum(time, makespan), np.minimum(until, makespan)
+        until = np.append(time[1:], self.ended_s)
         used = float((gpus * (until - time)).sum())
+        span = makespan if self.done else self.ended_s
+        if span == span:
+            time, until = np.minimum(time, span), np.minimum(until, span)
+        used_until = float((gpus * (until - time)).sum())
         waited = frame["waited_s"].dropna().to_numpy()
         whole = frame["ended_s"] - frame["submitted_s"]
         running = whole - frame["waited_s"]
@@ -293,10 +302,11 @@ class SimulationResult(Value, Displayed):
         return {
             "jobs": len(self.jobs),
             "completed": len(ended),
-            "never_placed": int(frame["started_s"].isna().sum()),
+            "never_placed": int((frame["started_s"].isna() & (frame["submitted_s"] <= self.ended_s)).sum()),
             "restarts": int(frame["restarts"].sum()),
             "makespan_s": makespan,
-            "gpu_use": used / (self.n_gpus * makespan) if self.n_gpus and makespan > 0 else nothing,
+            "span_s": span,
+            "gpu_use": used_until / (self.n_gpus * span) if self.n_gpus and span > 0 else nothing,
             "redone": redone / used if used else nothing,
             "slowed": slowed / used if used else nothing,
             "waited_mean_s": float(waited.mean()) if len(waited) else nothing,

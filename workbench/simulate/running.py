@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
@@ -41,8 +41,6 @@ class RunningJob:
         Seconds of `total_s` that one training step is; 0: none is known.
     former : tuple of FormerPod
         Ranks and nodes of pods that it lost to faults and goes on without.
-    first_start_s : float
-        When it was placed.
     unslowed_s : float
         Seconds that `done_s` would have taken if no link had slowed it.
     told_slowed_s : float
@@ -60,13 +58,11 @@ class RunningJob:
     slowdown: float = 1.0
     step_s: float = 0.0
     former: tuple[FormerPod, ...] = ()
-    first_start_s: float = field(init=False)
     unslowed_s: float = 0.0
     told_slowed_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.since_s = self.begins_s
-        self.first_start_s = self.start_s
 
     def work_until(self, now_s: float) -> None:
         """Count the work up to an instant.
@@ -88,7 +84,7 @@ class RunningJob:
         left = self.total_s - self.done_s
         return self.since_s + left * self.pace * self.slowdown if left else self.since_s
 
-    def attempt(self, job: int, end_s: float, outcome: str, saved_s: float) -> Attempt:
+    def attempt(self, job: int, end_s: float, outcome: str, saved_s: float, undone_s: float = 0.0) -> Attempt:
         """The attempt as it ends now.
 
         Parameters
@@ -98,12 +94,11 @@ class RunningJob:
         outcome : str
         saved_s : float
             As for `Attempt`.
+        undone_s : float
+            Seconds of work, with all pods, that are lost.
         """
         slowed = _seconds(end_s - self.begins_s - self.unslowed_s)
-        redone = 0.0
-        if outcome == "stopped":
-            kept = saved_s * self.unslowed_s / self.done_s if self.done_s else 0.0
-            redone = _seconds(end_s - self.first_start_s - kept - slowed)
+        redone = undone_s * self.unslowed_s / self.done_s if self.done_s else 0.0
         nodes = tuple(self.placement.node.tolist())
         told, self.told_slowed_s = self.told_slowed_s, slowed
         return Attempt(job, self.start_s, end_s, outcome, saved_s, nodes, self.gpus, _seconds(slowed - told), redone)

@@ -193,3 +193,20 @@ def test_unknown_phases() -> None:
         TrainingStep(-1.0)
     with pytest.raises(InputError, match="GB sent, data"):
         sends(float("nan"))
+
+
+def test_after_a_cable_breaks_flows_on_the_same_links_may_be_shared_out_otherwise() -> None:
+    """The job uses the cables that are left before and after, but puts other amounts on them."""
+    tree = Topology.build(
+        [f"n{i:02d}" for i in range(20)], [DomainSpec("l0", 1, range(10)), DomainSpec("l1", 1, range(10, 20))]
+    )
+    hashed = RoutedFabric(tree, (8,) * 20, 10.0, {1: TierLinks(2.0, 4)}, routes="hashed", seed=1294)
+    gang = Gang("default", "job", (Role("w", 8, {"nvidia.com/gpu": 8}, (8,)),), 8)
+    nodes = np.array([node for i in range(4) for node in (i, 10 + i)], dtype=np.int32)
+    placement, broken = Placement(gang, tree, "by-hand", {}, nodes), frozenset({hashed.n_card_cables})
+    before, fresh = SharedLinks(Network(hashed)), SharedLinks(Network(hashed))
+    before.join(0, placement, sends(10.0))
+    changed = before.change_broken(broken)
+    fresh.change_broken(broken)
+    assert changed == fresh.join(0, placement, sends(10.0))
+    assert (before.rates_gb_s() <= hashed.link_gb_s() * (1 + 1e-9)).all()

@@ -96,7 +96,8 @@ class SharedLinks(Working):
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self._capacity = network.fabric.link_gb_s()
+        self._whole = network.fabric.link_gb_s()
+        self._capacity = self._whole
         self._members: dict[int, _Member] = {}
         self._users = np.zeros(len(self._capacity), dtype=np.int32)
         self._broken: frozenset[int] = frozenset()
@@ -147,19 +148,21 @@ class SharedLinks(Working):
         changed = sorted(self._broken ^ cables)
         self._broken = cables
         links = np.array([2 * cable + way for cable in changed for way in (0, 1)], dtype=np.int64)
-        whole = self.network.fabric.link_gb_s()
-        self._capacity = whole.copy()
+        self._capacity = self._whole.copy()
         self._capacity[[2 * cable + way for cable in cables for way in (0, 1)]] = 0.0
         moved = []
         touched: list[npt.NDArray[np.integer]] = [links]
         for job, member in self._members.items():
             if member.traffic.largest_gb:
-                before = member.traffic.link
+                before, gb = member.traffic.link, member.traffic.gb
                 self._users[before] -= 1
                 self._route(job, member)
-                if not np.array_equal(before, member.traffic.link) or np.isin(links, before).any():
+                after = member.traffic
+                # The same links may carry other shares of the flows.
+                same = np.array_equal(before, after.link) and np.array_equal(gb, after.gb)
+                if not same or np.isin(links, before).any():
                     moved.append(job)
-                    touched += [before, member.traffic.link]
+                    touched += [before, after.link]
         return self._settle(moved, np.unique(np.concatenate(touched)))
 
     def traffic(self, job: int) -> JobTraffic:
@@ -188,7 +191,8 @@ class SharedLinks(Working):
             return
         member.weight = 1 / traffic.largest_gb
         cards = traffic.link < 2 * fabric.n_card_cables
-        member.card = float((self._capacity[traffic.link][cards] / traffic.gb[cards]).min())
+        # What the cards allow is the measure of a job's work; a broken card slows the job against it.
+        member.card = float((self._whole[traffic.link][cards] / traffic.gb[cards]).min())
         member.alone = float((self._capacity[traffic.link] / traffic.gb).min())
 
     def _settle(self, changed: list[int], links: npt.NDArray[np.integer]) -> dict[int, StepTimes]:

@@ -25,6 +25,9 @@ __all__ = ["BlockFit", "Calibration", "Estimate", "RackFit"]
 #: third size was held out (protocols of a library change abruptly), of an estimate from other blocks when a block was.
 _WITHIN, _BETWEEN = 3.5, 2.0
 
+#: Bytes of messages whose bandwidth over two racks is known (`RackFit`).
+_LARGE = 2.0**32
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -233,17 +236,30 @@ class Calibration(Value):
         gb_s = self.two_rack_bus_bandwidth(block.machine, block.collective)
         if gb_s is None or system.domains(block) < 2:
             return None
-        smallest = self._similar(block, 1024.0, "")
         deviation = next(fit.deviation for fit in self.racks if fit.collective == block.collective)
-        time = smallest.time_s + size * bus_factor(block.collective, block.ranks) / (gb_s * 1e9)
-        return Estimate.of_log(math.log(time), _BETWEEN * deviation, "rack efficiency")
+        smallest = self._similar(block, 1024.0, "").time_s
+        at = max(size, _LARGE)
+        log_time = math.log(smallest + at * bus_factor(block.collective, block.ranks) / (gb_s * 1e9))
+        if size >= _LARGE:
+            return Estimate.of_log(log_time, _BETWEEN * deviation, "rack efficiency")
+        # Below, the shape of similar blocks that leads to this time.
+        return self._similar(block, size, "rack efficiency", (at, log_time, deviation))
 
-    def _similar(self, block: CollectiveBlock, size: float, basis: str) -> Estimate:
-        here = points([block], [size], self.systems, dict(self._knots[3]))
+    def _similar(
+        self, block: CollectiveBlock, size: float, basis: str, told: tuple[float, float, float] | None = None
+    ) -> Estimate:
+        """An estimate from similar blocks; `told`: size, logarithm of a time and its deviation, known of this block."""
+        sizes = [size, told[0]] if told else [size]
+        here = points([block] * len(sizes), sizes, self.systems, dict(self._knots[3]))
         knots, inverse, weights, _ = self._knots
-        cross = covariance(here, knots)[0]
-        variance = float(covariance(here, here)[0, 0] - cross @ inverse @ cross)
-        log_time = float(here.mean[0] + cross @ weights)
+        cross = covariance(here, knots)
+        joint = covariance(here, here) - cross @ inverse @ cross.T
+        expected = here.mean + cross @ weights
+        log_time, variance = float(expected[0]), float(joint[0, 0])
+        if told is not None:
+            gain = float(joint[0, 1]) / float(joint[1, 1])
+            log_time += gain * (told[1] - float(expected[1]))
+            variance += (gain * told[2]) ** 2 - gain * float(joint[0, 1])
         return Estimate.of_log(log_time, _BETWEEN * math.sqrt(max(variance, 1e-4)), basis)
 
     @cached_property

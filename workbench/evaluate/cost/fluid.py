@@ -163,6 +163,9 @@ def iteration_ends(capacity: Mapping[Any, float], jobs: Sequence[IteratingJob], 
     for number, job in enumerate(jobs):
         if not exact(job.compute_s) and not any(flow.path and size for flow, size in job.flows):
             raise InputError("an iteration takes no time", source=f"job {number}")
+        if any(size and not all(exact_capacity.get(link, 1) for link in flow.path) for flow, size in job.flows):
+            expected = "links with a capacity above 0"
+            raise InputError("a job never ends an iteration", source=f"job {number}", expected=expected)
 
     def end(number: int) -> None:
         ends[number].append(now)

@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.evaluate.cost.checks import positive, whole
+from workbench.evaluate.cost.max_min import exact
 
 __all__ = ["MAX_TUPLES", "Circle", "RotatingJob", "Rotation", "best_rotation", "time_shifts"]
 
-#: Tuples of shifts that a search tries at most.
+#: Tuples of shifts that a search tries at most, and slots that it adds up for them.
 MAX_TUPLES = 2_000_000
+_MAX_SLOTS = 4_000_000_000
+#: Slots of all shifts of a job that are kept at once.
+_BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -94,13 +102,13 @@ class Circle:
         """Least common multiple of the periods."""
         return math.lcm(*(job.period for job in self.jobs))
 
-    def demands(self, job: RotatingJob, shift: int) -> list[Fraction]:
-        """Rate of a job in each slot of the perimeter, with its phases begun `shift` later."""
+    def demand(self, job: RotatingJob) -> list[Fraction]:
+        """Rate of a job at each time of its period."""
         rate = [Fraction(0)] * job.period
         for start, length, gb_s in job.phases:
             for at in range(start, start + length):
-                rate[at % job.period] += Fraction(gb_s)
-        return [rate[(at - shift) % job.period] for at in range(0, self.perimeter, self.slot)]
+                rate[at % job.period] += exact(gb_s)
+        return rate
 
 
 def best_rotation(circle: Circle) -> Rotation:
@@ -111,36 +119,57 @@ def best_rotation(circle: Circle) -> Rotation:
     InputError
         There are more than `MAX_TUPLES` tuples.
     """
-    first, *others = circle.jobs
+    _, *others = circle.jobs
     choices = [range(0, job.period, circle.slot) for job in others]
     if math.prod(map(len, choices)) > MAX_TUPLES:
         raise InputError(
             "too many shifts to try", source="slot", got=str(circle.slot), expected=f"at most {MAX_TUPLES} tuples"
         )
-    shapes = [
-        {shift: circle.demands(job, shift) for shift in shifts} for job, shifts in zip(others, choices, strict=True)
-    ]
-    fixed = circle.demands(first, 0)
+    slots = -(-circle.perimeter // circle.slot)
+    if math.prod(map(len, choices)) * slots > _MAX_SLOTS:
+        expected = f"periods that have more in common, or a longer slot: {_MAX_SLOTS:,} slots at most"
+        got = f"perimeter {circle.perimeter:,}"
+        raise InputError("too many slots to add up", source="jobs", got=got, expected=expected)
+    demands = [circle.demand(job) for job in circle.jobs]
     # Whole numbers from here on: exact, and faster than fractions.
-    scale = math.lcm(*(rate.denominator for rate in fixed), Fraction(circle.capacity_gb_s).denominator)
-    for shape in shapes:
-        scale = math.lcm(scale, *(rate.denominator for rate in next(iter(shape.values()))))
-    whole_fixed = [int(rate * scale) for rate in fixed]
-    whole_shapes = [{shift: [int(r * scale) for r in rates] for shift, rates in shape.items()} for shape in shapes]
-    capacity = int(Fraction(circle.capacity_gb_s) * scale)
+    scale = math.lcm(exact(circle.capacity_gb_s).denominator, *(r.denominator for rates in demands for r in rates))
+    capacity = int(exact(circle.capacity_gb_s) * scale)
+    most = capacity + sum(int(max(each) * scale) for each in demands)
+    # Rates of many digits do not fit 64 bits; they cost the speed, not the answer.
+    kind = np.int64 if most * slots < 2**62 else np.object_
+    rates = [np.array([int(rate * scale) for rate in each], dtype=kind) for each in demands]
+    at = np.arange(0, circle.perimeter, circle.slot)
 
-    def excess(shifts: tuple[int, ...]) -> int:
-        rows = [whole_fixed, *(shape[shift] for shape, shift in zip(whole_shapes, shifts, strict=True))]
-        return sum(max(0, sum(slot) - capacity) for slot in zip(*rows, strict=True))
+    def shifted(number: int, shifts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return np.asarray(rates[number][(at - shifts[:, None]) % len(rates[number])])
 
-    least, chosen, tuples = excess((0,) * len(others)), (0,) * len(others), 0
-    unshifted = least
-    for shifts in product(*choices):
-        found = excess(shifts)
-        if found < least:
-            least, chosen, tuples = found, shifts, 0
-        tuples += found == least
-    whole_link = len(fixed) * capacity
+    least: int | None = None
+    chosen: tuple[int, ...] = ()
+    tuples = unshifted = 0
+    *outer, inner = choices or [range(1)]
+    last = len(others)
+    parts = np.array_split(np.arange(len(inner)), max(1, -(-len(inner) * slots // _BLOCK)))
+    kept = shifted(last, np.array(inner)) if others and len(parts) == 1 else None
+    for before in product(*outer):
+        base = rates[0][at % len(rates[0])] - capacity
+        for number, shift in enumerate(before, start=1):
+            base = base + shifted(number, np.array([shift]))[0]
+        for part in parts:
+            of_shift = np.array(inner)[part]
+            if others:
+                rows = base + (kept if kept is not None else shifted(last, of_shift))
+            else:
+                rows = base[None, :]
+            over = np.maximum(rows, 0).sum(axis=1)
+            if not any(before) and part[0] == 0:
+                unshifted = int(over[0])
+            smallest = int(over.min())
+            if least is None or smallest < least:
+                found = int(of_shift[int(over.argmin())])
+                least, chosen, tuples = smallest, (*before, found) if others else (), 0
+            tuples += int((over == least).sum())
+    assert least is not None
+    whole_link = slots * capacity
 
     def score(over: int) -> float:
         return float(1 - Fraction(over, whole_link))

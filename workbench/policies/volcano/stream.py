@@ -151,7 +151,7 @@ class SearchStream(Stream):
         placed = None if form is None else self._by_search(gang, form)
         if placed is not None:
             return placed
-        result, taken = self._by_policy(gang)
+        result, taken = self._decided(gang)
         if isinstance(result, Placement):
             self._hold(result, taken)
             self._note_taken(taken)
