@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from measure import row
@@ -37,12 +38,15 @@ def rows() -> Iterator[dict[str, object]]:
     snapshot = generate_scenario("balanced", sizes=(20, 10, 5)).snapshot
     jobs = jobs_of(rng)
     breakdowns = draw_breakdowns(snapshot, FaultRates(), 2 * jobs[-1].submitted_s, rng)
-    for name in ("volcano", "binpack"):
+    runs = [("volcano", "best-effort", "job"), ("binpack", "best-effort", "job"), ("volcano", "backfill", "job")]
+    for name, discipline, restarts in [*runs, ("volcano", "best-effort", "pods")]:
         begin = time.perf_counter()
-        simulation = Simulation(snapshot, get_policy(name), jobs, breakdowns=breakdowns).run()
+        chosen = [replace(job, restarts=restarts) for job in jobs]
+        simulation = Simulation(snapshot, get_policy(name), chosen, discipline=discipline, breakdowns=breakdowns).run()
         spent = (time.perf_counter() - begin) * 1e6
         usage = simulation.result().usage_frame()
         held = np.diff(usage["time_s"])
         waiting = (usage["waiting"].to_numpy()[:-1] * held).sum() / held.sum()
         size = f"{JOBS:,} jobs on {snapshot.n_nodes:,} nodes"
-        yield row(f"simulate, {name}", size, [spent], "", None, 10e6, f"{waiting:.0f} jobs wait on average", "p50")
+        what = f"simulate, {name}, {discipline}" + (", single pods restart" if restarts == "pods" else "")
+        yield row(what, size, [spent], "", None, 10e6, f"{waiting:.0f} jobs wait on average", "p50")

@@ -324,6 +324,17 @@ def test_a_job_beyond_its_quota_holds_up_nobody_in_any_discipline() -> None:
         assert starts(result)[3] == 2
 
 
+def test_a_simulation_takes_names_and_says_how_far_it_is() -> None:
+    simulation = Simulation(SNAPSHOT, "binpack", [job("a", 6, 0, 10), job("b", 6, 1, 10)])
+    told = "Simulation(binpack, best-effort, at 5 s: 0 of 2 jobs completed, 1 running, 1 waiting)"
+    assert repr(simulation.run(5)) == told
+    for wrong in (4.0, -1.0, float("nan")):
+        with pytest.raises(InputError, match="backwards"):
+            simulation.run(wrong)
+    with pytest.raises(UnknownNameError, match="did you mean binpack"):
+        Simulation(SNAPSHOT, "binpak", [])
+
+
 def test_a_simulation_looked_at_before_its_end_counts_time_up_to_then() -> None:
     jobs = [job("a", 4, 0, 100), job("b", 4, 0, 1000), job("c", 8, 5, 10)]
     simulation = Simulation(SNAPSHOT, get_policy("gang"), jobs).run(500)

@@ -17,12 +17,14 @@ from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, SharedLinks, StepTimes
 from workbench.evaluate.provenance import record_provenance
+from workbench.model.counted import counted
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
+from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.breakdowns import Breakdown
@@ -61,8 +63,8 @@ class Simulation(Working):
     ----------
     snapshot : ClusterSnapshot
         The cluster at the start; pods that run in it never end.
-    policy : Policy
-        Any policy, one from a notebook cell, too.
+    policy : Policy or str
+        Any policy, one from a notebook cell, too, or the name of one.
     jobs : sequence of SimulatedJob
         In any order; of jobs that arrive at one instant the earlier in the sequence comes first.
     discipline : {"fifo", "best-effort", "priority", "backfill", "shares"}
@@ -95,7 +97,7 @@ class Simulation(Working):
         Two jobs of one name, a node or cable that the cluster has not, a weight that is not above 0, a network of
         another topology.
     UnknownNameError
-        No such discipline.
+        No such policy or discipline.
 
     Notes
     -----
@@ -121,7 +123,7 @@ class Simulation(Working):
     def __init__(
         self,
         snapshot: ClusterSnapshot,
-        policy: Policy,
+        policy: Policy | str,
         jobs: Sequence[SimulatedJob],
         *,
         discipline: Discipline = "best-effort",
@@ -133,6 +135,7 @@ class Simulation(Working):
     ) -> None:
         if discipline not in DISCIPLINES:
             raise UnknownNameError("discipline", discipline, DISCIPLINES)
+        policy = get_policy(policy) if isinstance(policy, str) else policy
         self._start_of, self._policy, self._jobs = snapshot, policy, tuple(jobs)
         self._discipline: Discipline = discipline
         self._nodes = Occupancy(snapshot, policy)
@@ -152,7 +155,10 @@ class Simulation(Working):
         self._link_gb = np.zeros(2 * network.fabric.n_cables if network is not None else 0)
         self._steps: list[StepRow] = []
         self._kinds: list[Hashable] = []
+        # By job: the fewest and the most GPUs that it takes, and seconds from its next start to its end, at most.
         self._least: list[int] = []
+        self._most: list[int] = []
+        self._lasts: list[float] = []
         numbers: dict[Hashable, int] = {}
         seen: set[str] = set()
         for number, job in enumerate(self._jobs):
@@ -163,6 +169,8 @@ class Simulation(Working):
             kind = None if retry.backs_off else kind_of(job.gang)
             self._kinds.append(("alone", number) if kind is None else numbers.setdefault(kind, len(numbers)))
             self._least.append(fewest_gpus(job.gang))
+            self._most.append(most_gpus(job.gang))
+            self._lasts.append(job.time_for(job.duration_s) * slowest_pace(job.gang))
         # How often the end of each job was foretold; only the last one holds.
         self._foretold = [0] * len(self._jobs)
         # Time, kind, number of the job or breakdown (0: a retry), and which of the foretold ends it is.
@@ -214,6 +222,11 @@ class Simulation(Working):
             | {"_running": {number: copy(one) for number, one in self._running.items()}}
         )
 
+    def __repr__(self) -> str:
+        jobs = f"{self._n_completed:,} of {counted(len(self._jobs), 'job')} completed"
+        others = f"{len(self._running):,} running, {len(self._waiting):,} waiting"
+        return f"Simulation({self._policy.name}, {self._discipline}, at {self.now_s:g} s: {jobs}, {others})"
+
     @property
     def done(self) -> bool:
         """Whether nothing is left to happen; jobs may still wait that fit nowhere."""
@@ -231,9 +244,14 @@ class Simulation(Working):
 
         Raises
         ------
+        InputError
+            The time lies before `now_s`, or is none.
         Cancelled
             The work was cancelled; the simulation can go on from there, and ends as if it had not been stopped.
         """
+        if not until_s >= self.now_s:
+            expected = f"{self.now_s:g} s or later"
+            raise InputError("time does not run backwards", source="until_s", got=f"{until_s:g}", expected=expected)
         if self._trying:
             # The last call was cancelled among the waiting jobs of an instant.
             self._try_waiting()
@@ -414,6 +432,8 @@ class Simulation(Working):
             saved = simulated.saved_after(one.done_s, work)
             self._leave(job, "stopped", saved, simulated.worked_in(one.done_s) - saved)
             self._ahead[job] = work - saved
+            lasts = simulated.time_for(self._ahead[job]) * slowest_pace(simulated.gang)
+            self._lasts[job] = simulated.restart_s + lasts
             self._stand(job, one.placement, lost, ())
             self._wait(job)
         self._nodes.break_down(number, breakdown.nodes, breakdown.gpus)
@@ -454,9 +474,9 @@ class Simulation(Working):
             if not self._admitted(kind, entry):
                 continue
             if self._may_fit(kind, entry) and self._start(kind, entry):
-                following = self._waiting.head(kind)
-                if following is not None:
-                    heapq.heappush(heap, (following, kind))
+                following = self._waiting.of_kind(kind)
+                if following:
+                    heapq.heappush(heap, (following[0], kind))
             elif self._discipline == "fifo":
                 self._head = entry
                 return
@@ -484,30 +504,42 @@ class Simulation(Working):
         return self._retry.backs_off or bool(stands) or self._least[number] <= self._nodes.free_gpus
 
     def _start_by_backfilling(self) -> None:
+        """Try the jobs in turn, of each kind until one does not fit; with a reservation those only that may pass."""
         kept: Reservation | None = None
-        for entry in self._waiting:
-            kind = self._kinds[entry.number]
+        heap = [(entry, kind, 0) for entry, kind in self._waiting.heads()]
+        heapq.heapify(heap)
+        while heap:
+            entry, kind, place = heapq.heappop(heap)
             if not self._admitted(kind, entry):
                 continue
-            tried = self._may_fit(kind, entry) and (kept is None or self._may_pass(entry.number, kept))
-            if tried and self._start(kind, entry):
+            fits = self._may_fit(kind, entry)
+            passes = kept is None or self._may_pass(entry.number, kept)
+            if fits and passes and self._start(kind, entry):
                 kept = None if self._head is None else self._reservation(self._head.number)
-            elif self._head is None:
-                self._head, kept = entry, self._reservation(entry.number)
+            elif fits and not passes:
+                place += 1
+            else:
+                # No other job of this kind fits either.
+                if self._head is None:
+                    self._head, kept = entry, self._reservation(entry.number)
+                continue
+            group = self._waiting.of_kind(kind)
+            while kept is not None and place < len(group) and not self._may_pass(group[place].number, kept):
+                place += 1
+            if place < len(group):
+                heapq.heappush(heap, (group[place], kind, place))
 
     def _reservation(self, head: int) -> Reservation:
         """What is kept for the first job that does not fit; GPUs of cordoned nodes are no use to it."""
         cordoned = self._start_of.unschedulable
         free = self._nodes.free_gpus - (self._nodes.free_gpus_on(cordoned) if cordoned.any() else 0)
-        running = ((one.end_s, whole_gpus(one.placement)) for one in self._running.values())
+        running = ((one.end_s, one.whole) for one in self._running.values())
         return reserve(fewest_gpus(self._wanted(head)), free, self.now_s, running)
 
     def _may_pass(self, number: int, kept: Reservation) -> bool:
         """Whether a job may start before the first that does not fit, with its fewest pods and with all of them."""
-        job = self._jobs[number]
-        late = job.restart_s if self._n_starts[number] else 0.0
-        seconds = late + job.time_for(self._ahead[number]) * slowest_pace(job.gang)
-        return kept.lets_pass(self.now_s + seconds, most_gpus(self._wanted(number)))
+        gpus = most_gpus(self._wanted(number)) if number in self._standing else self._most[number]
+        return kept.lets_pass(self.now_s + self._lasts[number], gpus)
 
     def _admitted(self, kind: Hashable, entry: QueuedJob) -> bool:
         """Whether the quota of its queue admits a waiting job; notes its kind if not."""
@@ -534,7 +566,8 @@ class Simulation(Working):
         late = job.restart_s if self._n_starts[number] else 0.0
         self._n_starts[number] += 1
         begins, total = self.now_s + late, job.time_for(self._ahead[number])
-        one = RunningJob(placement, self.now_s, begins, total, _gpus(placement), _pace(placement), former=former)
+        gpus, whole = _gpus(placement), whole_gpus(placement)
+        one = RunningJob(placement, self.now_s, begins, total, gpus, whole, _pace(placement), former=former)
         self._running[number] = one
         if placement.n_placed < job.gang.n_pods and not job.gang.jobs:
             self._growing[number] = None
@@ -585,7 +618,7 @@ class Simulation(Working):
             self._count(number, one, -1)
             self._nodes.extend(number, found)
             placement = self._nodes.placement(number)
-            row = one.grow(number, self.now_s, placement, _gpus(placement), _pace(placement))
+            row = one.grow(number, self.now_s, placement, _gpus(placement), whole_gpus(placement), _pace(placement))
             if row.end_s > row.start_s:
                 self._attempts.append(row)
             self._count(number, one, 1)

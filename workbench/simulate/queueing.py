@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Literal, NamedTuple
 
@@ -224,7 +224,6 @@ class WaitingJobs:
         """The first job of each kind, with the kind, in no order."""
         return [(group[0], kind) for kind, group in self._groups.items()]
 
-    def head(self, kind: Hashable) -> QueuedJob | None:
-        """The first job of a kind; None if none waits."""
-        group = self._groups.get(kind)
-        return group[0] if group else None
+    def of_kind(self, kind: Hashable) -> Sequence[QueuedJob]:
+        """Jobs of a kind, the first first; to be read only, until the next change."""
+        return self._groups.get(kind, ())

@@ -29,6 +29,8 @@ class RunningJob:
         Seconds that it needs from then on with all its pods and free links, checkpoints included.
     gpus : float
         GPUs that it holds; a share counts as a part of one.
+    whole : int
+        Whole GPUs among them.
     pace : float
         Seconds that one second of `total_s` takes with the pods that run: 1 with all of them.
     done_s : float
@@ -52,6 +54,7 @@ class RunningJob:
     begins_s: float
     total_s: float
     gpus: float
+    whole: int
     pace: float = 1.0
     done_s: float = 0.0
     since_s: float = 0.0
@@ -103,7 +106,7 @@ class RunningJob:
         told, self.told_slowed_s = self.told_slowed_s, slowed
         return Attempt(job, self.start_s, end_s, outcome, saved_s, nodes, self.gpus, _seconds(slowed - told), redone)
 
-    def grow(self, job: int, now_s: float, placement: Placement, gpus: float, pace: float) -> Attempt:
+    def grow(self, job: int, now_s: float, placement: Placement, gpus: float, whole: int, pace: float) -> Attempt:
         """Go on with more pods; returns the time with the former ones as a row of the result.
 
         Parameters
@@ -113,11 +116,12 @@ class RunningJob:
             Work up to then is counted.
         placement : Placement
             With the further pods.
-        gpus, pace : float
+        gpus, whole, pace : float
             As the attributes, from now on.
         """
         row = self.attempt(job, now_s, "grown", 0.0)
-        self.placement, self.start_s, self.gpus, self.pace = placement, now_s, gpus, pace
+        self.placement, self.start_s = placement, now_s
+        self.gpus, self.whole, self.pace = gpus, whole, pace
         return row
 
 
