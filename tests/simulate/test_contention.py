@@ -186,6 +186,20 @@ def test_bad_networks() -> None:
             run([], network=network, breakdowns=[Breakdown(1, 2, (), cables=(cable,))])
 
 
+def test_cables_break_and_the_other_breakdowns_are_as_without_a_network() -> None:
+    rates = FaultRates(node_per_1000_days=9000, gpu_per_1000_days=0, switch_per_1000_days=900, cable_per_1000_days=3000)
+    alone = draw_breakdowns(SNAPSHOT, rates, 1e6, np.random.default_rng(5))
+    drawn = draw_breakdowns(SNAPSHOT, rates, 1e6, np.random.default_rng(5), FABRIC)
+    assert [one for one in drawn if not one.cables] == list(alone)
+    broken = [one for one in drawn if one.cables]
+    # 10 cables for 10^6 s, each whole for 28,800 s and broken for 7,200 s on average: 278.
+    assert 200 < len(broken) < 350
+    assert {one.cables[0] for one in broken} == set(range(FABRIC.n_cables))
+    assert {one.what for one in broken if one.cables[0] in LEAVES} == {"S0 rail 0 cable 0", "S1 rail 0 cable 0"}
+    result = run([job("a", 2, 0, 3000, step=STEP)], breakdowns=drawn)
+    assert ends(result)[0] > ends(run([job("a", 2, 0, 3000, step=STEP)]))[0]
+
+
 def test_a_broken_network_card_stops_a_job_until_its_repair() -> None:
     cards = tuple(range(FABRIC.n_card_cables))
     alone = run([job("a", 2, 0, 20, step=STEP)], network=NETWORK)

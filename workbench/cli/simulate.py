@@ -100,7 +100,11 @@ def simulate(
     seed: Annotated[int, whole("--seed", metavar="SEED", help="Seed of the arrivals and of hashed routes.")] = 0,
     faults: Annotated[
         int | None,
-        whole("--faults", metavar="SEED", help="Draw faults of nodes, GPUs and switches; without it there are none."),
+        whole(
+            "--faults",
+            metavar="SEED",
+            help="Draw faults of nodes, GPUs, switches and cables; without it there are none.",
+        ),
     ] = None,
     restart: Annotated[
         float, seconds("--restart", least=0, most=_LONGEST, help="From a placement after a fault until work goes on.")
@@ -209,7 +213,8 @@ def simulate(
         import numpy as np
 
         horizon = until if until is not None else fault_horizon_s(jobs)
-        breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults))
+        fabric = None if network is None else network.fabric
+        breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults), fabric)
         tell(f"{counted(len(breakdowns), 'breakdown')} within {horizon / 3600:.1f} hours")
     results = []
     with progress_bar("simulating") as told:

@@ -38,7 +38,7 @@ _KEYS = (
     "until_s",
     "baseline",
 )
-_RATES = ("node_per_1000_days", "gpu_per_1000_days", "switch_per_1000_days", "repair_s")
+_RATES = ("node_per_1000_days", "gpu_per_1000_days", "switch_per_1000_days", "cable_per_1000_days", "repair_s")
 
 
 @dataclass(frozen=True)

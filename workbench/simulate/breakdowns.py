@@ -1,12 +1,13 @@
-"""Breakdowns of nodes, GPUs and switches with their repairs: given, or drawn with exponential times."""
+"""Breakdowns of nodes, GPUs, switches and cables with their repairs: given, or drawn with exponential times."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.evaluate.contention import RoutedFabric
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
@@ -69,15 +70,18 @@ class FaultRates:
         Faults per 1,000 days of a HyperNode of the lowest tier, each of which stops all its nodes.
     repair_s : float
         Mean time until a repair, seconds; above 0.
+    cable_per_1000_days : float
+        Faults per 1,000 days of a cable of a network, a network card of a node counted as one.
     """
 
     node_per_1000_days: float = 1.3
     gpu_per_1000_days: float = 0.25
     switch_per_1000_days: float = 0.3
     repair_s: float = 7200.0
+    cable_per_1000_days: float = 0.02
 
     def __post_init__(self) -> None:
-        for name in ("node_per_1000_days", "gpu_per_1000_days", "switch_per_1000_days", "repair_s"):
+        for name in (field.name for field in fields(self)):
             value = getattr(self, name)
             if not 0 <= value < float("inf") or (name == "repair_s" and not value):
                 raise InputError(
@@ -90,7 +94,11 @@ class FaultRates:
 
 
 def draw_breakdowns(
-    snapshot: ClusterSnapshot, rates: FaultRates, until_s: float, rng: np.random.Generator
+    snapshot: ClusterSnapshot,
+    rates: FaultRates,
+    until_s: float,
+    rng: np.random.Generator,
+    fabric: RoutedFabric | None = None,
 ) -> tuple[Breakdown, ...]:
     """Draw the breakdowns of a cluster from 0 to `until_s` seconds, in the order of their times.
 
@@ -103,11 +111,13 @@ def draw_breakdowns(
     until_s : float
         Seconds; repairs may end later.
     rng : numpy.random.Generator
+    fabric : RoutedFabric, optional
+        Network whose cables break, too; the other breakdowns are the same with and without it.
     """
     topology = snapshot.topology
     found: list[Breakdown] = []
 
-    def draw(per_1000_days: float, nodes: tuple[int, ...], gpus: int, what: str) -> None:
+    def draw(per_1000_days: float, nodes: tuple[int, ...], gpus: int, what: str, cables: tuple[int, ...] = ()) -> None:
         if per_1000_days <= 0:
             return
         time = 0.0
@@ -116,7 +126,7 @@ def draw_breakdowns(
             if time >= until_s:
                 return
             end = time + float(rng.exponential(rates.repair_s))
-            found.append(Breakdown(time, end, nodes, gpus, what))
+            found.append(Breakdown(time, end, nodes, gpus, what, cables))
             time = end
 
     for node in np.argsort(topology.node_rank):
@@ -131,4 +141,8 @@ def draw_breakdowns(
             members = tuple(int(node) for node in topology.nodes_of(int(domain)))
             if members:
                 draw(rates.switch_per_1000_days, members, 0, topology.domain_names[int(domain)])
+    for number in range(fabric.n_cables if fabric is not None and rates.cable_per_1000_days > 0 else 0):
+        cable = fabric.cable(number)  # type: ignore[union-attr]  # no cable without a fabric
+        what = f"{cable.below} rail {cable.rail} cable {cable.number}"
+        draw(rates.cable_per_1000_days, (), 0, what, (number,))
     return tuple(sorted(found, key=lambda one: (one.at_s, one.what)))

@@ -103,7 +103,9 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
     until = float("inf") if case.until_s is None else case.until_s
     if case.faults is not None:
         horizon = fault_horizon_s(jobs) if case.until_s is None else case.until_s
-        breakdowns = draw_breakdowns(case.snapshot, case.faults, horizon, np.random.default_rng((seed, _FAULTS)))
+        fabric = None if case.network is None else case.network.fabric
+        rng = np.random.default_rng((seed, _FAULTS))
+        breakdowns = draw_breakdowns(case.snapshot, case.faults, horizon, rng, fabric)
     network = case.network
     if network is not None:
         network = replace(network, fabric=replace(network.fabric, seed=seed))
