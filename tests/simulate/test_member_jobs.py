@@ -114,35 +114,42 @@ def gpu_seconds(result: SimulationResult) -> tuple[float, float]:
     return used, sum(one.gpus * (one.end_s - one.start_s) for one in result.attempts)
 
 
-faults = st.lists(
-    st.builds(
-        lambda at, lasts, node, gpus: Breakdown(at, at + lasts, (node,), gpus),
-        st.integers(1, 300),
-        st.integers(1, 90),
-        st.integers(0, 9),
-        st.sampled_from([0, 0, 1, 6]),
-    ),
-    max_size=8,
-)
+def faults(n_nodes: int) -> st.SearchStrategy[list[Breakdown]]:
+    """Up to eight faults of nodes or some of their GPUs."""
+    return st.lists(
+        st.builds(
+            lambda at, lasts, node, gpus: Breakdown(at, at + lasts, (node,), gpus),
+            st.integers(1, 300),
+            st.integers(1, 90),
+            st.integers(0, n_nodes - 1),
+            st.sampled_from([0, 0, 1, 6]),
+        ),
+        max_size=8,
+    )
 
 
-@given(faults, st.sampled_from(["volcano", "binpack"]), st.integers(1, 400))
-def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], policy: str, stop: int) -> None:
-    jobs = [hyper_job(3), hyper_job(2, pods=1, name="g"), job("one", 3, 5, 70), job("two", 2, 40, 200)]
-    straight = simulate(5, jobs, *breakdowns, policy=policy)
-    start = straight.snapshot()
-    result = straight.run().result()
+def assert_nothing_is_lost(simulation: Simulation, start: ClusterSnapshot) -> None:
+    """All four jobs are done, GPU-seconds add up, and the cluster is as it was, but for nodes that are still broken."""
+    result = simulation.result()
     used, held = gpu_seconds(result)
     assert used == pytest.approx(held)
     assert result.summary()["completed"] == 4
-    # The cluster is as it was, but for nodes that are still broken.
-    nodes = straight._nodes
+    nodes = simulation._nodes
     assert nodes.free_gpus == nodes._count_free()
     for node in nodes._stream.closed:
         nodes._stream.reopen(node)
     ledger = nodes._stream.ledger
     assert np.array_equal(ledger.idle, start.idle) and np.array_equal(ledger.gpu_free, start.gpu_free)
     assert not ledger.exclusive
+
+
+@given(faults(10), st.sampled_from(["volcano", "binpack"]), st.integers(1, 400))
+def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], policy: str, stop: int) -> None:
+    jobs = [hyper_job(3), hyper_job(2, pods=1, name="g"), job("one", 3, 5, 70), job("two", 2, 40, 200)]
+    straight = simulate(5, jobs, *breakdowns, policy=policy)
+    start = straight.snapshot()
+    result = straight.run().result()
+    assert_nothing_is_lost(straight, start)
     stopped = simulate(5, jobs, *breakdowns, policy=policy).run(stop)
     now = stopped.snapshot()
     assert not (now.idle < 0).any()

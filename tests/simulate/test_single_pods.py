@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulate.test_engine import GPU, PER_NODE, SNAPSHOT, job, run
+from tests.simulate.test_member_jobs import assert_nothing_is_lost, faults
 from tests.switch_fabric import job as switch_job
 from workbench.errors import UnknownNameError
 from workbench.model.gang import Gang, Role
@@ -118,19 +117,7 @@ def test_an_unknown_way_to_restart_is_refused() -> None:
         job("a", 1, 0, 1, restarts="half")
 
 
-faults = st.lists(
-    st.builds(
-        lambda at, lasts, node, gpus: Breakdown(at, at + lasts, (node,), gpus),
-        st.integers(1, 300),
-        st.integers(1, 90),
-        st.integers(0, 7),
-        st.sampled_from([0, 0, 1, 6]),
-    ),
-    max_size=8,
-)
-
-
-@given(faults, st.sampled_from(["volcano", "binpack", "switch-affinity"]), st.integers(1, 400))
+@given(faults(8), st.sampled_from(["volcano", "binpack", "switch-affinity"]), st.integers(1, 400))
 def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], policy: str, stop: int) -> None:
     jobs = [
         job("one", 3, 5, 70, restarts="pods", checkpoint_s=7),
@@ -144,15 +131,7 @@ def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], p
 
     straight = simulation().run()
     result = straight.result()
-    used = sum(now.gpus * (after.time_s - now.time_s) for now, after in pairwise(result.usage))
-    assert used == pytest.approx(sum(one.gpus * (one.end_s - one.start_s) for one in result.attempts))
-    assert result.summary()["completed"] == 4
-    nodes = straight._nodes
-    assert nodes.free_gpus == nodes._count_free()
-    for node in nodes._stream.closed:
-        nodes._stream.reopen(node)
-    ledger = nodes._stream.ledger
-    assert np.array_equal(ledger.idle, SNAPSHOT.idle) and np.array_equal(ledger.gpu_free, SNAPSHOT.gpu_free)
+    assert_nothing_is_lost(straight, SNAPSHOT)
     stopped = simulation().run(stop)
     now = stopped.snapshot()
     assert not (now.idle < 0).any()
