@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
@@ -186,6 +186,9 @@ def differences(a: object, b: object, at: str = "") -> Iterator[str]:
             yield f"{at}: other numbers"
         if a.flags.writeable != b.flags.writeable:
             yield f"{at}: writeable is {a.flags.writeable} and {b.flags.writeable}"
+    elif isinstance(a, partial):
+        assert isinstance(b, partial)
+        yield from differences((a.func, a.args, a.keywords), (b.func, b.args, b.keywords), at)
     elif isinstance(a, Mapping):
         assert isinstance(b, Mapping)
         if list(a) != list(b):

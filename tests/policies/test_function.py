@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.fabrics import document_tree
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 from workbench.model.gang import Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.notice import Notice
@@ -143,3 +143,17 @@ def test_what_a_function_writes_into_the_arrays_of_its_ledger_is_forgotten():
 def test_what_is_no_node_is_said_with_the_pod(entry):
     with pytest.raises(InputError, match="pod 1: no such node"):
         place(lambda gang, ledger: [0, entry])
+
+
+def test_other_values_of_parameters_leave_the_function_as_it_is():
+    def mine(gang, ledger, first=0, factor=1.0):
+        return [first, first + 1]
+
+    made = FunctionPolicy("mine", mine, {"first": 1, "factor": 2.0}, reads_topology=True)
+    other = made.with_parameters(first="4")
+    assert other.parameters == {"first": 4, "factor": 2.0} and other.function is mine and other.reads_topology
+    assert made.parameters == {"first": 1, "factor": 2.0}
+    with pytest.raises(UnknownNameError, match="parameter of mine 'fist'; did you mean first"):
+        made.with_parameters(fist=1)
+    with pytest.raises(InputError, match="mine: first: not a value for it"):
+        made.with_parameters(first=0.5)

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import pickle
+from dataclasses import dataclass
+
 import pytest
 
 from tests.fabrics import document_tree
 from workbench.errors import InputError, UnknownNameError
+from workbench.formats.scheduler_conf import parse_config
 from workbench.model.gang import Gang, Role
 from workbench.policies import get_policy, list_policies, policy, registry
+from workbench.policies.base import Composed
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.registry import Entry
 
@@ -147,3 +152,88 @@ def test_a_parameter_dataclass_keeps_its_tables_apart():
     first, second = parameter({}, "a table").default_factory(), parameter({}, "a table").default_factory()
     first["cpu"] = 1
     assert second == {}
+
+
+NAMED = [
+    *(info.name for info in list_policies() if info.kind != "gpu"),
+    *(f"random+{info.name}" for info in list_policies() if info.kind == "gpu"),
+]
+
+
+def another(parameter, name):
+    """A value of a policy's parameter that is not its default; None if it is neither number, flag nor choice."""
+    parts = [info for info in list_policies() if info.name in name.split("+") or info.name == "gpu-bottleneck"]
+    prefixed = [("gpu." if part.kind == "gpu" else "", each) for part in parts for each in part.parameters]
+    info = next(each for prefix, each in prefixed if f"{prefix}{each.name}" == parameter)
+    if info.type == "flag":
+        return not info.default
+    if info.choices:
+        return next(choice for choice in info.choices if choice != info.default)
+    if info.type in ("integer", "number"):
+        return info.default + 1 if info.high is None or info.default + 1 <= info.high else info.low
+    return None
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_policy_with_other_parameters_is_the_one_that_the_registry_makes(name, monkeypatch):
+    first = get_policy(name)
+    others = {key: value for key in first.parameters if (value := another(key, name)) is not None}
+    want = get_policy(name, **others)
+    before = first.parameters
+    monkeypatch.setattr(registry, "_registered", {})
+    for policy_ in (first, pickle.loads(pickle.dumps(first))):
+        made = policy_.with_parameters(**others)
+        assert type(made) is type(want) and made.name == want.name
+        assert made.parameters == want.parameters == {**before, **others}
+    assert first.parameters == before
+    assert first.with_parameters().parameters == before
+
+
+def test_weights_of_a_configuration_do_not_keep_a_parameter_from_being_changed():
+    text = b"actions: allocate\ntiers:\n- plugins:\n  - name: network-topology-aware\n    arguments: {weight: 7}\n"
+    policy_ = get_policy("volcano-1.13", config=parse_config(text, "conf"))
+    made = policy_.with_parameters(gpu_weight=2)
+    assert (made.parameters["weight"], made.parameters["gpu_weight"]) == (7, 2)
+
+
+def test_parameters_of_the_gpu_part_are_changed_and_kept():
+    first = get_policy("random+gpu-mapa", seed=1, gpu={"pattern": "ring"})
+    assert first.with_parameters(seed=2).parameters == {**first.parameters, "seed": 2}
+    changed = {"gpu.bandwidth_sensitive": not first.parameters["gpu.bandwidth_sensitive"]}
+    assert first.with_parameters(**changed).parameters == {**first.parameters, **changed}
+
+
+@pytest.mark.parametrize(
+    ("values", "want"),
+    [
+        ({"sed": 1}, "did you mean seed"),
+        ({"seed": -1}, "random: seed: not a value for it"),
+        ({"gpu.symetric": "min"}, "did you mean symmetric"),
+    ],
+)
+def test_parameters_that_cannot_be_changed_so(values, want):
+    with pytest.raises((InputError, UnknownNameError), match=want):
+        get_policy("random").with_parameters(**values)
+
+
+def test_a_policy_of_another_package_is_made_again_by_its_entry(monkeypatch):
+    @dataclass(frozen=True)
+    class Given:
+        seed: int = parameter(0, "seed")
+
+    @dataclass(frozen=True, eq=False)
+    class Outside(type(get_policy("gang").node)):
+        given: Given
+        table: tuple
+
+        @property
+        def parameters(self):
+            return {"seed": self.given.seed}
+
+    entry = Entry("outside", "node", lambda given: Outside(given, ("x",)), Given, "", "a package")
+    monkeypatch.setitem(registry._registered, "outside", entry)
+    made = get_policy("outside", seed=1).with_parameters(seed=2)
+    assert made.parameters["seed"] == 2 and made.node.table == ("x",)
+    by_hand = Composed("outside", Outside(Given(1), ("y",)), made.gpu)
+    with pytest.raises(InputError, match=r"seed: its parameters cannot be changed"):
+        by_hand.with_parameters(seed=2)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.study.small import small_study
+from workbench.policies import registry
 from workbench.study import Study
 
 
@@ -26,3 +27,9 @@ def address() -> Iterator[str]:
 def study(tmp_path: Path) -> Study:
     """The small study, its inputs in the test's folder."""
     return small_study(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies that a test registers end with it."""
+    monkeypatch.setattr(registry, "_registered", dict(registry._entries()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
@@ -12,8 +13,11 @@ from tests.study.small import STUDY, small_study, write_small
 from workbench.errors import InputError, UnknownNameError
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.openb import read_openb
-from workbench.policies import get_policy
+from workbench.policies import Policy, get_policy, policy, registry
+from workbench.policies.base import Composed
+from workbench.policies.function import FunctionPolicy
 from workbench.simulate import FaultRates
+from workbench.simulate.from_log import judging_by
 from workbench.study import Study, StudyWorkload
 from workbench.study.digest import package_digest
 from workbench.study.work import simulate_case
@@ -120,6 +124,69 @@ def test_a_study_made_in_a_notebook_is_the_one_of_the_file(study: Study, tmp_pat
     )
     assert digests(made) == digests(study)
     assert made.compared_with == "c"
+
+
+SEEDED = "@policy('mine')\ndef mine(gang, ledger, seed=0, more=1):\n    return 'not now'\n"
+
+
+def cell(text: str) -> Policy:
+    """The policy of a notebook's cell, which registers it anew."""
+    exec(text, {"__name__": "__main__", "policy": policy})
+    return get_policy("mine", more=3)
+
+
+def test_two_versions_of_a_cell_stay_two_policies(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = cell(SEEDED), cell(SEEDED.replace("not now", "never"))
+    both = replace(study, policies={"old": old, "new": new}, disciplines=("fifo",))
+    assert len({run.digest for run in both.runs}) == len(both.runs) == 6
+    monkeypatch.delitem(registry._registered, "mine")
+    told = both.policy_of("old", "jobs 90 %", 2)
+    assert told.parameters == {"seed": 2, "more": 3, "gpu.symmetric": "min"}
+    assert isinstance(told, Composed) and isinstance(told.node, FunctionPolicy)
+    assert told.node.function(None, None) == "not now"
+    assert old.parameters["seed"] == 0
+
+
+def test_a_version_that_judges_by_usual_pods_stays_itself(study: Study) -> None:
+    text = SEEDED.replace("more=1", "more=1, typical={}")
+    old, _ = cell(text), cell(text.replace("not now", "never"))
+    usual = read_openb(SHARED / "nodes.csv", SHARED / "pods.csv").usual
+    told = judging_by(old, usual)
+    assert told.parameters == {"seed": 0, "more": 3, "typical": usual.table, "gpu.symmetric": "min"}
+    assert isinstance(told, Composed) and told.node.function(None, None) == "not now"  # type: ignore[attr-defined]
+
+
+class Lots(Policy):
+    """A policy of the user's own, whose constructor the user calls."""
+
+    name = "lots"
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"seed": self.seed}
+
+    def place(self, *_: Any) -> Any:
+        raise NotImplementedError
+
+
+class LotsAgain(Lots):
+    """One that says how its parameters are changed."""
+
+    def with_parameters(self, **values: Any) -> Self:
+        return type(self)(**values)
+
+
+def test_a_policy_of_the_users_own_gets_the_seed_or_says_why_not(study: Study) -> None:
+    own = replace(study, policies={"own": LotsAgain(1)}, disciplines=("fifo",))
+    assert own.policy_of("own", "jobs 90 %", 2).parameters == {"seed": 2}
+    assert len({run.digest for run in own.runs}) == 3
+    closed = replace(own, policies={"own": Lots(1)})
+    assert closed.policy_of("own", "jobs 90 %", 1) is closed.policies["own"]
+    with pytest.raises(InputError, match=r"lots: seed: its parameters .*Lots that get_policy did not.*with_parameters"):
+        _ = closed.runs
 
 
 def test_a_study_survives_pickle(study: Study) -> None:

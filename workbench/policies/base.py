@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from workbench.model.switch_book import JobPods
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.hyper_job.place import place_hyper_job
+from workbench.policies.parameters import Parametrised
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import (
     fractional_gpus,
@@ -74,7 +75,7 @@ def session_order(gangs: Sequence[Gang]) -> list[int]:
     )
 
 
-class Policy(ABC):
+class Policy(Parametrised, ABC):
     """Base class of all policies: places gangs (groups of pods that start together) on the nodes of a cluster.
 
     Policies are deterministic: the same arguments give the same answer, byte for byte.
@@ -271,7 +272,7 @@ class Declined:
     later: Callable[[], Why] | None = None
 
 
-class NodePolicy(ABC):
+class NodePolicy(Parametrised, ABC):
     """Base class of node policies, which choose a node for each pod of a gang; GPUs are then chosen by a GPU policy.
 
     Attributes
@@ -430,6 +431,26 @@ class Composed(Policy):
     @property
     def parameters(self) -> Mapping[str, Any]:
         return dict(self._parameters)
+
+    def with_parameters(self, **values: object) -> Self:
+        """Make a policy like this one with other values of some parameters, those of the GPU part as ``gpu.NAME``.
+
+        Parameters
+        ----------
+        **values
+            Values by the names of `parameters`; the other parameters keep theirs.
+
+        Raises
+        ------
+        UnknownNameError, InputError
+            As `NodePolicy.with_parameters` of the node policy and of the GPU policy raise them.
+        """
+        if type(self) is not Composed:
+            # A derived class may keep more than its two parts.
+            return super().with_parameters(**values)
+        of_gpu = {name.removeprefix("gpu."): value for name, value in values.items() if name.startswith("gpu.")}
+        of_node = {name: value for name, value in values.items() if not name.startswith("gpu.")}
+        return type(self)(self.name, self.node.with_parameters(**of_node), self.gpu.with_parameters(**of_gpu))
 
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Place one gang: nodes by the node policy, then GPUs by the GPU policy.

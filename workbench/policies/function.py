@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass
-from typing import Any
+from dataclasses import dataclass, field, make_dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, Refusal
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_text
-from workbench.policies.parameters import NoParameters, parameter
+from workbench.policies.parameters import NoParameters, parameter, read_parameters
 from workbench.policies.reasons import gang_incomplete
 
 __all__ = ["FunctionPolicy", "PlaceFunction", "parameters_of"]
@@ -64,6 +64,28 @@ class FunctionPolicy(NodePolicy):
     @property
     def parameters(self) -> Mapping[str, Any]:
         return dict(self.values)
+
+    def with_parameters(self, **values: object) -> Self:
+        """Make a policy that calls this one's function with other values of some parameters.
+
+        Parameters
+        ----------
+        **values
+            Values by the names of the function's parameters; the others keep theirs.
+
+        Raises
+        ------
+        UnknownNameError
+            A parameter that the function does not have; close names are offered.
+        InputError
+            A value of another type than the parameter's default.
+        """
+        read: Any = read_parameters(self.name, parameters_of(self.name, self.function), values)
+        return replace(self, values={**self.values, **{name: getattr(read, name) for name in values}})
+
+    def _remember(self, make: Callable[[Any], Any], parameters: Any) -> None:
+        # The function and its values say all. A dataclass that was made at run time cannot be pickled by its name.
+        pass
 
     def assign(self, request: Request) -> Assignment | Declined:
         """Call the user's function and turn its answer into an `Assignment` or `Declined`.

@@ -1,15 +1,16 @@
 """Parameters of policies: typed, with a default, a range and the source of the default.
 
 A policy declares them as a frozen dataclass whose fields are made by `parameter`; `read_parameters` converts a user's
-values (Python values, or text from ``--set``) to an instance, and refuses unknown or invalid ones.
+values (Python values, or text from ``--set``) to an instance, and refuses unknown or invalid ones. `Parametrised` makes
+a policy like another one with other parameters.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.kernels.fading import MAX_WEIGHT
@@ -18,7 +19,9 @@ from workbench.model.scheduler_config import SchedulerConfig
 __all__ = [
     "NoParameters",
     "ParameterInfo",
+    "Parametrised",
     "gpu_weight",
+    "make_policy",
     "parameter",
     "parameter_infos",
     "read_parameters",
@@ -26,6 +29,7 @@ __all__ = [
 ]
 
 P = TypeVar("P")
+M = TypeVar("M")
 
 _LONGEST_SHOWN = 60
 
@@ -197,11 +201,87 @@ def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]
     InputError
         Wrong type or out of range.
     """
+    return parameters(**_read_values(owner, parameters, given))
+
+
+def _read_values(owner: str, parameters: type, given: Mapping[str, object]) -> dict[str, Any]:
     infos = {info.name: info for info in parameter_infos(parameters)}
     for name in given:
         if name not in infos:
             raise UnknownNameError(f"parameter of {owner}", name, infos)
-    return parameters(**{name: infos[name].read(value, owner) for name, value in given.items()})
+    return {name: infos[name].read(value, owner) for name, value in given.items()}
+
+
+class Parametrised:
+    """Base class of whole, node and GPU policies: a policy with other parameters is made from the policy itself.
+
+    The registry is not asked for the name of the policy: another policy may have that name by now, such as the next
+    version of a notebook's cell, or none.
+
+    Attributes
+    ----------
+    name : str
+        The name that users type.
+    """
+
+    name: str
+
+    #: Function of the parameters that made the policy, and these parameters; None: the constructor was called directly.
+    _maker: tuple[Callable[[Any], Any], Any] | None = None
+
+    def with_parameters(self, **values: object) -> Self:
+        """Make a policy like this one with other values of some parameters; this one stays as it is.
+
+        The default repeats what `get_policy` did, with the new values. A class whose constructor users call directly
+        overrides this method if it has parameters that can be changed.
+
+        Parameters
+        ----------
+        **values
+            Values by the names of ``parameters``; the other parameters keep theirs.
+
+        Raises
+        ------
+        UnknownNameError
+            A name that the policy does not know; close ones are offered.
+        InputError
+            Wrong type or out of range; or the policy was not made by `get_policy` and its class does not override this
+            method.
+        """
+        if not values:
+            return self
+        if self._maker is None:
+            raise InputError(
+                "its parameters cannot be changed",
+                source=self.name,
+                where=", ".join(values),
+                got=f"an object of {type(self).__qualname__} that get_policy did not make",
+                expected=f"a method {type(self).__qualname__}.with_parameters(**values)",
+            )
+        make, given = self._maker
+        changed: Self = make_policy(make, dataclasses.replace(given, **_read_values(self.name, type(given), values)))
+        return changed
+
+    def _remember(self, make: Callable[[Any], Any], parameters: Any) -> None:
+        """Keep what made the policy; ``make`` and ``parameters`` as of `make_policy`."""
+        # The class may be a frozen dataclass.
+        object.__setattr__(self, "_maker", (make, parameters))
+
+
+def make_policy(make: Callable[[P], M], parameters: P) -> M:
+    """Call a function that makes a policy of its parameters, so that `Parametrised.with_parameters` can call it again.
+
+    Parameters
+    ----------
+    make : callable
+        As ``make`` of a registry's `Entry`.
+    parameters : dataclass
+        Instance of the dataclass of the policy's parameters.
+    """
+    made = make(parameters)
+    if isinstance(made, Parametrised):
+        made._remember(make, parameters)
+    return made
 
 
 def type_name(default: object) -> str:

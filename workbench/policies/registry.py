@@ -34,7 +34,7 @@ from workbench.policies.gpu_sharing.policy import (
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
 from workbench.policies.koordinator.network import KoordinatorNetwork
 from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
-from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
+from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
     SingleLayer,
     SwitchAffinity,
@@ -390,7 +390,7 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
     node: NodePolicy = _make(entry, of_node, NodePolicy)
     if not plus:
         default = read_parameters(GpuBottleneck.name, BottleneckParameters, of_gpu)
-        return Composed(entry.name, node, GpuBottleneck(default, required=False))
+        return Composed(entry.name, node, make_policy(partial(GpuBottleneck, required=False), default))
     chooser = _find(second, ("gpu",))
     return Composed(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy))
 
@@ -402,7 +402,7 @@ def get_gpu_policy(name: str, **parameters: object) -> GpuPolicy:
 
 
 def _make(entry: Entry, given: Mapping[str, object], wanted: type[Any]) -> Any:
-    made = entry.make(read_parameters(entry.name, entry.parameters, given))
+    made = make_policy(entry.make, read_parameters(entry.name, entry.parameters, given))
     if not isinstance(made, wanted):
         raise InputError(
             f"the entry of a {entry.kind} policy makes something else",

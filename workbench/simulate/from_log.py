@@ -11,7 +11,6 @@ from workbench.model.gang import Gang
 from workbench.model.job_log import GPU, JobLog, LoggedStep
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
-from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.simulate.job import Restarts, SimulatedJob
 
@@ -87,4 +86,4 @@ def judging_by(policy: Policy, usual: TypicalShapes) -> Policy:
     """A policy that judges by usual pods, given those of a trace unless the user named others; another as it is."""
     if policy.parameters.get("typical", True):
         return policy
-    return get_policy(policy.name, **{**policy.parameters, "typical": usual.table})
+    return policy.with_parameters(typical=usual.table)

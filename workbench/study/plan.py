@@ -16,7 +16,6 @@ from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
 from workbench.model.value import Value
-from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS, Arrivals
@@ -237,13 +236,19 @@ class Study(Value):
             A policy that judges by usual pods gets those of this workload, unless the user named others.
         seed : int
             A policy with a parameter ``seed`` gets this one.
+
+        Raises
+        ------
+        InputError
+            A policy with a parameter that has to change was not made by `get_policy`, and its class has no
+            `with_parameters` of its own.
         """
         policy, usual = self.policies[name], self.workloads[workload].usual
         if usual is not None:
             policy = judging_by(policy, usual)
-        if _SEED not in policy.parameters:
+        if policy.parameters.get(_SEED, seed) == seed:
             return policy
-        return get_policy(policy.name, **{**policy.parameters, _SEED: seed})
+        return policy.with_parameters(**{_SEED: seed})
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:

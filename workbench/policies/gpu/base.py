@@ -24,6 +24,7 @@ from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
 from workbench.model.snapshot import gpu_words
+from workbench.policies.parameters import Parametrised
 
 __all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
 
@@ -52,7 +53,7 @@ class NodeGpus:
 _BLIND = NodeGpus(0, None)
 
 
-class GpuPolicy(ABC):
+class GpuPolicy(Parametrised, ABC):
     """Base class of GPU policies, which choose the GPUs of the pods on one node at a time.
 
     Attributes
