@@ -1,22 +1,33 @@
 """`digest_of`: a checksum of the content of a value or of a function's code, and of the package's own sources.
 
-Two processes that make equal values compute equal checksums; memory addresses and file names are no part of them.
-Where equality cannot be proved (an object that only pickle can take apart) the checksums may differ: a run is then done
-again, and never taken for another.
+Two processes that make equal values in one way compute equal checksums; memory addresses and file names are no part of
+them. Where equality cannot be proved (an object that only pickle can take apart, two equal objects of a user's class
+where another value has one object twice) the checksums may differ: a run is then done again, and never taken for
+another. Not seen are files that a user's code reads, and modules that it imports by a name computed at run time.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import pickle
 import sys
-import sysconfig
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, UnionType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    UnionType,
+)
 from typing import Any
 
 import numpy as np
@@ -24,12 +35,15 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.evaluate.provenance import version
-from workbench.policies.base import Composed, Policy
+from workbench.policies.base import NodePolicy, Policy
 from workbench.policies.function import FunctionPolicy
+from workbench.policies.gpu.base import GpuPolicy
+from workbench.policies.parameters import Parametrised
+from workbench.study.own_modules import MAIN, PACKAGE, imported_modules, is_installed, own_modules, reached_modules
 
 __all__ = ["digest_of", "package_digest", "policy_digest"]
 
-#: Fields that say where a value was read and what was missing there, not what the value is.
+#: Fields of the package's dataclasses that say where a value was read and what was missing there, not what it is.
 _ABOUT = frozenset({"source", "taken_at", "gaps"})
 
 #: Rooms whose sources decide the outcome of a simulation.
@@ -37,9 +51,10 @@ _ROOMS = (
     *("_core", "kernels", "model", "objects", "topology", "jobs", "cluster", "formats"),
     *("policies", "evaluate", "simulate", "study"),
 )
-_SOURCES = frozenset({".py", ".pyx", ".pxd", ".pxi"})
+#: Flag of a class that was made at run time (Py_TPFLAGS_HEAPTYPE).
+_HEAP_TYPE = 1 << 9
 
-_PACKAGE = "workbench"
+_SOURCES = frozenset({".py", ".pyx", ".pxd", ".pxi"})
 
 
 def digest_of(*values: Any) -> str:
@@ -48,9 +63,11 @@ def digest_of(*values: Any) -> str:
     Parameters
     ----------
     *values
-        Plain data, numpy arrays, dataclasses (their fields, but for `source`, `taken_at` and `gaps`), functions and
-        classes. A function written by the user counts with its code, its defaults, what it closes over and the global
-        names that it uses; one of an installed package by its name.
+        Plain data, numpy arrays, dataclasses (those of this package without the fields `source`, `taken_at` and
+        `gaps`), policies, functions, classes and objects of them. A function written by the user counts with its code,
+        its defaults, its attributes, what it closes over, the global names that it uses and the user's modules that it
+        imports; a class with its attributes; a module with its text and the texts of the user's modules that it
+        imports. What belongs to Python or an installed package counts by its name.
 
     Raises
     ------
@@ -63,13 +80,12 @@ def digest_of(*values: Any) -> str:
 
 
 def policy_digest(policy: Policy) -> str:
-    """SHA-256 of what decides a policy's answers: its name, its parameters, and its code if that is not the package's.
+    """SHA-256 of what decides a policy's answers: its name, its parameters, and what a user wrote of it.
 
-    The package's own code is part of `package_digest`.
+    The user's part is the code and the attributes of a policy of the user's own class, or of a function. The package's
+    own code is part of `package_digest`.
     """
-    parts: list[Any] = [policy.node, policy.gpu] if isinstance(policy, Composed) else [policy]
-    code = [part.function if isinstance(part, FunctionPolicy) else type(part) for part in parts]
-    return digest_of(policy.name, policy.parameters, code)
+    return digest_of(policy)
 
 
 @cache
@@ -89,11 +105,20 @@ def package_digest() -> str:
 
 
 class _Sums:
-    """A SHA-256 that values are added to, each with a tag and its length, so that no two values run together."""
+    """A SHA-256 that values are added to, each with a tag and its length, so that no two values run together.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    outer : _Sums, optional
+        The sum that this one is made for, because its order does not matter there: what is known there is known here.
+    """
+
+    def __init__(self, outer: _Sums | None = None) -> None:
         self.hash = hashlib.sha256()
-        self._inside: list[int] = []
+        self._inside: list[int] = [] if outer is None else [*outer._inside]
+        # The object is kept, so that no other one gets its id.
+        self._known: dict[int, tuple[int, Any]] = {} if outer is None else {**outer._known}
+        self._read: set[str] = set() if outer is None else {*outer._read}
 
     def add(self, value: Any) -> None:
         kind: Any = type(value)
@@ -102,13 +127,27 @@ class _Sums:
             self._write(kind.__name__, repr(value).encode())
         elif kind is str:
             self._write("str", value.encode("utf-8", "surrogatepass"))
+        elif id(value) in self._known:
+            self._write("known", str(self._known[id(value)][0]).encode())
         elif id(value) in self._inside:
-            # A function that calls itself; how deep it was met says which.
+            # A list that holds itself; how deep it was met says which.
             self._write("again", str(len(self._inside) - self._inside.index(id(value))).encode())
         else:
+            if _is_known_by_identity(kind):
+                # Many functions that call each other would be walked through along every path.
+                self._known[id(value)] = (len(self._known), value)
             self._inside.append(id(value))
-            _way(kind)(self, value)
+            way = _way(kind)
+            way(self, value)
+            if way not in _COMPLETE and not is_installed(kind.__module__):
+                # Methods and attributes of a class that is derived from dict, Enum or an array.
+                self._parts("own class", [kind, _attributes(value)])
             self._inside.pop()
+
+    def _apart(self, value: Any) -> str:
+        sums = _Sums(self)
+        sums.add(value)
+        return sums.hash.hexdigest()
 
     def _array(self, array: npt.NDArray[Any]) -> None:
         if array.dtype == np.object_:
@@ -121,48 +160,76 @@ class _Sums:
         self._parts("enum", [type(member).__qualname__, member.name])
 
     def _mapping(self, mapping: Mapping[Any, Any]) -> None:
-        self._parts("mapping", sorted(mapping.items(), key=lambda item: digest_of(item[0])) if mapping else [])
+        self._parts("mapping", sorted(mapping.items(), key=lambda item: self._apart(item[0])) if mapping else [])
+        if isinstance(mapping, defaultdict):
+            self._parts("default", [mapping.default_factory])
 
     def _set(self, values: Set[Any]) -> None:
-        self._parts("set", sorted(digest_of(each) for each in values))
+        self._parts("set", sorted(self._apart(each) for each in values))
 
     def _code(self, code: CodeType) -> None:
-        self._parts("code", [code.co_code, code.co_consts, code.co_names, code.co_varnames])
+        counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags]
+        names = [code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars]
+        self._parts("code", [code.co_code, code.co_exceptiontable, code.co_consts, *names, *counts])
 
     def _dataclass(self, value: Any) -> None:
         kind: Any = type(value)
-        self._parts("dataclass", [kind, *(getattr(value, name) for name in _field_names(kind))])
+        self._parts("dataclass", [kind, *(getattr(value, name, None) for name in _field_names(kind))])
 
     def _function(self, function: FunctionType) -> None:
-        if _is_installed(function.__module__):
+        if is_installed(function.__module__) and _is_found_by_name(function):
             self._parts("function", [function.__module__, function.__qualname__])
             return
+        code, around = function.__code__, function.__globals__
         cells = [_content(cell) for cell in function.__closure__ or ()]
-        names = sorted(name for name in _names(function.__code__) if name in function.__globals__)
-        used = [(name, function.__globals__[name]) for name in names]
-        self._parts("own function", [function.__code__, function.__defaults__, function.__kwdefaults__, cells, used])
+        # A package's decorator around a function of the user's is named like that; its globals are the package's.
+        own = not is_installed(around.get("__name__"))
+        names = _names(code) if own else frozenset()
+        used = [(name, around[name]) for name in sorted(names) if name in around]
+        self._parts("own function", [code, function.__defaults__, function.__kwdefaults__, cells, used])
+        self._parts("attributes", [vars(function)])
+        if own:
+            modules = [value.__name__ for _, value in used if isinstance(value, ModuleType)]
+            modules += _home(around.get("__name__"))
+            imported = imported_modules(code, around.get("__package__") or "")
+            self._modules(reached_modules([*modules, *imported], names))
 
     def _class(self, kind: type) -> None:
         self._parts("class", [kind.__module__, kind.__qualname__])
-        if not _is_installed(kind.__module__):
-            self._parts("", [base for base in kind.__bases__ if base is not object])
-            own = {name: value for name, value in vars(kind).items() if isinstance(value, FunctionType | property)}
-            # A property is no function; what it calls is.
-            plain = {name: value.fget if isinstance(value, property) else value for name, value in own.items()}
-            self._parts("", [(name, plain[name]) for name in sorted(plain)])
+        # Types of the interpreter, such as that of functions, are found under no name, and are never made at run time.
+        fixed = not kind.__flags__ & _HEAP_TYPE or _is_found_by_name(kind)
+        if not (is_installed(kind.__module__) and fixed):
+            self._parts("", [type(kind), *(base for base in kind.__bases__ if base is not object)])
+            self._parts("", [(name, vars(kind)[name]) for name in sorted(vars(kind)) if _is_own(kind, name)])
+            self._modules(_home(kind.__module__))
+
+    def _property(self, value: property) -> None:
+        self._parts("property", [value.fget, value.fset, value.fdel])
 
     def _module(self, module: ModuleType) -> None:
         self._write("module", module.__name__.encode())
-        file = getattr(module, "__file__", None)
-        if not _is_installed(module.__name__) and file is not None:
-            self._write("file", Path(file).read_bytes())
+        self._modules([module.__name__])
+
+    def _modules(self, names: Iterable[str]) -> None:
+        """Add the user's modules among some, with what they import, each the first time it is met."""
+        found = own_modules(names, self._read)
+        self._read.update(found)
+        self._parts("modules", [*found.items()])
+
+    def _policy(self, policy: Parametrised) -> None:
+        assert isinstance(policy, Policy | NodePolicy | GpuPolicy)
+        self._parts("policy", [type(policy), policy.name, policy.parameters])
+        # The package's node and GPU policies are made of their parameters alone; what else they hold is computed.
+        made = isinstance(policy, NodePolicy | GpuPolicy) and not isinstance(policy, FunctionPolicy)
+        if not (made and _is_ours(type(policy))):
+            self._parts("attributes", [_attributes(policy)])
 
     def _other(self, value: Any) -> None:
-        if hasattr(value, "__dict__") and not _is_installed(type(value).__module__):
-            self._parts("object", [type(value), vars(value)])
+        if hasattr(value, "__dict__") and not is_installed(type(value).__module__):
+            self._parts("object", [type(value), _attributes(value)])
             return
         try:
-            self._write("pickle", pickle.dumps(value, 5))
+            self._write("pickle", self._pickled(value))
         except Exception as error:  # every class has its own reason not to be pickled
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
             raise InputError(
@@ -171,6 +238,14 @@ class _Sums:
                 got=f"{kind}: {error}",
                 expected="plain data, arrays, dataclasses or functions",
             ) from None
+
+    def _pickled(self, value: Any) -> bytes:
+        """A pickle in which functions, classes and modules of the user's stand by their content, not by their names."""
+        file = io.BytesIO()
+        pickler = _Pickler(file, 5)
+        pickler.sums = self
+        pickler.dump(value)
+        return file.getvalue()
 
     def _parts(self, tag: str, parts: Sequence[Any]) -> None:
         self._write(tag, str(len(parts)).encode())
@@ -181,7 +256,23 @@ class _Sums:
         self.hash.update(f"{tag}:{len(content)}:".encode() + content)
 
 
+class _Pickler(pickle.Pickler):
+    sums: _Sums
+
+    def persistent_id(self, value: Any) -> str | None:
+        return self.sums._apart(value) if isinstance(value, _NAMED) else None
+
+
+#: What `functools.cache` makes of a function.
+_Cached: Any = type(cache(lambda: None))
+
+#: What pickle would write by its name alone, or in it something of that kind.
+_NAMED = (FunctionType, type, ModuleType, _Cached, Parametrised)
+
 _NUMBERS = frozenset({type(None), bool, int, float, complex})
+
+#: Ways that add a value's class and attributes, too.
+_COMPLETE = (_Sums._other, _Sums._policy, _Sums._class)
 
 #: How values of a type or of one derived from it are added, the first that fits.
 _WAYS: tuple[tuple[type | UnionType, Callable[[_Sums, Any], None]], ...] = (
@@ -195,25 +286,85 @@ _WAYS: tuple[tuple[type | UnionType, Callable[[_Sums, Any], None]], ...] = (
     (Set, _Sums._set),
     (list, lambda sums, value: sums._parts("list", value)),
     (tuple, lambda sums, value: sums._parts("tuple", value)),
+    (Parametrised, _Sums._policy),
     (FunctionType, _Sums._function),
+    (_Cached, lambda sums, value: sums._parts("cached", [value.__wrapped__])),
     (CodeType, _Sums._code),
     (MethodType, lambda sums, value: sums._parts("method", [value.__func__, value.__self__])),
     (type, _Sums._class),
     (ModuleType, _Sums._module),
-    (BuiltinFunctionType, lambda sums, value: sums._parts("builtin", [value.__module__, value.__qualname__])),
+    (
+        BuiltinFunctionType,
+        lambda sums, value: sums._parts("builtin", [value.__module__, value.__qualname__, value.__self__]),
+    ),
+    (property, _Sums._property),
+    (staticmethod | classmethod, lambda sums, value: sums._parts(type(value).__name__, [value.__func__])),
+    (cached_property, lambda sums, value: sums._parts("cached property", [value.func])),
+    (MemberDescriptorType | GetSetDescriptorType, lambda sums, value: sums._write("slot", value.__name__.encode())),
 )
 
 
 @cache
 def _way(kind: type) -> Callable[[_Sums, Any], None]:
     found = next((way for known, way in _WAYS if issubclass(kind, known)), None)
-    return found or (_Sums._dataclass if dataclasses.is_dataclass(kind) else _Sums._other)
+    if found is not None:
+        return found
+    # An object of a user's dataclass may have attributes that are no fields.
+    whole = is_installed(kind.__module__) or not kind.__dictoffset__
+    return _Sums._dataclass if dataclasses.is_dataclass(kind) and whole else _Sums._other
 
 
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
     """Fields of a dataclass that say what a value is."""
-    return tuple(field.name for field in dataclasses.fields(kind) if field.init and field.name not in _ABOUT)
+    names = [field.name for field in dataclasses.fields(kind) if field.init or not _is_ours(kind)]
+    return tuple(name for name in names if name not in _ABOUT or not _is_ours(kind))
+
+
+def _is_ours(kind: type) -> bool:
+    """Whether a class is this package's."""
+    return kind.__module__.partition(".")[0] == PACKAGE
+
+
+@cache
+def _is_known_by_identity(kind: type) -> bool:
+    """Whether an object of a type, met again, is told by the number of its first meeting."""
+    return issubclass(kind, FunctionType | type | ModuleType) or not is_installed(kind.__module__)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Attributes of an object, those in slots too, without results that a `cached_property` keeps there."""
+    members = [item for base in type(value).__mro__ for item in vars(base).items()]
+    slots = [name for name, member in members if isinstance(member, MemberDescriptorType) and hasattr(value, name)]
+    computed = {name for name, member in members if isinstance(member, cached_property)}
+    kept = {name: each for name, each in getattr(value, "__dict__", {}).items() if name not in computed}
+    return {**{name: getattr(value, name) for name in slots}, **kept}
+
+
+def _is_own(kind: type, name: str) -> bool:
+    """Whether a name among the attributes of a class was written by its author, rather than kept there by Python."""
+    if name == "_abc_impl":
+        return False
+    value = vars(kind)[name]
+    special = name.startswith("__") and name.endswith("__")
+    return not special or callable(value) or isinstance(value, classmethod | property)
+
+
+def _is_found_by_name(value: Any) -> bool:
+    """Whether a module has this very function or class under its name, as pickle requires."""
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
+
+
+def _home(module: str | None) -> list[str]:
+    """The module of a function or a class, if workers import it.
+
+    They read its file as it is then, which may have been edited since this process imported it. A cell or a script is
+    sent to them as it is here.
+    """
+    return [] if module is None or module in MAIN else [module]
 
 
 def _content(cell: Any) -> Any:
@@ -227,16 +378,3 @@ def _names(code: CodeType) -> set[str]:
     """Global names and attributes that a piece of code mentions, those of functions inside it among them."""
     inner = (_names(const) for const in code.co_consts if isinstance(const, CodeType))
     return set(code.co_names).union(*inner)
-
-
-@cache
-def _is_installed(module: str) -> bool:
-    """Whether a module belongs to this package, to Python or to an installed package, so that its name says enough."""
-    top = module.partition(".")[0]
-    if top in (_PACKAGE, "builtins") or top in sys.stdlib_module_names:
-        return True
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if module == "__main__" or file is None:
-        return module not in ("__main__", "__mp_main__") and module in sys.builtin_module_names
-    places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return any(Path(file).is_relative_to(place) for place in places)
