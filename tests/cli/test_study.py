@@ -64,6 +64,10 @@ def test_show_has_means_and_differences(run: Run, tmp_path: Path) -> None:
     assert "wait, mean (s)" in result.out and "12 runs." in result.out
     pooled = run("study", "show", tmp_path / "study.yaml", "--pool", "--metric", "restarts")
     assert "all, all, fifo: 3 pairs" in pooled.out and "wait" not in pooled.out
+    two = STUDY.replace("load: 90\n", "load: 90\n  - {trace: jobs.csv, load: 50}\n")
+    (tmp_path / "two").mkdir()
+    pooled = run("study", "show", done(tmp_path / "two", text=two), "--pool", "--metric", "restarts")
+    assert "all, all, fifo: 3 seeds in 6 pairs" in pooled.out and "better and worse count seeds" in pooled.out
 
 
 def test_what_is_not_done_yet_is_told(run: Run, tmp_path: Path) -> None:
@@ -94,7 +98,7 @@ def test_other_forms(run: Run, tmp_path: Path) -> None:
     assert {row["policy"] for row in told["differences"]} == {"spread"}
     assert set(told["provenance"]["inputs"]) == {"cluster.yaml", "jobs.csv"}
     lines = run("study", "show", file, "-o", "csv").out.splitlines()
-    assert lines[0].startswith("topology,workload,discipline,outcome,unit,wanted,policy,pairs,baseline,mean")
+    assert lines[0].startswith("topology,workload,discipline,outcome,unit,wanted,policy,pairs,seeds,baseline,mean")
     assert len(lines) == 1 + len(told["differences"])
     svg = run("study", "show", file, "-o", "svg", "--metric", "waited_p99_s").out
     assert svg.startswith("<svg") and svg.count("<circle") == 2 and "wait, p99 (s)" in svg

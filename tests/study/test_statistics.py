@@ -94,16 +94,18 @@ def results(rows: list[tuple[str, str, str, int, float]]) -> pd.DataFrame:
     )
 
 
-def one_by_one(frame: pd.DataFrame, baseline: str, policy: str, by: list[str]) -> dict[tuple[str, ...], list[float]]:
-    """Differences of the mean wait by looking for each run's partner among all rows."""
-    found: dict[tuple[str, ...], list[float]] = {}
+def one_by_one(
+    frame: pd.DataFrame, baseline: str, policy: str, by: list[str]
+) -> dict[tuple[str, ...], dict[int, list[float]]]:
+    """Differences of the mean wait, by seed, by looking for each run's partner among all rows."""
+    found: dict[tuple[str, ...], dict[int, list[float]]] = {}
     for row in frame.to_dict("records"):
         for other in frame.to_dict("records"):
             same = all(row[key] == other[key] for key in ("topology", "workload", "discipline", "seed"))
             if same and row["policy"] == policy and other["policy"] == baseline:
                 change = row["waited_mean_s"] - other["waited_mean_s"]
                 if change == change:
-                    found.setdefault(tuple(row[key] for key in by), []).append(change)
+                    found.setdefault(tuple(row[key] for key in by), {}).setdefault(row["seed"], []).append(change)
     return found
 
 
@@ -121,11 +123,12 @@ def test_pairs_are_runs_that_differ_in_the_policy_alone(frame: pd.DataFrame, poo
     by = ["discipline"] if pooled else ["topology", "workload", "discipline"]
     want = one_by_one(frame, "base", "new", by)
     for row in told.to_dict("records"):
-        changes = want.pop(tuple(row[key] for key in by), [])
-        assert row["pairs"] == len(changes)
+        of_seed = want.pop(tuple(row[key] for key in by), {})
+        changes = [float(np.mean(each)) for each in of_seed.values()]
+        assert (row["pairs"], row["seeds"]) == (sum(map(len, of_seed.values())), len(of_seed))
         assert row["better"] == sum(change < 0 for change in changes)
         assert row["worse"] == sum(change > 0 for change in changes)
-        assert row["better"] + row["worse"] + row["equal"] == row["pairs"]
+        assert row["better"] + row["worse"] + row["equal"] == row["seeds"]
         if changes:
             assert row["difference"] == pytest.approx(np.mean(changes))
             assert row["mean"] - row["baseline"] == pytest.approx(row["difference"])
@@ -143,6 +146,29 @@ def test_a_row_by_hand() -> None:
     assert (row["unit"], row["wanted"]) == ("s", "less")
     low, high = bootstrap_interval(np.array([-1.0, -2.0, 3.0, 0.0]), np.random.default_rng(0))
     assert (row["low"], row["high"]) == (low, high)
+
+
+def test_six_seeds_in_ten_scenarios_are_six_values() -> None:
+    """Each seed is a little worse in every scenario, by an amount of its own: nothing is known but these six."""
+    more = [1.0, 2.0, 3.0, 4.0, 5.0, 9.0]
+    runs = [
+        ("x", f"jobs {w}", policy, seed, 100.0 * w + (policy == "new") * more[seed])
+        for w, policy, seed in product(range(10), ("base", "new"), range(6))
+    ]
+    (row,) = compare_in_pairs(results(runs), "base", ["waited_mean_s"], pooled=True).to_dict("records")
+    assert (row["pairs"], row["seeds"], row["better"], row["worse"], row["equal"]) == (60, 6, 0, 6, 0)
+    assert row["sign_p"] == 2 / 2**6
+    assert (row["low"], row["high"]) == bootstrap_interval(np.array(more), np.random.default_rng(0))
+    assert row["difference"] == 4.0
+
+
+def test_a_seed_counts_once_however_many_scenarios_it_has() -> None:
+    """Seed 0: +2 in one workload, +4 in the other; seed 1: -1 in one alone."""
+    waits = {("l", 0): (1.0, 3.0), ("m", 0): (1.0, 5.0), ("l", 1): (2.0, 1.0)}
+    runs = [("x", w, p, s, pair[i]) for (w, s), pair in waits.items() for i, p in enumerate(("base", "new"))]
+    (row,) = compare_in_pairs(results(runs), "base", ["waited_mean_s"], pooled=True).to_dict("records")
+    assert (row["pairs"], row["seeds"], row["better"], row["worse"]) == (3, 2, 1, 1)
+    assert (row["baseline"], row["mean"], row["difference"]) == (1.5, 2.5, 1.0)
 
 
 def test_an_interval_does_not_depend_on_what_else_is_compared() -> None:

@@ -37,7 +37,7 @@ Metrics = Annotated[
     typer.Option("--metric", metavar="KEY", help="Number to compare, such as waited_p99_s. Repeatable."),
 ]
 Pool = Annotated[
-    bool, typer.Option("--pool", help="Compare over all topologies and workloads together instead of each alone.")
+    bool, typer.Option("--pool", help="Compare over all topologies and workloads together, one value per seed.")
 ]
 Output = Annotated[SimulationOutput, one_of(SimulationOutput, "-o", "--output", help="Form of the result.")]
 

@@ -59,9 +59,12 @@ class StudyView:
     def note(self) -> str:
         """A line about runs, missing ones and what the intervals mean."""
         missing = f"; {counted(self.missing, 'run is', 'runs are')} not done yet" if self.missing else ""
+        several = (self.differences["pairs"] != self.differences["seeds"]).any()
+        pooled = " A seed is the mean of its pairs; better and worse count seeds." if several else ""
         return (
             f"{counted(len(self.results), 'run')}{missing}. Differences to {self.baseline} over pairs of runs with "
             "equal seeds; intervals by bootstrap; p of a two-sided sign test, not corrected for many comparisons."
+            f"{pooled}"
         )
 
     def mean_rows(self) -> list[tuple[str, ...]]:
@@ -74,7 +77,7 @@ class StudyView:
         return rows
 
     def pair_rows(self) -> list[tuple[str, list[tuple[str, ...]]]]:
-        """By scenario: its name with the number of pairs, and cells of a row per outcome and policy."""
+        """By scenario: its name with the numbers of pairs and seeds, and cells of a row per outcome and policy."""
         found = []
         for names, part in self.differences.groupby(_SCENARIO, sort=False):
             rows = []
@@ -84,9 +87,10 @@ class StudyView:
                 interval = "–" if "nan" in ends else " to ".join(ends)
                 last = (str(row["better"]), str(row["worse"]), number_text(row["sign_p"]))
                 rows.append((self.heading(row["outcome"]), row["policy"], *numbers, interval, *last))
-            pairs = sorted({int(pairs) for pairs in part["pairs"]})
-            told = " or ".join(str(n) for n in pairs)
-            found.append((f"{_joined(names)}: {told} {'pair' if pairs == [1] else 'pairs'}", rows))
+            told = _counts(part["pairs"], "pair")
+            if (part["pairs"] != part["seeds"]).any():
+                told = f"{_counts(part['seeds'], 'seed')} in {told}"
+            found.append((f"{_joined(names)}: {told}", rows))
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,6 +108,12 @@ class StudyView:
             "differences": rows(self.differences),
             "provenance": dict(self.provenance),
         }
+
+
+def _counts(column: Any, one: str) -> str:
+    """The different numbers of a column, with what they count: ``4 or 5 pairs``."""
+    counts = sorted({int(count) for count in column})
+    return f"{' or '.join(map(str, counts))} {one if counts == [1] else f'{one}s'}"
 
 
 def _joined(names: Any) -> str:

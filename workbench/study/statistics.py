@@ -1,4 +1,8 @@
-"""Policies of a study compared in pairs of runs that differ in the policy alone: intervals and a sign test."""
+"""Policies of a study compared in pairs of runs that differ in the policy alone: intervals and a sign test.
+
+Intervals and tests take independent values. Pairs of one seed are not: its draws are in all of them. Over several
+scenarios, therefore, each seed has one value, the mean over its pairs.
+"""
 
 from __future__ import annotations
 
@@ -42,17 +46,18 @@ def compare_in_pairs(
     outcomes : sequence of str, optional
         Keys of `OUTCOMES`; all by default.
     pooled : bool
-        Compare over the pairs of all topologies and workloads together; by default over those of one, so that the pairs
-        differ in their seeds alone.
+        Compare over all topologies and workloads together, with one value per seed: the mean over the pairs that the
+        seed has. By default over the pairs of one topology and workload, which differ in their seeds alone.
 
     Returns
     -------
     pandas.DataFrame
         A row per scenario, outcome and policy, in this order, each in the order of the results. Columns: topology,
         workload (both ``all`` if pooled), discipline, outcome, unit, wanted (``less`` or ``more``), policy, pairs
-        (those in which both runs have the number), baseline and mean (means over the pairs), difference (mean -
-        baseline), low and high (`bootstrap_interval` of the difference), better, worse and equal (pairs), sign_p
-        (`sign_test`). NaN where there are too few pairs.
+        (those in which both runs have the number), seeds (of these pairs), baseline and mean (means over the seeds'
+        values), difference (mean - baseline), low and high (`bootstrap_interval` of the difference, seeds drawn),
+        better, worse and equal (seeds), sign_p (`sign_test`). NaN where there are too few seeds. Unless pooled, a seed
+        is a pair.
 
     Raises
     ------
@@ -85,25 +90,27 @@ def compare_in_pairs(
                 if policy == baseline or policy not in told or baseline not in told:
                     continue
                 both = pandas.concat([told[baseline][one.key], told[policy][one.key]], axis=1, join="inner").dropna()
-                before, after = both.to_numpy(dtype=np.float64).T
-                rows.append({**of, **_row(one.key, policy, before, after)})
+                of_seed = both.groupby(level="seed", sort=False).mean() if pooled else both
+                before, after = of_seed.to_numpy(dtype=np.float64).T
+                rows.append({**of, **_row(one.key, policy, len(both), before, after)})
     return pandas.DataFrame(rows, columns=[*_SCENARIO, *_COLUMNS])
 
 
 _COLUMNS = (
-    *("outcome", "unit", "wanted", "policy", "pairs", "baseline", "mean", "difference", "low", "high"),
+    *("outcome", "unit", "wanted", "policy", "pairs", "seeds", "baseline", "mean", "difference", "low", "high"),
     *("better", "worse", "equal", "sign_p"),
 )
 
 
-def _row(key: str, policy: str, before: Floats, after: Floats) -> dict[str, object]:
+def _row(key: str, policy: str, pairs: int, before: Floats, after: Floats) -> dict[str, object]:
     one = outcome(key)
     change = after - before
     gain = change if one.better == "more" else -change
     low, high = bootstrap_interval(change, np.random.default_rng(0))
     better, worse = int((gain > 0).sum()), int((gain < 0).sum())
     means = [float(values.mean()) if len(values) else float("nan") for values in (before, after, change)]
-    numbers = (len(change), *means, low, high, better, worse, len(change) - better - worse, sign_test(better, worse))
+    equal = len(change) - better - worse
+    numbers = (pairs, len(change), *means, low, high, better, worse, equal, sign_test(better, worse))
     return dict(zip(_COLUMNS, (key, one.unit, one.better, policy, *numbers), strict=True))
 
 
@@ -153,12 +160,12 @@ def sign_test(better: int, worse: int) -> float:
     Parameters
     ----------
     better, worse : int
-        Pairs; equal ones are left out.
+        Independent values, such as pairs of different seeds; equal ones are left out.
 
     Returns
     -------
     float
-        Probability, at most 1; 1 if there is no pair.
+        Probability, at most 1; 1 if there is no value.
     """
     n = better + worse
     tail = sum(comb(n, k) for k in range(min(better, worse) + 1))
