@@ -28,9 +28,9 @@ from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.breakdowns import Breakdown
+from workbench.simulate.held_nodes import HeldNodes, whole_gpus
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.lost_pods import after_fault, can_go_on, former_pods, joined, missing_pods
-from workbench.simulate.occupancy import Occupancy, whole_gpus
 from workbench.simulate.queueing import (
     DISCIPLINES,
     Discipline,
@@ -138,7 +138,7 @@ class Simulation(Working):
         policy = get_policy(policy) if isinstance(policy, str) else policy
         self._start_of, self._policy, self._jobs = snapshot, policy, tuple(jobs)
         self._discipline: Discipline = discipline
-        self._nodes = Occupancy(snapshot, policy)
+        self._nodes = HeldNodes(snapshot, policy)
         self._quotas, self._weights = Quotas(quotas or {}), dict(weights or {})
         if any(not weight > 0 for weight in self._weights.values()):
             raise InputError("a weight of a queue is not above 0", source="weights", got=str(self._weights))

@@ -1,7 +1,7 @@
 """`Timeline`: a cluster step by step under one policy: jobs start and end, nodes break and recover.
 
 Each step adds a `Moment`. Pending jobs are tried again only by the step `retry`: there is no clock and no queue, else a
-timeline is an `Occupancy`, as a `Simulation` is.
+timeline is a `HeldNodes`, as a `Simulation` is.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from workbench.model.switches import SwitchTable
 from workbench.model.value import Working
 from workbench.policies.base import Policy
 from workbench.simulate.faults import break_gpus
+from workbench.simulate.held_nodes import HeldNodes
 from workbench.simulate.lost_pods import after_fault, former_pods, missing_pods
-from workbench.simulate.occupancy import Occupancy
 
 __all__ = ["Timeline"]
 
@@ -46,7 +46,7 @@ class Timeline(Working):
     def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
         self.policy = policy
         self.table: SwitchTable | None = snapshot.switch_table
-        self._nodes = Occupancy(snapshot, policy)
+        self._nodes = HeldNodes(snapshot, policy)
         # Jobs that wait and hold no node, and pods that jobs lost to faults, by ``namespace/name``.
         self._waiting: dict[str, Gang] = {}
         self._lost: dict[str, tuple[FormerPod, ...]] = {}

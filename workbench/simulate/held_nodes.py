@@ -1,4 +1,4 @@
-"""`Occupancy`: which placements hold the nodes of a cluster under one policy, and what is broken; no time, no queue."""
+"""`HeldNodes`: which placements hold the nodes of a cluster under one policy, and what is broken; no time, no queue."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from workbench.policies.base import Policy
 from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.lost_pods import joined, placement_of_running
 
-__all__ = ["Occupancy", "whole_gpus"]
+__all__ = ["HeldNodes", "whole_gpus"]
 
 #: What calls a job or a fault: a number in simulations, a name in timelines. Keys of one occupancy can be sorted.
 Key = Any
 
 
-class Occupancy(Working):
+class HeldNodes(Working):
     """The nodes of a cluster as jobs hold them and faults break them; `Simulation` and `Timeline` are built on it.
 
     Parameters
