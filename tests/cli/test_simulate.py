@@ -11,6 +11,7 @@ from tests.cli.conftest import Run
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "job-log"
 CLUSTER, JOBS = SAMPLE / "cluster.yaml", SAMPLE / "jobs.csv"
+HEAD = "name,submit_s,duration_s,pods,gpus_per_pod\n"
 
 
 def test_table_has_a_row_per_policy(run: Run) -> None:
@@ -64,6 +65,15 @@ def test_the_page_shows_use_waiting_and_a_gantt_chart(run: Run, tmp_path: Path) 
     assert "huge<b>" not in result.out
     # Only small runs until next begins: an eighth of 24 nodes is in use for ten hours.
     assert "submitted, 0.001389 to" in result.out
+
+
+def test_the_page_of_a_simulation_in_which_nothing_ran(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"{HEAD}huge,0,10,500,8\n")
+    result = run("simulate", CLUSTER, "--trace", log, "--policies", "binpack", "-o", "html")
+    assert result.status == 1
+    assert "jobs that never ran" in result.out
+    assert "default/huge" in result.out
 
 
 def test_a_job_that_fits_nowhere_is_named(run: Run, tmp_path: Path) -> None:

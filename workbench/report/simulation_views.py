@@ -253,7 +253,10 @@ def _means(
         until = np.append(times, end)
         integral = np.append(0.0, np.cumsum(values * np.diff(until)))
         sums = np.diff(np.interp(edges, until, integral))
-        means = sums / ((last - first) / _POINTS) if last > first else np.zeros(_POINTS)
+        # Without any time the chart shows the only state that there was.
+        means = (
+            sums / ((last - first) / _POINTS) if last > first else np.full(_POINTS, values[-1] if len(values) else 0.0)
+        )
         middle = (edges[:-1] + edges[1:]) / 2 / _HOUR
         lines[policy] = list(zip(middle.tolist(), means.tolist(), strict=True))
     return lines

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import NO_DOMAIN
-from workbench.simulate.result import SimulationResult
+from workbench.simulate.result import Attempt, SimulationResult
 
 if TYPE_CHECKING:
     import pandas
@@ -19,7 +21,7 @@ __all__ = ["free_nodes"]
 def free_nodes(result: SimulationResult, snapshot: ClusterSnapshot) -> pandas.DataFrame:
     """Free nodes over time: what a job of whole nodes could have got, anywhere and inside one HyperNode.
 
-    A node is free while no GPU of it is in use; broken nodes count as free.
+    A node is free while no GPU of it is in use; broken nodes count as free, and pods without GPUs leave a node free.
 
     Parameters
     ----------
@@ -30,15 +32,15 @@ def free_nodes(result: SimulationResult, snapshot: ClusterSnapshot) -> pandas.Da
     Returns
     -------
     pandas.DataFrame
-        A row per instant at which an attempt began or ended: time_s, free (nodes), and for each tier t a column
-        ``tier t``: most free nodes in one of its HyperNodes. A row holds until the time of the next.
+        A row at time 0, and one per instant at which an attempt began or ended: time_s, free (nodes), and for each tier
+        t a column ``tier t``: most free nodes in one of its HyperNodes. A row holds until the time of the next.
     """
     import pandas
 
     topology = snapshot.topology
     has = np.bitwise_count(snapshot.gpu_total).sum(axis=1) > 0
     busy = (np.bitwise_count(snapshot.gpu_total).sum(axis=1) > np.bitwise_count(snapshot.gpu_free).sum(axis=1)) * 1
-    held = [np.unique([node for node in attempt.nodes if node >= 0]) for attempt in result.attempts]
+    held = [_nodes_with_gpus(result.jobs[attempt.job].gang, attempt) for attempt in result.attempts]
     changes = sorted(
         [(attempt.start_s, 1, number) for number, attempt in enumerate(result.attempts)]
         + [
@@ -58,8 +60,17 @@ def free_nodes(result: SimulationResult, snapshot: ClusterSnapshot) -> pandas.Da
             most.append(int(np.bincount(inside).max()) if len(inside) else 0)
         rows.append((time_s, int(free.sum()), *most))
 
+    if not changes or changes[0][0] > 0:
+        count(0.0)
     for at, (time_s, by, number) in enumerate(changes):
         busy[held[number]] += by
         if at + 1 == len(changes) or changes[at + 1][0] != time_s:
             count(time_s)
     return pandas.DataFrame(rows, columns=["time_s", "free", *(f"tier {tier}" for tier in domains)])
+
+
+def _nodes_with_gpus(gang: Gang, attempt: Attempt) -> NDArray[np.int64]:
+    """The nodes on which pods of an attempt hold GPUs, each once."""
+    asks = np.array([role.n_gpus > 0 or role.gpu_milli > 0 for role in gang.roles])[gang.role_of_pod]
+    nodes = np.array(attempt.nodes, dtype=np.int64)
+    return np.unique(nodes[asks & (nodes >= 0)])
