@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import psutil
 import pyarrow.parquet
 import pytest
 
+import workbench.study.cluster as cluster_module
 import workbench.study.run as run_module
 from tests.study.small import small_study
 from workbench.errors import ClusterError, InputError
 from workbench.policies import Policy, get_policy, policy
 from workbench.study import Study
-from workbench.study.cluster import local_cluster
+from workbench.study.cluster import check_connection, local_cluster
 from workbench.study.outcomes import OUTCOMES
 from workbench.study.work import simulate_case
 
@@ -166,12 +168,51 @@ def test_an_address_without_a_scheduler(study: Study, tmp_path: Path, monkeypatc
     monkeypatch.setattr("workbench.study.cluster._ANSWER_S", 0.2)
     with pytest.raises(ClusterError, match=r"tcp://127\.0\.0\.1:9: no Dask scheduler answers"):
         study.run(tmp_path / "out", "tcp://127.0.0.1:9")
-    with pytest.raises(InputError, match="not an address"):
-        study.run(tmp_path / "out", "nonsense://x:y")
+    assert not (tmp_path / "out").exists()
     with pytest.raises(InputError, match="with the address of a scheduler"):
         study.run(tmp_path / "out", "tcp://127.0.0.1:9", workers=2)
     with pytest.raises(InputError, match="workers: not to be had"):
         study.run(tmp_path / "out", workers=0)
+    with pytest.raises(InputError, match="workers: not to be had"):
+        study.run(tmp_path / "out", workers=1000)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "nope", "127.0.0.1", "tcp://", "tcp://x:0", "tcp://x:99999", "foo://x:1", "nonsense://x:y", "a b:1"],
+)
+def test_what_is_no_address(study: Study, tmp_path: Path, address: str) -> None:
+    with pytest.raises(InputError, match="not the address of a scheduler"):
+        study.run(tmp_path / "out", address)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:8786", "tcp://h-1.x:1", "wss://[::1]:8786", "inproc://1.2.3.4/5/6"])
+def test_what_is_an_address(address: str) -> None:
+    check_connection(address, None)
+
+
+def test_an_address_of_tls_without_certificates(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no certificates for TLS"):
+        study.run(tmp_path / "out", "tls://127.0.0.1:1")
+    gc.collect()  # an unfinished client would now complain
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_more_workers_than_runs(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def connected(_: str | None, workers: int | None) -> None:
+        started.append(workers)
+        raise ClusterError("not now")
+
+    monkeypatch.setattr(run_module, "connected", connected)
+    monkeypatch.setattr(cluster_module, "cores", lambda: 100)
+    for asked in (400, 5):
+        with pytest.raises(ClusterError, match="not now"):
+            study.run(tmp_path / "out", workers=asked)
+    assert started == [len(study.runs), 5]
 
 
 def test_a_scheduler_without_workers(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,6 +231,10 @@ def test_a_folder_that_cannot_be_made(study: Study, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
         study.run(tmp_path / "file" / "out")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "runs").write_text("")
+    with pytest.raises(InputError, match=r"out/runs: cannot be made"):
+        study.run(tmp_path / "out")
 
 
 def test_a_local_cluster_listens_on_loopback_alone_and_ends() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +17,19 @@ from typing import Any
 
 from workbench.errors import ClusterError, InputError
 
-__all__ = ["connected", "local_cluster"]
+__all__ = ["check_connection", "connected", "cores", "local_cluster"]
 
 _LOOPBACK = "127.0.0.1"
 #: Seconds within which a scheduler has to answer, and then to have a worker.
 _ANSWER_S = 10
 _WORKER_S = 60
+#: Most worker processes per core: with many more, none of them starts in time.
+_PER_CORE = 4
+
+_ADDRESS = r"((tcp|tls|ws|wss)://)?(\[[^\[\]\s]+\]|[^\[\]:/\s]+):(?P<port>[0-9]{1,5})"
+#: Scheme of a scheduler in this process, which has no port.
+_SAME_PROCESS = "inproc://"
+_ENCRYPTED = ("tls://", "wss://")
 
 
 #: Settings of Dask for clusters of ours: nobody looks at a profile of the workers or at how late their event loops are,
@@ -33,6 +41,33 @@ _QUIET = {
 }
 
 
+def check_connection(address: str | None, workers: int | None) -> None:
+    """Check what `connected` takes, before any work is done.
+
+    Parameters
+    ----------
+    address : str, optional
+        SCHEME://HOST:PORT; without a scheme it is TCP, as Dask has it.
+    workers : int, optional
+
+    Raises
+    ------
+    InputError
+        An address of another form; `workers` beside an address, below 1, or more than four per core.
+    """
+    most = _PER_CORE * cores()
+    if workers is not None and (address is not None or not 1 <= workers <= most):
+        where = "workers" if address is None else "workers, with the address of a scheduler"
+        expected = f"1 to {most}, {_PER_CORE} per core of this machine, without an address"
+        raise InputError("not to be had", source=where, got=str(workers), expected=expected)
+    if address is None or address.startswith(_SAME_PROCESS):
+        return
+    form = re.fullmatch(_ADDRESS, address)
+    if form is None or not 0 < int(form["port"]) < 1 << 16:
+        expected = "tcp://HOST:PORT, such as tcp://10.0.0.1:8786; or tls, ws or wss instead of tcp"
+        raise InputError("not the address of a scheduler", source="scheduler", got=repr(address), expected=expected)
+
+
 @contextmanager
 def connected(address: str | None, workers: int | None) -> Iterator[Any]:
     """Context manager that yields a `distributed.Client` with at least one worker.
@@ -40,20 +75,18 @@ def connected(address: str | None, workers: int | None) -> Iterator[Any]:
     Parameters
     ----------
     address : str, optional
-        Address of a scheduler; None: a cluster on this machine that ends with the context.
+        Address of a scheduler, as `check_connection` accepts it; None: a cluster on this machine that ends with the
+        context.
     workers : int, optional
         Worker processes on this machine; None: one per core.
 
     Raises
     ------
     InputError
-        An address that is none; `workers` beside an address, or below 1.
+        No TLS certificates for an address of TLS.
     ClusterError
         No scheduler at the address, or it has no worker.
     """
-    if workers is not None and (address is not None or workers < 1):
-        where = "workers" if address is None else "workers, with the address of a scheduler"
-        raise InputError("not to be had", source=where, got=str(workers), expected="1 or more, without an address")
     if address is None:
         with local_cluster(workers or cores()) as cluster, _client(cluster) as client:
             yield client
@@ -140,13 +173,17 @@ def _no_interrupt() -> Iterator[None]:
 @contextmanager
 def _client(of: Any) -> Iterator[Any]:
     from distributed import Client
+    from distributed.security import Security
 
+    # A client that cannot begin to connect stays half-built; 20 s later its destructor prints a traceback.
+    if isinstance(of, str) and of.startswith(_ENCRYPTED):
+        known = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+        if known.get("ssl_context") is None:
+            expected = "distributed.comm.tls in Dask's configuration: ca-file, client.cert and client.key"
+            raise InputError("no certificates for TLS", source="scheduler", got=of, expected=expected)
     try:
         client = Client(of, timeout=_ANSWER_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except OSError as error:
         raise ClusterError(f"{of}: no Dask scheduler answers: {error}") from None
-    except ValueError as error:
-        expected = "an address such as tcp://10.0.0.1:8786"
-        raise InputError("not an address", source="scheduler", got=f"{of}: {error}", expected=expected) from None
     with client:
         yield client

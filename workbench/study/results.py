@@ -31,7 +31,8 @@ def prepare_folder(folder: Path) -> None:
     try:
         (folder / "runs").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError("cannot be made", source=str(folder), got=error.strerror, expected="a folder") from None
+        place = str(error.filename or folder)
+        raise InputError("cannot be made", source=place, got=error.strerror, expected="a folder") from None
     check_writable(folder / PARQUET)
     check_writable(_file(folder, "0"))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import check
 from workbench.errors import ClusterError, InputError, WorkbenchError
-from workbench.study.cluster import connected
+from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
 from workbench.study.plan import Run, Study
 from workbench.study.results import keep_result, prepare_folder, read_result, read_results, write_results
@@ -36,7 +36,7 @@ def run_study(
     address, workers, progress
         As in `Study.run`, with its errors.
     """
-    prepare_folder(folder)
+    check_connection(address, workers)
     # Runs of equal content are one.
     wanted = {run.digest: run for run in reversed(study.runs)}
     missing = [run for run in study.runs if wanted[run.digest] is run and read_result(folder, run.digest) is None]
@@ -46,9 +46,14 @@ def run_study(
         if progress is not None:
             progress(kept + done, len(wanted), name)
 
+    if address is None:
+        prepare_folder(folder)
     told(0, "")
     if missing:
-        with connected(address, workers) as client:
+        here = None if address is not None else min(workers or cores(), len(missing))
+        with connected(address, here) as client:
+            # Only now, so that an address where no scheduler answers leaves no empty folder behind.
+            prepare_folder(folder)
             _do(study, missing, client, folder, told)
     write_results(study, folder)
     return read_results(study, folder)
