@@ -75,9 +75,22 @@ class NetworkOptions:
     phases: Phases
     seed: int
 
-    def check(self) -> None:
-        """Refuse options of a network that is not asked for."""
-        given = (("--tier-gb-s", self.tier_gb_s), ("--cables", self.cables), ("--rails", self.rails != 1))
+    def check(self, step: Sequence[str]) -> None:
+        """Refuse options of a network that is not asked for.
+
+        Parameters
+        ----------
+        step : sequence of str
+            Values of ``--step``.
+        """
+        given = (
+            ("--tier-gb-s", self.tier_gb_s),
+            ("--cables", self.cables),
+            ("--rails", self.rails != 1),
+            ("--routes", self.routes is not Routes.hashed),
+            ("--phases", self.phases is not Phases.together),
+            ("--step", step),
+        )
         named = [name for name, value in given if value]
         if named and not self.card_gb_s:
             raise InputError("an option of a network", source=named[0], expected="--card-gb-s beside it")

@@ -175,7 +175,7 @@ def simulate(
         raise InputError("two rules of retrying", source="--cycle", got="--retry own beside it", expected="one of them")
     names = required_policy_names(policies)
     shared = NetworkOptions(card_gb_s, tier_gb_s, cables, rails, routes, phases, seed)
-    shared.check()
+    shared.check(step)
     common = common_step(step)
     inputs = given_paths(paths, file)
     check_out(out, output)

@@ -52,7 +52,8 @@ def read_study(path: str | Path) -> Study:
     Raises
     ------
     InputError
-        In any of the files; a name twice; a policy's parameter that is none. The study's file and the place are named.
+        In any of the files; a name twice; a policy's parameter that is none; a network without any training step, or a
+        step without a network. The study's file and the place are named.
     """
     said = read_study_file(path)
     source = str(path)
@@ -80,11 +81,25 @@ def read_study(path: str | Path) -> Study:
         step = None if entry.step is None else TrainingStep(entry.step[0], {"data": entry.step[1]})
         _enter(workloads, entry.name, StudyWorkload(log, load_, kind, step, usual), source, entry.where)
         inputs[_beside(path, entry.trace)] = log.inputs[entry.trace.name]
+    _check_steps(said, workloads, source)
     for several in said.policies:
         for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
             _enter(policies, name, policy, source, several.where)
     faults = None if said.faults is None else _at(partial(FaultRates, **said.faults), source, "faults")
     return _at(partial(_study, said, topologies, networks, workloads, policies, faults, inputs), source, "the study")
+
+
+def _check_steps(said: StudyFile, workloads: Mapping[str, StudyWorkload], source: str) -> None:
+    """Refuse a network on which no job sends anything, and a training step without a network."""
+    network = next((one.network for one in said.topologies if one.network is not None), None)
+    steps = any(one.step is not None or any(job.step for job in one.log.jobs) for one in workloads.values())
+    if network is not None and not steps:
+        expected = "step: {compute_s: …, data_gb: …} in a workload, or columns compute_s and data_gb in its trace"
+        raise InputError("no job has a training step", source=source, where=network.where, expected=expected)
+    alone = next((one for one in said.workloads if one.step is not None), None)
+    if network is None and alone is not None:
+        expected = "network: {card_gb_s: …} in a topology"
+        raise InputError("a step without a network", source=source, where=f"{alone.where}.step", expected=expected)
 
 
 def _cluster(entry: TopologyEntry) -> tuple[ClusterSnapshot, Mapping[str, str]]:
