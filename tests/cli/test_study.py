@@ -52,8 +52,14 @@ def test_run_says_by_its_status_that_a_job_never_ran(run: Run, tmp_path: Path) -
     with (tmp_path / "jobs.csv").open("a") as log:
         log.write("huge,0,60,99,8\n")
     keep(Study.read(file), tmp_path / "study-results")
-    result = run("study", "run", file, "--metric", "never_placed")
+    result = run("study", "run", file)
     assert result.status == 1 and "never ran (jobs)" in result.out
+    for policy in ("binpack", "spread"):
+        line = f"1 job never ran under {policy}; waiting times count only jobs that ran"
+        assert f"note: {line}\n" in result.err and f"{line}\n" in result.out
+        assert line in run("study", "show", file, "-o", "json").json["notes"]
+    chosen = run("study", "show", file, "--metric", "gpu_use")
+    assert "never ran (jobs)" not in chosen.out and "never ran under binpack" in chosen.err
 
 
 def test_show_has_means_and_differences(run: Run, tmp_path: Path) -> None:
@@ -133,6 +139,16 @@ def test_one_policy_has_means_alone(run: Run, tmp_path: Path) -> None:
         ("load: 90", "load: 90\n    arrivals: never", "study.yaml: workloads[0]: no kind of arrivals (found never"),
         ("repair_s: 300", "repair_s: 0", "study.yaml, faults"),
         ("seeds: 0-2", "seeds: [1, 1]", "study.yaml: seeds: a value twice"),
+        (
+            "path: cluster.yaml",
+            "path: cluster.yaml\n    network: {card_gb_s: 5, tiers: {1: 2}}",
+            "study.yaml: topologies[0].network: no job has a training step",
+        ),
+        (
+            "load: 90",
+            "step: {compute_s: 1, data_gb: 4}",
+            "study.yaml: workloads[0].step: a step without a network (expected network: {card_gb_s: …} in a topology)",
+        ),
         ("name: small", "baseline: volcano", "study.yaml: the study: unknown policy of the study 'volcano'"),
         ("name: small", "nane: small", "study.yaml: nane: a key that is not known (expected name or baseline)"),
     ],
@@ -156,3 +172,12 @@ def test_no_scheduler_at_the_address(run: Run, tmp_path: Path, monkeypatch: pyte
     result = run("study", "run", write_small(tmp_path), "--scheduler", "tcp://127.0.0.1:9")
     assert result.status == 3 and "no Dask scheduler answers" in result.err
     assert [line.partition(":")[0] for line in result.err.splitlines()] == ["note", "workbench"]
+    assert not (tmp_path / "study-results").exists()
+
+
+@pytest.mark.parametrize("options", [("--scheduler", "nope"), ("--workers", "1", "--scheduler", "tcp://127.0.0.1:9")])
+def test_a_refused_option_leaves_no_folder(run: Run, tmp_path: Path, options: tuple[str, ...]) -> None:
+    result = run("study", "run", write_small(tmp_path), *options)
+    assert result.status == 2
+    assert options[0] in result.err or "scheduler: not the address" in result.err
+    assert not (tmp_path / "study-results").exists()

@@ -14,11 +14,11 @@ NAN = float("nan")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def view(policies: tuple[str, ...] = ("base", "new <b>"), missing: int = 0) -> StudyView:
-    """Two seeds of one scenario; the second policy waits two seconds longer."""
+def view(policies: tuple[str, ...] = ("base", "new <b>"), missing: int = 0, never: int = 0) -> StudyView:
+    """Two seeds of one scenario; the second policy waits longer, and leaves `never` jobs in the last run."""
     scenario = {"topology": "t", "workload": "w", "discipline": "fifo"}
     results = [
-        {**scenario, "policy": policy, "seed": seed, "wait": 1.0 + seed + 2 * i}
+        {**scenario, "policy": policy, "seed": seed, "never_placed": never * i * seed, "wait": 1.0 + seed + 2 * i}
         for i, policy in enumerate(policies)
         for seed in range(2)
     ]
@@ -88,3 +88,18 @@ def test_one_policy_has_no_chart_and_one_table() -> None:
     page = study_page(view(("base",)))
     assert page.count("<svg") == 0 and page.count("<table") == 1
     assert len(study_tables(view(("base",)))) == 2
+
+
+def test_jobs_that_never_ran_are_told_in_every_form() -> None:
+    told = view(never=3)
+    assert told.never_ran == ["3 jobs never ran under new <b>, in 1 of 2 runs; waiting times count only jobs that ran"]
+    assert told.to_dict()["notes"] == told.never_ran
+    assert study_tables(told)[-1] == told.never_ran[0]
+    assert "3 jobs never ran under new &lt;b&gt;" in study_page(told)
+    assert "never ran" not in study_page(view())
+
+
+def test_without_pairs_there_is_no_test() -> None:
+    told = view()
+    told.differences["pairs"] = 0
+    assert told.pair_rows()[0][1][0][-3:] == ("–", "–", "–")

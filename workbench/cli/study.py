@@ -62,7 +62,7 @@ def run(
             least=1,
             most=_MOST_WORKERS,
             metavar="N",
-            help="Worker processes on this machine; by default one per core.",
+            help="Worker processes on this machine, at most one per run; by default one per core.",
         ),
     ] = None,
     metrics: Metrics = [],  # noqa: B006 - typer reads the default, nobody changes it
@@ -82,6 +82,11 @@ def run(
       workbench study run study.yaml --scheduler tcp://10.0.0.1:8786
       workbench study run study.yaml --workers 4 -o html --out page.html
     """
+    from workbench.study.outcomes import NEVER_PLACED
+
+    if workers is not None and scheduler is not None:
+        expected = "one of them: a scheduler has workers of its own"
+        raise InputError("not beside a scheduler", source="--workers", got="--scheduler beside it", expected=expected)
     check_out(out, output)
     study, folder = _opened(file, results)
     chosen = _outcomes(metrics)
@@ -93,7 +98,7 @@ def run(
         found = study.run(folder, scheduler, workers=workers, progress=step)
     tell(f"{counted(len(found), 'run')}; all results: {folder / 'results.parquet'}")
     _show(study, found, chosen, pool, output, out)
-    if found["never_placed"].any():
+    if found[NEVER_PLACED].any():
         raise typer.Exit(1)
 
 
@@ -137,9 +142,10 @@ def _opened(file: Path, results: Path | None) -> tuple[Study, Path]:
 
 
 def _outcomes(metrics: list[str]) -> list[str]:
-    from workbench.study.outcomes import SHOWN, outcome
+    """Keys of the numbers that the user named, each once; empty if the user named none."""
+    from workbench.study.outcomes import outcome
 
-    return [outcome(key).key for key in dict.fromkeys(metrics)] or list(SHOWN)
+    return [outcome(key).key for key in dict.fromkeys(metrics)]
 
 
 def _show(
@@ -151,15 +157,19 @@ def _show(
     out: Path | None,
 ) -> None:
     from workbench.report.study_views import StudyView, draw_differences, study_page, study_tables
-    from workbench.study.outcomes import outcome
+    from workbench.study.outcomes import NEVER_PLACED, SHOWN, outcome
     from workbench.study.statistics import compare_in_pairs
 
+    if not chosen:
+        chosen = [*SHOWN, *([NEVER_PLACED] if results[NEVER_PLACED].any() else [])]
     # JSON and CSV always have every number.
     everything = output in (SimulationOutput.json, SimulationOutput.csv)
     differences = compare_in_pairs(results, study.compared_with, None if everything else chosen, pooled=pool)
     shown = {key: (outcome(key).heading, outcome(key).unit) for key in chosen}
     missing = len(study.runs) - len(results)
     view = StudyView(study.name, study.compared_with, results, differences, shown, missing, study.provenance())
+    for line in view.never_ran:
+        tell(f"note: {line}")
     if output is SimulationOutput.json:
         emit(to_json(view.to_dict()), out)
     elif output is SimulationOutput.csv:

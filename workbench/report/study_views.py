@@ -32,7 +32,7 @@ class StudyView:
     ----------
     name, baseline : str
     results : pandas.DataFrame
-        A row per run: topology, workload, discipline, policy, seed, and a column per outcome.
+        A row per run: topology, workload, discipline, policy, seed, never_placed, and a column per outcome.
     differences : pandas.DataFrame
         A row per comparison with the baseline (`workbench.study.statistics.compare_in_pairs`).
     outcomes : mapping of str to (str, str)
@@ -67,6 +67,18 @@ class StudyView:
             f"{pooled}"
         )
 
+    @property
+    def never_ran(self) -> list[str]:
+        """A line per policy under which jobs arrived and never started: waiting times leave these jobs out."""
+        found = []
+        for policy, part in self.results.groupby("policy", sort=False):
+            jobs = part["never_placed"]
+            if jobs.any():
+                runs = "" if len(part) == 1 else f", in {int((jobs > 0).sum())} of {len(part)} runs"
+                who = counted(int(jobs.sum()), "job")
+                found.append(f"{who} never ran under {policy}{runs}; waiting times count only jobs that ran")
+        return found
+
     def mean_rows(self) -> list[tuple[str, ...]]:
         """Cells of a row per scenario and policy: both names, runs, and the mean of each outcome."""
         rows = []
@@ -86,6 +98,8 @@ class StudyView:
                 ends = [number_text(row[key]) for key in ("low", "high")]
                 interval = "–" if "nan" in ends else " to ".join(ends)
                 last = (str(row["better"]), str(row["worse"]), number_text(row["sign_p"]))
+                if not row["pairs"]:
+                    last = ("–", "–", "–")
                 rows.append((self.heading(row["outcome"]), row["policy"], *numbers, interval, *last))
             told = _counts(part["pairs"], "pair")
             if (part["pairs"] != part["seeds"]).any():
@@ -104,6 +118,7 @@ class StudyView:
             "study": self.name,
             "baseline": self.baseline,
             "missing": self.missing,
+            "notes": self.never_ran,
             "results": rows(self.results),
             "differences": rows(self.differences),
             "provenance": dict(self.provenance),
@@ -140,7 +155,7 @@ def study_tables(view: StudyView) -> list[Any]:
             text_row(table, " " if outcome == last else outcome, *cells)
             last = outcome
         tables.append(table)
-    return [*tables, view.note]
+    return [*tables, view.note, *view.never_ran]
 
 
 def draw_differences(view: StudyView, key: str) -> str:
@@ -173,7 +188,7 @@ def study_page(view: StudyView) -> str:
     return render(
         "study_page.html.j2",
         title=view.name,
-        note=view.note,
+        notes=[view.note, *view.never_ran],
         pictures=[Inserted(draw_differences(view, key)) for key in view.outcomes] if len(view.differences) else [],
         mean_heads=("scenario", "policy", "runs", *map(view.heading, view.outcomes)),
         mean_rows=view.mean_rows(),

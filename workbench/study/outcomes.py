@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.errors import UnknownNameError
 
-__all__ = ["COUNTS", "OUTCOMES", "SHOWN", "Outcome", "outcome"]
+__all__ = ["COUNTS", "NEVER_PLACED", "OUTCOMES", "SHOWN", "Outcome", "outcome"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ OUTCOMES: tuple[Outcome, ...] = (
 )
 
 COUNTS: tuple[str, ...] = ("jobs", *(one.key for one in OUTCOMES if one.whole))
+
+#: Jobs that arrived and never started. Waiting times leave them out, so tables show their number if it is not 0.
+NEVER_PLACED = "never_placed"
 
 #: Outcomes that tables show unless the user names others.
 SHOWN: tuple[str, ...] = ("waited_mean_s", "waited_p99_s", "gpu_use")
