@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -179,3 +180,21 @@ def test_a_full_disk_leaves_the_old_content_and_no_draft(tmp_path: Path, monkeyp
         write_whole(target, "new")
     assert target.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("given", ["pipe", "missing/../pipe", "link", "missing/../link"])
+def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path, given: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        # Opened for both directions it waits for no writer, so a failure cannot hang the test.
+        reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        try:
+            check_writable(tmp_path / given)
+            pool.submit(write_whole, tmp_path / given, "new").result(timeout=10)
+            assert stat.S_ISFIFO(pipe.stat().st_mode)
+            assert os.read(reader, 10) == b"new"
+        finally:
+            os.close(reader)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "pipe"]

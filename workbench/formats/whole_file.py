@@ -26,8 +26,9 @@ def check_writable(path: str | Path) -> None:
     """
     path = Path(path)
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            _need(path, os.W_OK)
+        device = _device(path)
+        if device is not None:
+            _need(device, os.W_OK)
             return
         target = _target(path)
         if not target.parent.is_dir():
@@ -55,8 +56,9 @@ def write_whole(path: str | Path, content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            with path.open("wb") as file:
+        device = _device(path)
+        if device is not None:
+            with device.open("wb") as file:
                 file.write(data)
         else:
             _replace(_target(path), data)
@@ -77,6 +79,22 @@ def _need(path: Path, permission: int) -> None:
 
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError("cannot be written", source=str(path), got=error.strerror, expected="a writable place")
+
+
+def _device(path: Path) -> Path | None:
+    """A path by which the device, pipe or socket to which `path` leads can be opened; None if it leads to no such.
+
+    The path as given comes first, because ``/dev/stdout`` may resolve to ``pipe:[1]``, which is no path; then the path
+    of the file that would be replaced, because ``missing/../pipe`` exists only when it is resolved.
+    """
+    if _is_device(path):
+        return path
+    target = _target(path)
+    return target if _is_device(target) else None
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _target(path: Path) -> Path:
