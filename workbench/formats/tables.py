@@ -6,9 +6,10 @@ import csv
 import gzip
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 
 from workbench.errors import InputError
+from workbench.model.job_log import MOST_SECONDS
 
 __all__ = ["Row", "read_table", "unpacked"]
 
@@ -31,6 +32,11 @@ class Row:
     def __init__(self, fields: Mapping[str, str], source: str, line: int) -> None:
         self._fields, self._source, self._line = fields, source, line
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns, in their order."""
+        return tuple(self._fields)
+
     def text(self, column: str) -> str:
         """Text of a column without blanks around it; empty if the table has no such column."""
         return (self._fields.get(column) or "").strip()
@@ -44,18 +50,26 @@ class Row:
         return number
 
     def seconds(self, column: str) -> float:
-        """Seconds from 0 on, decimals allowed; raises InputError for anything else."""
-        return self.amount(column, "seconds")
+        """Seconds from 0 to `MOST_SECONDS`, decimals allowed; raises InputError for anything else."""
+        return self.amount(column, "seconds", MOST_SECONDS)
 
-    def amount(self, column: str, unit: str) -> float:
-        """A number of some unit from 0 on, decimals allowed; raises InputError for anything else."""
+    def amount(self, column: str, unit: str, most: float = inf) -> float:
+        """A number from 0 to `most`, decimals allowed; raises InputError for anything else.
+
+        Parameters
+        ----------
+        column : str
+        unit : str
+            What is counted, for the error.
+        most : float
+        """
         text = self.text(column)
         try:
             number = float(text) if text.isascii() and "_" not in text else -1.0
         except ValueError:
             number = -1.0
-        if not (isfinite(number) and number >= 0):
-            raise self.wrong(column, text or "nothing", f"{unit} from 0 on")
+        if not (isfinite(number) and 0 <= number <= most):
+            raise self.wrong(column, text or "nothing", f"{unit} from 0 {'on' if most == inf else f'to {most:g}'}")
         return number
 
     def wrong(self, column: str, got: str, expected: str) -> InputError:

@@ -9,10 +9,14 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.value import Value
 
-__all__ = ["GPU", "SHAPE", "JobLog", "LoggedJob", "LoggedStep"]
+__all__ = ["GPU", "MOST_SECONDS", "SHAPE", "JobLog", "LoggedJob", "LoggedStep"]
 
 #: Resource by which the jobs of every log ask for GPUs, whatever the cluster calls its own.
 GPU = "nvidia.com/gpu"
+
+#: The longest time that a job may have, and the latest that it may arrive at: 30,000 years. Sums stay exact to a
+#: millisecond.
+MOST_SECONDS = 1e12
 
 #: How degrees of parallelism are written, as DPxTPxPPxCPxEP; those left out at the end are 1.
 SHAPE = r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,4}"

@@ -53,6 +53,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "What an answer leaves out or assumes": {
         "best-effort-last": "Pods without a request are placed last, and topology does not restrict them.",
         "best-effort-pending": "Pods without a request stay pending but count for the gang, which starts without them.",
+        "columns-not-read": "A job log has columns that the workbench does not read.",
         "constraint-without-effect": "A topology constraint is accepted and restricts nothing.",
         "default-tier": "A hard constraint names no usable tier; the default of volcano-1.13 applies.",
         "gpu-group-replanned": "The recorded plan of a GPU group cannot be followed; the whole group is planned anew.",

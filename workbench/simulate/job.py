@@ -10,6 +10,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import TrainingStep
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
+from workbench.model.job_log import MOST_SECONDS
 from workbench.model.value import Value
 
 __all__ = ["RESTARTS", "Restarts", "SimulatedJob"]
@@ -48,8 +49,8 @@ class SimulatedJob(Value):
     Raises
     ------
     InputError
-        A time is negative or not finite, `checkpoint_s` is 0, there are no pods, or the parallel shape of `step` is not
-        one of all pods.
+        A time is negative or above 1e12 (`MOST_SECONDS`), `checkpoint_s` is 0, there are no pods, or the parallel shape
+        of `step` is not one of all pods.
     UnknownNameError
         No such `restarts`.
     """
@@ -66,8 +67,8 @@ class SimulatedJob(Value):
     def __post_init__(self) -> None:
         for name in ("submitted_s", "duration_s", "writing_s", "restart_s"):
             value = getattr(self, name)
-            if not (isfinite(value) and value >= 0):
-                raise self._wrong(name, value, "seconds from 0 on")
+            if not 0 <= value <= MOST_SECONDS:
+                raise self._wrong(name, value, f"seconds from 0 to {MOST_SECONDS:g}")
         if not self.gang.n_pods:
             raise InputError("a job without pods", source=f"job {self.gang.key}", expected="one pod or more")
         if self.restarts not in RESTARTS:

@@ -166,6 +166,11 @@ def test_knavigator(tmp_path: Path) -> None:
     ]
 
 
+def test_columns_that_are_not_read_are_told(tmp_path: Path) -> None:
+    log = read(tmp_path, "name,submit_s,duration_s,pods,gpus_per_pod,user,state\na,0,1,1,1,u,done\nb,0,1,1,1,u,done\n")
+    assert [(note.code, str(note)) for note in log.notes] == [("columns-not-read", "2 columns not read: user, state")]
+
+
 @pytest.mark.parametrize(
     ("text", "old", "new", "place"),
     [
@@ -178,12 +183,27 @@ def test_knavigator(tmp_path: Path) -> None:
         (TABLE, "hard", "must", "line 2, mode"),
         (TABLE, "2,60", "2,0", "line 2, checkpoint_s"),
         (TABLE, "b,10", ",10", "line 2, name"),
-        (TABLE, "b,10", "a,10", "two jobs of one name"),
+        (TABLE, "b,10", "a,10", "line 3, name: not a value of this column (found a,"),
+        (
+            TABLE,
+            "b,10",
+            "b,1e308",
+            "line 2, submit_s: not a value of this column (found 1e308, expected seconds from 0 to",
+        ),
+        (TABLE, "5.5", "1e308", "line 2, duration_s"),
+        (TABLE, "hard,2", "hard,", "line 2, tier"),
+        (TABLE, "hard,2", ",2", "line 2, mode"),
+        (TABLE, "checkpoint_s", "checkpoints_s", "line 1: unknown column (found checkpoints_s, expected checkpoint_s"),
+        (TABLE, "queue", "queues", "line 1: unknown column (found queues, expected queue"),
         (TABLE, "duration_s", "seconds", "no column duration_s"),
         (PHILLY, "2017-10-09 07:01:55", "yesterday", "line 2, timestamp"),
         (PHILLY, "66.0,1", "66.0,0", "line 2, num_gpus"),
         (HELIOS, "2020-04-01 00:01:00,2020-04-01 00:01:05", "soon,2020-04-01 00:01:05", "line 2, submit_time"),
         (HELIOS, "660", "-1", "line 2, duration"),
+        (HELIOS, "660", "1e13", "line 2, duration"),
+        (HELIOS, "8,u1", "7,u1", "line 3, job_id"),
+        (PHILLY, "66.0", "1e300", "line 2, duration"),
+        (PAI, "1000.0,1090.0", "1000.0,1e308", "line 2, end_time"),
         (HELIOS, "vcA,16,64,2", "vcA,16,64,0", "line 2, node_num"),
         (HELIOS, "vcA,16", "vcA,1.5", "line 2, gpu_num"),
         (PAI, "train,worker,4", ",worker,4", "line 2, job_name"),

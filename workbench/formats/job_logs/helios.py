@@ -28,7 +28,7 @@ def read_helios(content: bytes, source: str) -> Read:
     Raises
     ------
     InputError
-        A value that is none of its column; the line is named.
+        A value that is none of its column, a number of a job given twice; the line is named.
     """
     read = Read()
     found: list[tuple[Row, datetime]] = []
@@ -41,13 +41,18 @@ def read_helios(content: bytes, source: str) -> Read:
         else:
             found.append((row, _time(row)))
     begin = min((time for _, time in found), default=datetime(2020, 1, 1, tzinfo=UTC))
+    names: set[str] = set()
     for row, time in found:
         pods, gpus = row.number("node_num", _MOST), row.number("gpu_num", _MOST)
         if not pods:
             raise row.wrong("node_num", "0", "1 node or more")
         uneven += gpus % pods > 0
         queue = row.text("vc") or row.text("queue") or "default"
-        gang = make_gang(f"job-{row.number('job_id')}", pods, {GPU: -(-gpus // pods)}, queue=queue)
+        name = f"job-{row.number('job_id')}"
+        if name in names:
+            raise row.wrong("job_id", row.text("job_id"), "a number of its own for each job")
+        names.add(name)
+        gang = make_gang(name, pods, {GPU: -(-gpus // pods)}, queue=queue)
         read.jobs.append(LoggedJob(gang, (time - begin).total_seconds(), row.seconds("duration")))
     read.notes += left_out(no_gpus, no_times)
     if uneven:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
+from workbench.errors import InputError, close_names
 from workbench.formats.job_logs.base import GPU, Read, make_gang
 from workbench.formats.tables import Row, read_table
 from workbench.model.counted import counted
 from workbench.model.gang import TopologyConstraint
 from workbench.model.job_log import SHAPE, LoggedJob, LoggedStep
+from workbench.model.notice import Notice
 from workbench.model.resources import CPU, MEMORY
 
 __all__ = ["COLUMNS", "read_log_table"]
@@ -20,26 +23,40 @@ _MOST_TIER = 1_000_000
 _MIB = 1 << 20
 #: Kinds of parallelism, in the order of ranks.
 _KINDS = ("data", "tensor", "pipeline", "context", "expert")
+_MOST_GB = 1e12
+
+_KNOWN = (
+    *COLUMNS,
+    *("cpu_milli", "memory_mib", "queue", "priority", "min_available", "mode", "tier", "checkpoint_s"),
+    *("compute_s", "shape", *(f"{kind}_gb" for kind in _KINDS)),
+)
+#: Likeness from which on a column is a misspelt one: checkpoints_s, but not user or gpu_type.
+_ALMOST = 0.8
 
 
 def read_log_table(content: bytes, source: str) -> Read:
     """Read a table with the columns name, submit_s, duration_s, pods and gpus_per_pod.
 
     Further columns, each of which may be missing or empty: cpu_milli and memory_mib (of each pod), queue, priority,
-    min_available, tier (highestTierAllowed of a hard constraint), mode (hard or soft), checkpoint_s; and of a training
-    step compute_s, shape (DPxTPxPPxCPxEP) and the GB that a rank sends, data_gb, tensor_gb, pipeline_gb, context_gb,
-    expert_gb.
+    min_available, mode (hard or soft), tier (highestTierAllowed, beside a mode), checkpoint_s; and of a training step
+    compute_s, shape (DPxTPxPPxCPxEP) and the GB that a rank sends, data_gb, tensor_gb, pipeline_gb, context_gb,
+    expert_gb. A notice names other columns, which are not read.
 
     Raises
     ------
     InputError
-        A value that is none of its column; the line is named.
+        A value that is none of its column, a name given twice; the line is named. A column whose name is almost one of
+        these.
     """
     read = Read()
+    names: set[str] = set()
     for row in read_table(content, source, COLUMNS):
+        if not names:
+            read.notes += _unknown_columns(row, source)
         name = row.text("name")
-        if not name:
-            raise row.wrong("name", "nothing", "the name of the job")
+        if not name or name in names:
+            raise row.wrong("name", name or "nothing", "a name of its own for each job")
+        names.add(name)
         pods = row.number("pods", _MOST_PODS)
         least = row.number("min_available", _MOST_PODS) if row.text("min_available") else pods
         if not pods or least > pods:
@@ -66,9 +83,22 @@ def read_log_table(content: bytes, source: str) -> Read:
     return read
 
 
+def _unknown_columns(row: Row, source: str) -> list[Notice]:
+    """The notice of columns that are not read, if there are any; InputError for one that seems misspelt."""
+    unknown = [column for column in row.columns if column not in _KNOWN]
+    for column in unknown:
+        if get_close_matches(column, _KNOWN, n=1, cutoff=_ALMOST):
+            expected = close_names(column, _KNOWN)
+            raise InputError("unknown column", source=source, where="line 1", got=column[:60], expected=expected)
+    if not unknown:
+        return []
+    text = f"{counted(len(unknown), 'column')} not read: {', '.join(unknown)}"
+    return [Notice("columns-not-read", text, numbers={"count": len(unknown)})]
+
+
 def _step(row: Row) -> LoggedStep | None:
     """The training step of a row; None if it has no compute_s and no GB."""
-    sent = {kind: row.amount(f"{kind}_gb", "GB") for kind in _KINDS if row.text(f"{kind}_gb")}
+    sent = {kind: row.amount(f"{kind}_gb", "GB", _MOST_GB) for kind in _KINDS if row.text(f"{kind}_gb")}
     shape = row.text("shape")
     if not row.text("compute_s"):
         if sent or shape:
@@ -85,6 +115,10 @@ def _constraint(row: Row) -> TopologyConstraint | None:
     mode, tier = row.text("mode"), row.text("tier")
     if mode not in ("", "hard", "soft"):
         raise row.wrong("mode", mode, "hard or soft, or nothing")
-    if not mode and not tier:
+    if mode == "hard" and not tier:
+        raise row.wrong("tier", "nothing", "the highest tier allowed, beside mode hard")
+    if tier and not mode:
+        raise row.wrong("mode", "nothing", "hard or soft, beside a tier")
+    if not mode:
         return None
     return TopologyConstraint("soft" if mode == "soft" else "hard", row.number("tier", _MOST_TIER) if tier else None)
