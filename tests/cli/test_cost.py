@@ -54,7 +54,7 @@ def test_a_job_that_stays_pending_is_status_1(run: Run, files: Path) -> None:
         pytest.param([*MACHINE, *MODEL, *SPEEDS], "no parallel shape", id="shape left out"),
         pytest.param([*MACHINE, "--shape", "4x8", *SPEEDS], "the model is not told", id="no model"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "depth=3"], "no such key", id="unknown key"),
-        pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "layers=x"], "wrong value", id="no number"),
+        pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "micro_batch=x"], "wrong value", id="no number"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--tier-gb-s", "1=-3"], "no speed of a tier", id="speed"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--tier-gb-s", "7=3"], "no HyperNode", id="unknown tier"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS, "--job", "x"], "no such job", id="unknown job"),
@@ -98,6 +98,10 @@ def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) ->
     assert "ms" in run(*arguments, *priced).out
     for options, said in (
         (["--shape", "wide=4x8"], "--shape: an option of the communication"),
+        (["--calibration", "nofile"], "--calibration: an option of the communication"),
+        ([*priced, "--shape", "wide=8x4"], "--shape: given twice"),
+        ([*priced, "--shape", "default/wide=8x4"], "--shape: given twice"),
+        ([*priced, *SPEEDS], "--tier-gb-s: given twice"),
         ([*MACHINE, *MODEL, *SPEEDS], "no job to price"),
         ([*MACHINE, "--shape", "other=4x8", *MODEL, *SPEEDS], "no such job"),
         ([*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS], "no key and value"),

@@ -39,7 +39,7 @@ def test_other_forms(run: Run, tmp_path: Path) -> None:
         (("--seeds", "5-3"), "--seeds: no range of seeds"),
         (("--seeds", "x"), "--seeds: no range of seeds"),
         (("--load", "0"), "--load"),
-        (("--policies", "volcano"), "it gives no shares of GPUs"),
+        (("--policies", "volcano"), "--policies: volcano-1.15 cannot share GPUs"),
         (("--policies", ""), "no policy given"),
         (("--policies", "fgdd"), "did you mean"),
         (("--orders", "nowhere"), "no order of arrival"),
@@ -53,3 +53,15 @@ def test_bad_input_is_one_line(run: Run, arguments: tuple[str, ...], message: st
     assert message in result.err
     assert len(result.err.splitlines()) == 1
     assert result.out == ""
+
+
+def test_the_file_without_gpus_is_named(run: Run, tmp_path: Path) -> None:
+    pods, nodes = tmp_path / "p10.csv", tmp_path / "nodes.csv"
+    pods.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1000,1,0,0\n")
+    result = run("fill", FILES[0], pods, "--seeds", "1")
+    assert result.status == 2
+    assert f"{pods}: nothing to fill the cluster with" in result.err
+    nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,64000,1024,0,\n")
+    result = run("fill", nodes, FILES[1], "--seeds", "1")
+    assert result.status == 2
+    assert "expected models of the nodes: none, as no node has GPUs" in result.err

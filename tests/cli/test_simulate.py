@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -171,9 +174,14 @@ def test_steps_of_a_table(run: Run, tmp_path: Path) -> None:
         (("--card-gb-s", "nan", *STEP), "--card-gb-s: no speed"),
         (("--rails", "2"), "--rails: an option of a network"),
         ((*NETWORK, "--cables", "3=2", *STEP), "cables of a tier without a speed"),
-        ((*NETWORK, "--cables", "1=0", *STEP), "no cables of a tier"),
+        ((*NETWORK, "--cables", "2=0", *STEP), "no cables of a tier"),
         ((*NETWORK, "--tier-gb-s", "9=1", *STEP), "no HyperNode of this tier"),
-        (NETWORK, "no job tells its training step"),
+        (NETWORK, "no job has a training step"),
+        (STEP, "--step: an option of a network"),
+        (("--phases", "interleaved"), "--phases: an option of a network"),
+        ((*NETWORK, "--tier-gb-s", "1=2", *STEP), "--tier-gb-s: given twice (found '1=2', expected one value for 1)"),
+        ((*NETWORK, *STEP, "--step", "data_gb=4"), "--step: given twice"),
+        ((*NETWORK, "--cables", "1=2", *STEP), "--cables: given twice"),
         ((*NETWORK, "--step", "compute_s=1"), "no training step"),
         ((*NETWORK, "--step", "compute_s=1", "--step", "data_gb=-1"), "no training step"),
         ((*NETWORK, *STEP, "--routes", "random"), "hashed or static or spread"),
@@ -199,11 +207,49 @@ def test_jobs_of_published_shapes(run: Run, tmp_path: Path) -> None:
     assert result.json[0]["summary"]["slowed"] > 0
     assert "1 shape left out: the size of secret is not known" in result.err
     for options, said in (
-        (("--load", "90"), "the compute of a step is not told"),
+        (("--load", "90"), "--gpu-tflops is required with --shapes"),
         (("--gpu-tflops", "400"), "published shapes have no times"),
-        (("--gpu-tflops", "-1", "--load", "90"), "the compute of a step is not told"),
+        (("--gpu-tflops", "-1", "--load", "90"), "--gpu-tflops: no speed of a GPU"),
         (("--gpu-tflops", "400", "--load", "90", "--trace", JOBS), "--trace beside it"),
     ):
         bad = run(*arguments, *options)
         assert (bad.status, bad.out) == (2, "")
         assert said in bad.err
+
+
+@pytest.mark.parametrize("options", [("--jobs", "3"), ("--gpu-tflops", "400"), ("--arrivals", "bursty")])
+def test_options_without_the_one_that_they_belong_to(run: Run, options: tuple[str, ...]) -> None:
+    result = run("simulate", CLUSTER, "--trace", JOBS, *options)
+    assert (result.status, result.out) == (2, "")
+    needed = "--load" if options[0] == "--arrivals" else "--shapes"
+    assert result.err.startswith(f"workbench: {options[0]}: ") and f"{needed} beside it" in result.err
+
+
+def test_a_trace_from_a_pipe(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = f"{HEAD}a,0,10,2,8\n".encode()
+    want = run("simulate", CLUSTER, "--trace", JOBS, "-o", "csv").out.splitlines()[0]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    result = run("simulate", CLUSTER, "--trace", "-", "-o", "csv")
+    assert result.status == 0 and result.out.splitlines()[0] == want
+    assert run("simulate", "-", "--trace", "-").err.startswith("workbench: --trace: standard input twice")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    writer.start()
+    try:
+        assert run("simulate", CLUSTER, "--trace", pipe, "-o", "csv").out == result.out
+    finally:
+        writer.join()
+
+
+def test_pods_of_openb_from_a_pipe(run: Run, tmp_path: Path) -> None:
+    shared = SAMPLE.parent / "shared-gpus"
+    arguments = ("simulate", shared / "nodes.csv", "--policies", "fgd", "-o", "csv", "--trace")
+    pipe = tmp_path / "pods.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=((shared / "pods.csv").read_bytes(),))
+    writer.start()
+    try:
+        assert run(*arguments, pipe).out == run(*arguments, shared / "pods.csv").out
+    finally:
+        writer.join()

@@ -207,5 +207,5 @@ def test_a_study_has_a_curve_per_policy_and_seed(sample) -> None:
     assert (summary["below_bound"] >= 0).all()
     again = fill_study(sample, policies, [1, 2])
     assert again.frame().equals(frame)
-    with pytest.raises(InputError, match="no shares"):
+    with pytest.raises(InputError, match=r"volcano-1\.15 cannot share GPUs"):
         fill_study(sample, [get_policy("volcano")], [1])

@@ -40,9 +40,9 @@ __all__ = [
 
 
 def key_values(
-    option: str, given: Sequence[str], form: str = "KEY=VALUE", reserved: Sequence[str] = ()
+    option: str, given: Sequence[str], form: str = "KEY=VALUE", reserved: Sequence[str] = (), *, once: bool = False
 ) -> dict[str, Any]:
-    """Parse several texts KEY=VALUE into a dict; if a key is repeated the last value wins.
+    """Parse several texts KEY=VALUE into a dict.
 
     Parameters
     ----------
@@ -53,14 +53,18 @@ def key_values(
         Expected form, for errors.
     reserved : sequence of str
         Keys that are refused.
+    once : bool
+        Refuse a key that is repeated; by default its last value wins.
     """
-    pairs = {}
+    pairs: dict[str, Any] = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise InputError("no key and value", source=option, got=repr(text), expected=form)
         if key.strip() in reserved:
             raise InputError("not a parameter", source=option, got=repr(text))
+        if once and key.strip() in pairs:
+            raise InputError("given twice", source=option, got=repr(text), expected=f"one value for {key.strip()}")
         pairs[key.strip()] = value.strip()
     return pairs
 
@@ -87,7 +91,7 @@ def tier_speeds(given: Sequence[str]) -> dict[int, float]:
     given : sequence of str
     """
     found = {}
-    for tier, text in key_values("--tier-gb-s", given, "TIER=GB/S").items():
+    for tier, text in key_values("--tier-gb-s", given, "TIER=GB/S", once=True).items():
         number, gb_s = whole_number(tier), finite_number(text)
         if number is None or gb_s is None or gb_s <= 0:
             raise InputError("no speed of a tier", source="--tier-gb-s", got=repr(f"{tier}={text}"), expected="1=50")

@@ -68,8 +68,12 @@ def fill(
     chosen = policies_with(names, set_)
     trace = read_openb(nodes, pods)
     given = None if orders is None else {seed: _order(orders, trace, seed) for seed in numbers}
-    with progress_bar("filling") as step:
-        study = fill_study(trace, chosen, numbers, load=load / 100, orders=given, progress=step)
+    try:
+        with progress_bar("filling") as step:
+            study = fill_study(trace, chosen, numbers, load=load / 100, orders=given, progress=step)
+    except InputError as error:
+        places = {"policy": "--policies", trace.name: str(pods)}
+        raise error.of(places.get(error.source or "", error.source or "")) from None
     if output is CurveOutput.json:
         emit(to_json(study.to_dict()), out)
     elif output is CurveOutput.csv:

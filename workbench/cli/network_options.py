@@ -124,7 +124,7 @@ class NetworkOptions:
 
     def _cables(self) -> dict[int, int]:
         found = {}
-        for tier, text in key_values("--cables", self.cables, "TIER=N").items():
+        for tier, text in key_values("--cables", self.cables, "TIER=N", once=True).items():
             number, count = whole_number(tier), whole_number(text)
             if number is None or not count or count > 1024:
                 raise InputError("no cables of a tier", source="--cables", got=repr(f"{tier}={text}"), expected="1=8")
@@ -141,7 +141,7 @@ def common_step(given: Sequence[str]) -> TrainingStep | None:
     """
     from workbench.evaluate.contention import TrainingStep
 
-    values = key_values("--step", given)
+    values = key_values("--step", given, once=True)
     if not values:
         return None
     numbers = {key: finite_number(text) for key, text in values.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ from workbench.cli.arguments import (
     load_scenario,
     policies_with,
     required_policy_names,
+    standard_input,
     tell_gaps,
     tell_notes,
 )
@@ -57,6 +59,8 @@ __all__ = ["simulate"]
 
 _POLICIES = ["volcano,allocate,binpack"]
 _LONGEST = 1e9
+#: Jobs drawn from published shapes, unless the user says how many.
+_JOBS = 100
 
 
 def simulate(
@@ -64,7 +68,11 @@ def simulate(
     file: Files = [],  # noqa: B006
     trace: Annotated[
         Path | None,
-        typer.Option("--trace", metavar="FILE", help="Jobs with times: CSV or YAML, see docs/simulation.md."),
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="Jobs with times: CSV or YAML, - for standard input; see docs/simulation.md.",
+        ),
     ] = None,
     shapes: Annotated[
         Path | None,
@@ -73,8 +81,9 @@ def simulate(
         ),
     ] = None,
     count: Annotated[
-        int, whole("--jobs", least=1, most=100_000, metavar="N", help="Jobs to draw from --shapes.")
-    ] = 100,
+        int | None,
+        whole("--jobs", least=1, most=100_000, metavar="N", help="Jobs to draw from --shapes; by default 100."),
+    ] = None,
     gpu_tflops: Annotated[
         str,
         typer.Option("--gpu-tflops", metavar="N", help="With --shapes: 10^12 operations a second that a GPU reaches."),
@@ -95,8 +104,9 @@ def simulate(
         ),
     ] = None,
     arrivals: Annotated[
-        ArrivalKind, one_of(ArrivalKind, "--arrivals", help="How arrivals are drawn for --load.")
-    ] = ArrivalKind.poisson,
+        ArrivalKind | None,
+        one_of(ArrivalKind, "--arrivals", help="How arrivals are drawn for --load; by default poisson."),
+    ] = None,
     seed: Annotated[int, whole("--seed", metavar="SEED", help="Seed of the arrivals and of hashed routes.")] = 0,
     faults: Annotated[
         int | None,
@@ -171,6 +181,11 @@ def simulate(
         raise InputError(
             "published shapes have no times", source="--shapes", got=got, expected="--load, and no --trace"
         )
+    for option, given in (("--jobs", count is not None), ("--gpu-tflops", gpu_tflops)):
+        if given and shapes is None:
+            raise InputError("an option of published shapes", source=option, expected="--shapes beside it")
+    if arrivals is not None and load is None:
+        raise InputError("drawn for a load", source="--arrivals", got="no --load", expected="--load beside it")
     if cycle is not None and retry is Retry.own:
         raise InputError("two rules of retrying", source="--cycle", got="--retry own beside it", expected="one of them")
     names = required_policy_names(policies)
@@ -180,34 +195,35 @@ def simulate(
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
-    if trace is not None and is_openb_pods(trace):
+    content = None if trace is None else _content(trace, inputs)
+    if trace is not None and content is not None and is_openb_pods(content):
         if len(inputs) != 1:
             expected = "one table of nodes (sn, cpu_milli, memory_mib, gpu, model)"
             got = counted(len(inputs), "path")
             raise InputError("pods of openb need its nodes", source="PATH", got=got, expected=expected)
-        log, snapshot, usual = read_openb_log(inputs[0], trace)
+        log, snapshot, usual = read_openb_log(inputs[0], trace, content)
         chosen = [judging_by(policy, usual) for policy in chosen]
     else:
-        log = JobLog((), "shapes") if trace is None else read_job_log(trace)
+        log = JobLog((), "shapes") if trace is None else read_job_log(trace, content)
         scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
         tell_gaps(scenario)
         snapshot = scenario.snapshot
     tell_notes(log.notes)
     network = shared.network(snapshot)
     if shapes is not None:
-        drawn = _shaped(shapes, snapshot, count, gpu_tflops, seed)
+        drawn = _shaped(shapes, snapshot, count or _JOBS, gpu_tflops, seed)
         jobs = [replace(job, restart_s=restart, restarts=restarts.value) for job in drawn]
     else:
         jobs = simulated_jobs(log, snapshot, restart, common, restarts.value)
     if network is not None and not any(job.step for job in jobs):
         expected = "columns compute_s and data_gb, or --step"
-        raise InputError("no job tells its training step", source=str(trace), expected=expected)
+        raise InputError("no job has a training step", source=str(trace), expected=expected)
     if load is not None:
         import numpy as np
 
         from workbench.simulate.arrivals import at_load
 
-        jobs = at_load(jobs, snapshot, load / 100, np.random.default_rng(seed), arrivals.value)
+        jobs = at_load(jobs, snapshot, load / 100, np.random.default_rng(seed), (arrivals or ArrivalKind.poisson).value)
     breakdowns: tuple[Breakdown, ...] = ()
     if faults is not None:
         import numpy as np
@@ -256,6 +272,17 @@ def simulate(
         raise typer.Exit(1)
 
 
+def _content(trace: Path, inputs: Sequence[str]) -> bytes:
+    """The content of a trace, read once, because a pipe gives it only once."""
+    from workbench.formats.manifests import read_bytes
+
+    if str(trace) != "-":
+        return read_bytes(trace)
+    if "-" in inputs:
+        raise InputError("standard input twice", source="--trace", got="-", expected="one of PATH and --trace as -")
+    return standard_input(["-"]) or b""
+
+
 def _shaped(path: Path, snapshot: ClusterSnapshot, count: int, gpu_tflops: str, seed: int) -> list[SimulatedJob]:
     """Jobs drawn from published shapes."""
     import numpy as np
@@ -263,12 +290,11 @@ def _shaped(path: Path, snapshot: ClusterSnapshot, count: int, gpu_tflops: str, 
     from workbench.formats.job_shapes import read_job_shapes
     from workbench.simulate.shaped_jobs import draw_shaped_jobs
 
-    reached = finite_number(gpu_tflops)
+    reached, expected = finite_number(gpu_tflops), "what a GPU reaches in training, such as 400"
+    if not gpu_tflops:
+        raise InputError("--gpu-tflops is required with --shapes", expected=expected)
     if reached is None or reached <= 0:
-        expected = "what a GPU reaches in training, such as 400"
-        raise InputError(
-            "the compute of a step is not told", source="--gpu-tflops", got=repr(gpu_tflops), expected=expected
-        )
+        raise InputError("no speed of a GPU", source="--gpu-tflops", got=repr(gpu_tflops), expected=expected)
     known, notes = read_job_shapes(path)
     tell_notes(notes)
     try:

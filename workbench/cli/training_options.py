@@ -93,18 +93,21 @@ def communication_plan(
     from workbench.evaluate.cost.plan import CommunicationPlan
 
     if not machine:
-        for option, given in (("--shape", shapes), ("--model", model), ("--tier-gb-s", tier_gb_s)):
+        options = {"--shape": shapes, "--model": model, "--tier-gb-s": tier_gb_s, "--calibration": calibration}
+        for option, given in options.items():
             if given:
                 raise InputError("an option of the communication", source=option, expected="--machine beside it")
         return None
     fitted, trained = calibration_with(calibration, machine), training_model(model)
     stated = {}
-    for job, text in key_values("--shape", shapes, f"JOB={ParallelShape.FORM}").items():
+    for job, text in key_values("--shape", shapes, f"JOB={ParallelShape.FORM}", once=True).items():
         found = [gang.key for gang in gangs if job in (gang.key, gang.name)]
         if len(found) != 1:
             names = ", ".join(gang.key for gang in gangs)
             message = "several jobs" if found else "no such job"
             raise InputError(message, source="--shape", got=repr(job), expected=f"one of {names}")
+        if found[0] in stated:
+            raise InputError("given twice", source="--shape", got=repr(job), expected=f"one shape for {found[0]}")
         stated[found[0]] = ParallelShape.parse(text, f"--shape {job}"), trained
     if not stated:
         raise InputError("no job to price", source="--shape", expected=f"JOB={ParallelShape.FORM}, such as train=4x8")
@@ -137,7 +140,7 @@ def training_model(given: Sequence[str]) -> TrainingModel:
         "forward_ms": ("forward_s", lambda text: _scaled(text, 1e-3)),
         "backward_ms": ("backward_s", lambda text: _scaled(text, 1e-3)),
     }
-    values = key_values("--model", given)
+    values = key_values("--model", given, once=True)
     found = {}
     for key, text in values.items():
         if key not in readers:

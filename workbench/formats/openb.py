@@ -16,7 +16,7 @@ from workbench.formats.tables import Row, read_table, unpacked
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import WHOLE_GPU
-from workbench.model.job_log import JobLog, LoggedJob
+from workbench.model.job_log import MOST_SECONDS, JobLog, LoggedJob
 from workbench.model.labels import NodeFilter, NodeLabels, NodeTaints, Requirement
 from workbench.model.notice import Notice
 from workbench.model.pod_trace import PodTrace
@@ -52,7 +52,7 @@ _POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 _TIMES = ("creation_time", "deletion_time")
 
 
-def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
+def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None) -> PodTrace:
     """Read a cluster and the pods of one variant of the trace.
 
     Parameters
@@ -62,6 +62,8 @@ def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
     pods : path
         CSV with the columns name, cpu_milli, memory_mib, num_gpu and gpu_milli; gpu_spec (models that the pod accepts,
         separated by ``|``), creation_time and deletion_time (s) may be missing.
+    content : bytes, optional
+        Content of `pods` if it has been read, because a pipe gives it only once; None: it is read.
 
     Returns
     -------
@@ -75,11 +77,13 @@ def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
         A file that cannot be read, a missing column, a field that is no number or out of range, a share of several
         GPUs, a name given twice, a GPU model that no node has, an end before the beginning; the line is named.
     """
-    snapshot, models = _read_nodes(Path(nodes))
+    of_nodes = read_bytes(nodes)
+    of_pods = read_bytes(pods) if content is None else content
+    snapshot, models = _read_nodes(Path(nodes), of_nodes)
     gangs: list[Gang] = []
     shapes: list[TypicalShape] = []
     times: list[tuple[float, float]] = []
-    for row in _in_order(Path(pods), _POD_COLUMNS, "name"):
+    for row in _in_order(of_pods, Path(pods), _POD_COLUMNS, "name"):
         shape = _shape(row, models)
         requests = {CPU: shape.cpu_milli, MEMORY: row.number("memory_mib") * _MIB}
         whole = shape.gpus if shape.gpu_milli == WHOLE_GPU else 0
@@ -92,7 +96,7 @@ def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
         shapes.append(shape)
         times.append(_times(row))
     at = np.array(times, dtype=np.float64).reshape(-1, 2)
-    paths = (Path(nodes), Path(pods))
+    read = ((Path(nodes), of_nodes), (Path(pods), of_pods))
     return PodTrace(
         snapshot,
         tuple(gangs),
@@ -100,7 +104,7 @@ def read_openb(nodes: str | Path, pods: str | Path) -> PodTrace:
         at[:, 0].copy(),
         at[:, 1] - at[:, 0],
         Path(pods).stem.removeprefix("openb_pod_list_"),
-        {path.name: sha256(read_bytes(path)).hexdigest() for path in paths},
+        {path.name: sha256(data).hexdigest() for path, data in read},
     )
 
 
@@ -121,12 +125,12 @@ class OpenbLog(NamedTuple):
     usual: TypicalShapes
 
 
-def read_openb_log(nodes: str | Path, pods: str | Path) -> OpenbLog:
+def read_openb_log(nodes: str | Path, pods: str | Path, content: bytes | None = None) -> OpenbLog:
     """Read the pods of the trace as a log of jobs.
 
     Parameters
     ----------
-    nodes, pods : path
+    nodes, pods, content
         As of `read_openb`, with its errors. Pods without times are left out, with a notice that counts them.
 
     Raises
@@ -134,7 +138,7 @@ def read_openb_log(nodes: str | Path, pods: str | Path) -> OpenbLog:
     InputError
         No pod has times.
     """
-    trace = read_openb(nodes, pods)
+    trace = read_openb(nodes, pods, content)
     timed = zip(trace.gangs, trace.submitted_s.tolist(), trace.duration_s.tolist(), strict=True)
     jobs = tuple(LoggedJob(gang, at, work) for gang, at, work in timed if work == work)
     left_out = len(trace.gangs) - len(jobs)
@@ -147,21 +151,21 @@ def read_openb_log(nodes: str | Path, pods: str | Path) -> OpenbLog:
 
 def read_openb_nodes(path: str | Path) -> ClusterSnapshot:
     """Read the nodes of the trace alone; columns and errors are those of `read_openb`."""
-    return _read_nodes(Path(path))[0]
+    return _read_nodes(Path(path), read_bytes(path))[0]
 
 
-def is_openb_pods(path: str | Path) -> bool:
-    """Whether a file is a table of pods of the trace, by the columns in its first line."""
-    return _has_columns(path, _POD_COLUMNS)
+def is_openb_pods(content: bytes) -> bool:
+    """Whether the content of a file is a table of pods of the trace, by the columns in its first line."""
+    return _has_columns(content, _POD_COLUMNS)
 
 
 def is_openb_nodes(path: str | Path) -> bool:
     """Whether a path is a file with a table of nodes of the trace, by the columns in its first line."""
-    return Path(path).is_file() and _has_columns(path, _NODE_COLUMNS)
+    return Path(path).is_file() and _has_columns(read_bytes(path), _NODE_COLUMNS)
 
 
-def _has_columns(path: str | Path, columns: tuple[str, ...]) -> bool:
-    first = read_bytes(path)[:4096].decode("utf-8-sig", "replace").split("\n", 1)[0]
+def _has_columns(content: bytes, columns: tuple[str, ...]) -> bool:
+    first = content[:4096].decode("utf-8-sig", "replace").split("\n", 1)[0]
     return set(columns) <= {name.strip() for name in first.split(",")}
 
 
@@ -200,10 +204,10 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
     return arrivals, by_name[np.argsort(rank)].astype(np.int32)
 
 
-def _in_order(path: Path, columns: tuple[str, ...], name: str) -> list[Row]:
+def _in_order(content: bytes, path: Path, columns: tuple[str, ...], name: str) -> list[Row]:
     """Rows sorted by name; raises InputError for an empty name, one given twice, and a table without rows."""
     found: dict[str, Row] = {}
-    for row in read_table(read_bytes(path), str(path), columns):
+    for row in read_table(content, str(path), columns):
         key = row.text(name)
         if not key or key in found:
             raise row.wrong(name, key or "nothing", "a name of its own in each line")
@@ -213,8 +217,8 @@ def _in_order(path: Path, columns: tuple[str, ...], name: str) -> list[Row]:
     return [found[key] for key in sorted(found, key=str.encode)]
 
 
-def _read_nodes(path: Path) -> tuple[ClusterSnapshot, frozenset[str]]:
-    rows = {row.text("sn"): row for row in _in_order(path, _NODE_COLUMNS, "sn")}
+def _read_nodes(path: Path, content: bytes) -> tuple[ClusterSnapshot, frozenset[str]]:
+    rows = {row.text("sn"): row for row in _in_order(content, path, _NODE_COLUMNS, "sn")}
     topology = Topology.build(list(rows), ())
     resources = resource_columns([GPU])
     allocatable = np.zeros((len(rows), len(resources)), dtype=np.int64)
@@ -261,12 +265,14 @@ def _shape(row: Row, models: frozenset[str]) -> TypicalShape:
     accepted = tuple(spec.split("|")) if spec else ()
     unknown = [model for model in accepted if model not in models]
     if unknown:
-        raise row.wrong("gpu_spec", spec, f"models of the nodes: {', '.join(sorted(models))}")
+        raise row.wrong(
+            "gpu_spec", spec, f"models of the nodes: {', '.join(sorted(models)) or 'none, as no node has GPUs'}"
+        )
     return TypicalShape(cpu, milli, gpus, accepted)
 
 
 def _times(row: Row) -> tuple[float, float]:
-    begin, end = (float(row.number(name)) if row.text(name) else float("nan") for name in _TIMES)
+    begin, end = (float(row.number(name, int(MOST_SECONDS))) if row.text(name) else float("nan") for name in _TIMES)
     if end < begin:
         raise row.wrong(_TIMES[1], f"{end:g}", f"at least creation_time, {begin:g}")
     return begin, end

@@ -205,12 +205,12 @@ class DayZero:
         Raises
         ------
         InputError
-            The policy gives no shares of GPUs, or an arrival is none of the trace's pods.
+            The policy cannot share GPUs, or an arrival is none of the trace's pods.
         """
         check()
         if not isinstance(policy, GpuSharingPolicy):
             expected = "fgd, fgd-random, fgd-best-fit, headroom, … (workbench policies)"
-            raise InputError("it gives no shares of GPUs", source="policy", got=policy.name, expected=expected)
+            raise InputError(f"{policy.name} cannot share GPUs", source="policy", expected=expected)
         trace, p = self.trace, len(self._kind)
         if len(arrivals) and not 0 <= arrivals.min() <= arrivals.max() < p:
             raise InputError("a pod that the trace has not", source="arrivals", expected=f"0 to {p - 1}")

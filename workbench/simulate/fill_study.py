@@ -137,7 +137,7 @@ def fill_study(
     Raises
     ------
     InputError
-        A policy that gives no shares of GPUs; a trace without GPUs.
+        A policy that cannot share GPUs; a trace without GPUs.
     """
     ready = DayZero(trace)
     curves, bounds = {}, {}

@@ -113,13 +113,14 @@ def _cluster(entry: TopologyEntry) -> tuple[ClusterSnapshot, Mapping[str, str]]:
 
 def _jobs(entry: WorkloadEntry, topologies: Sequence[TopologyEntry]) -> tuple[JobLog, TypicalShapes | None]:
     """The jobs of a log, and what pods usually ask for if the log is the trace openb."""
-    if not is_openb_pods(entry.trace):
-        return read_job_log(entry.trace), None
+    content = read_bytes(entry.trace)
+    if not is_openb_pods(content):
+        return read_job_log(entry.trace, content), None
     nodes = next((one.paths[0] for one in topologies if is_openb_nodes(one.paths[0])), None)
     if nodes is None:
         expected = "a table of nodes (sn, cpu_milli, memory_mib, gpu, model) among the topologies"
         raise InputError("pods of openb need its nodes", where=entry.where, expected=expected)
-    read = read_openb_log(nodes, entry.trace)
+    read = read_openb_log(nodes, entry.trace, content)
     return read.log, read.usual
 
 

@@ -20,7 +20,7 @@ _EXPECTED = (
 )
 
 
-def read_job_log(path: str | Path) -> JobLog:
+def read_job_log(path: str | Path, content: bytes | None = None) -> JobLog:
     """Read jobs with the times of their arrival and their work.
 
     Parameters
@@ -29,6 +29,8 @@ def read_job_log(path: str | Path) -> JobLog:
         The workbench's own table (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme
         cluster, the task table of PAI, the generator of Kueue's scalability run, or a test of Knavigator; also
         compressed by gzip. The content decides.
+    content : bytes, optional
+        Content of the file if it has been read, because a pipe gives it only once; None: it is read.
 
     Returns
     -------
@@ -41,9 +43,8 @@ def read_job_log(path: str | Path) -> JobLog:
         named.
     """
     source = str(path)
-    packed = read_bytes(path)
-    content = unpacked(packed, source)
-    read, name = _read(content, source)
+    packed = read_bytes(path) if content is None else content
+    read, name = _read(unpacked(packed, source), source)
     if not read.jobs:
         raise InputError("no job in it", source=source)
     seen: set[str] = set()
