@@ -25,6 +25,12 @@ def test_table_has_a_row_per_policy(run: Run) -> None:
     assert [row[1] for row in rows] == ["200", "200"]
 
 
+def test_a_narrow_terminal_keeps_numbers_whole(on_terminal: Run) -> None:
+    result = on_terminal("simulate", CLUSTER, "--trace", JOBS, "--policies", "volcano,binpack")
+    rows = [line.split() for line in result.out.splitlines() if line.strip().startswith(("volcano", "binpack"))]
+    assert [row[1] for row in rows] == ["200", "200"] and all(len(row[2]) == 4 for row in rows)
+
+
 def test_faults_are_the_seeds(run: Run) -> None:
     arguments = ("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack", "--faults", "3", "-o", "json")
     first, again = run(*arguments), run(*arguments)
@@ -63,7 +69,7 @@ def test_the_page_shows_use_waiting_and_a_gantt_chart(run: Run, tmp_path: Path) 
     result = run("simulate", CLUSTER, "--trace", log, "--policies", "volcano,binpack", "-o", "html")
     assert result.status == 1
     assert result.out.count("<svg") == 7
-    for text in ("GPUs in use", "Jobs waiting", "that waited longest", "jobs that never ran", "default/huge&lt;b&gt;"):
+    for text in ("GPUs in use", "Jobs waiting", "binpack: 3 jobs", "jobs that never ran", "default/huge&lt;b&gt;"):
         assert text in result.out
     assert "huge<b>" not in result.out
     # Only small runs until next begins: an eighth of 24 nodes is in use for ten hours.
@@ -138,6 +144,7 @@ def test_jobs_share_a_network(run: Run) -> None:
     assert "network cost" in run(*arguments).out
     page = run(*arguments, "-o", "html").out
     assert "Step times" in page and "binpack: mean use of the links" in page
+    assert "s6: no links above it" in page and "s6 0%" not in page
     told = [run(*arguments, "--phases", end, "-o", "json").json for end in ("together", "interleaved")]
     slowed = [[result["summary"]["slowed"] for result in each] for each in told]
     assert all(here >= there >= 0 for here, there in zip(*slowed, strict=True))

@@ -54,3 +54,13 @@ def test_a_long_legend_takes_several_rows() -> None:
     short, tall = draw_lines("t", "x", "y", dict(list(lines.items())[:2])), draw_lines("t", "x", "y", lines)
     assert "height='260'" in short
     assert "height='308'" in tall
+
+
+def test_a_sum_just_above_a_round_number_needs_no_higher_axis() -> None:
+    assert ">150<" not in draw_lines("t", "h", "%", {"a": [(0, 0), (1, 100.00000001)]})
+
+
+def test_corners_of_a_step_function_have_no_dots_and_round_numbers_below() -> None:
+    steps = draw_lines("t", "times", "%", {"a": [(1, 0), (1, 20), (1.394, 20), (1.394, 100)]}, dots=False)
+    assert steps.count("fill-opacity='0'") == steps.count("<circle") == 4
+    assert ">1.2<" in steps and ">1.394<" not in steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -103,3 +104,17 @@ def test_without_pairs_there_is_no_test() -> None:
     told = view()
     told.differences["pairs"] = 0
     assert told.pair_rows()[0][1][0][-3:] == ("–", "–", "–")
+
+
+def test_shares_are_shown_in_percent_and_stored_as_parts() -> None:
+    told = view()
+    told = replace(told, outcomes={"wait": ("GPUs in use", "%")})
+    assert [row[-1] for row in told.mean_rows()] == ["150", "350"]
+    assert told.pair_rows()[0][1][0][:6] == ("GPUs in use (%)", "new <b>", "350", "150", "200", "200 to 200")
+    assert ">100<" in draw_differences(told, "wait")
+    assert told.to_dict()["differences"][0]["mean"] == 3.5
+
+
+def test_long_names_are_drawn_whole() -> None:
+    label = "volcano-1.15 weight=5, two files and a network, jobs 90 % bursty, best-effort"
+    assert f">{label}<" in draw_intervals("t", "s", [DrawnInterval(label, "a", 1.0, 0.0, 2.0)])

@@ -58,7 +58,10 @@ def test_a_job_stands_out_and_is_told_of(results: list[SimulationResult]) -> Non
 def test_the_chosen_policy_is_drawn(results: list[SimulationResult]) -> None:
     explorer = SimulationExplorer(results, switches(4))
     explorer.policy.value = 1
-    assert "binpack: the cluster after" in explorer._cluster.value and "binpack: the 3 jobs" in explorer._gantt.value
+    assert (
+        "binpack: the cluster after" in explorer._cluster.value
+        and "binpack, 0 to 240 h: 3 jobs" in explorer._gantt.value
+    )
 
 
 def test_runs_of_one_policy_have_names_of_their_own(results: list[SimulationResult]) -> None:

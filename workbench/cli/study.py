@@ -165,7 +165,7 @@ def _show(
     # JSON and CSV always have every number.
     everything = output in (SimulationOutput.json, SimulationOutput.csv)
     differences = compare_in_pairs(results, study.compared_with, None if everything else chosen, pooled=pool)
-    shown = {key: (outcome(key).heading, outcome(key).unit) for key in chosen}
+    shown = {key: (outcome(key).heading, outcome(key).shown_unit) for key in chosen}
     missing = len(study.runs) - len(results)
     view = StudyView(study.name, study.compared_with, results, differences, shown, missing, study.provenance())
     for line in view.never_ran:

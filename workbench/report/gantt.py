@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any, NamedTuple
 
 from workbench.model.counted import counted
 from workbench.report.colours import NODE, job_colours
-from workbench.report.svg_text import fit_text, short
+from workbench.report.lines import round_numbers
+from workbench.report.number_text import number_text
+from workbench.report.svg_text import CHARACTER, fit_text, short
 from workbench.simulate.result import SimulationResult
 
 __all__ = ["draw_gantt"]
 
 #: Jobs that are drawn, those that waited longest; the rest is counted.
 _JOBS = 60
-_NAMES, _BARS, _ROW, _TOP = 190.0, 620.0, 16.0, 28.0
+_NAMES, _BARS, _ROW, _TOP = 190.0, 620.0, 16.0, 40.0
 _HOUR = 3600.0
-_RUNNING, _STOPPED = (job_colours(6)[i].colour for i in (0, 5))
+
+
+class _BarStyle(NamedTuple):
+    """Colour of a bar, and what it means."""
+
+    colour: str
+    opacity: float
+    meaning: str
+
+
+_BLUE, _RED = (job_colours(6)[i].colour for i in (0, 5))
+_WAITING = _BarStyle(NODE, 0.5, "waiting")
+_RUNNING = _BarStyle(_BLUE, 1.0, "running")
+_STOPPED = _BarStyle(_RED, 1.0, "running until a fault stopped it")
+_STANDING = _BarStyle(_BLUE, 0.4, "holding nodes without working, because pods wait")
 
 
 def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = None, job: int | None = None) -> str:
     """The jobs that waited longest, in the order of their submission, as one ``<svg>`` element.
 
-    Grey: waiting; blue: running, pale while a HyperJob waits for some of its Jobs; red: an attempt that a fault
-    stopped.
+    A legend tells the colours: waiting, running, and where they occur attempts that a fault stopped, and nodes that a
+    job holds without working, while some of its pods wait for nodes.
 
     Parameters
     ----------
@@ -42,19 +59,21 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
     row_of = {number: row for row, number in enumerate(shown)}
     scale = _BARS / (until - since) if until > since else 0.0
     width, height = short(_NAMES + _BARS + 20), _TOP + _ROW * len(shown) + 26
-    title = f"{result.policy}: the {counted(len(shown), 'job')} of {len(result.jobs):,} that waited longest"
+    title = _title(result, waited[longest], int(here.sum()), between)
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {short(height)}' role='img' "
         f"aria-label='{escape(title, quote=True)}' style='max-width:100%;width:{width}px' "
         "font-family='system-ui, sans-serif' font-size='10' fill='currentColor'>"
         f"<text x='0' y='12' font-size='13' font-weight='600'>{escape(title)}</text>"
     ]
-    for step in range(5):
-        x = short(_NAMES + _BARS * step / 4)
-        at = (since + (until - since) * step / 4) / _HOUR
+    own = [attempt for attempt in result.attempts if attempt.job in row_of]
+    parts += _legend({_style(attempt.outcome) for attempt in own})
+    for hour in round_numbers(since / _HOUR, until / _HOUR):
+        named_hour = f"{number_text(float(hour))} h"
+        x = short(_NAMES + (hour * _HOUR - since) * scale)
         parts.append(
             f"<line x1='{x}' x2='{x}' y1='{short(_TOP)}' y2='{short(height - 22)}' stroke='currentColor' "
-            f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{at:.3g} h</text>"
+            f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{named_hour}</text>"
         )
 
     def bar(start: float, end: float, row: int, colour: str, said: str, opacity: float) -> None:
@@ -76,11 +95,49 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
         )
         end = frame["ended_s"][number]
         submitted = result.jobs[number].submitted_s
-        bar(submitted, result.ended_s if end != end else end, row, NODE, f"{name}: submitted", 0.5)
-    for attempt in result.attempts:
-        if attempt.job in row_of:
-            colour = _STOPPED if attempt.outcome == "stopped" else _RUNNING
-            said = f"{result.jobs[attempt.job].gang.name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
-            pale = attempt.outcome == "standing" or job not in (None, attempt.job)
-            bar(attempt.start_s, attempt.end_s, row_of[attempt.job], colour, said, 0.4 if pale else 1.0)
+        bar(
+            submitted,
+            result.ended_s if end != end else end,
+            row,
+            _WAITING.colour,
+            f"{name}: submitted",
+            _WAITING.opacity,
+        )
+    for attempt in own:
+        style = _style(attempt.outcome)
+        said = f"{result.jobs[attempt.job].gang.name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
+        faded = 1.0 if job in (None, attempt.job) else 0.4
+        bar(attempt.start_s, attempt.end_s, row_of[attempt.job], style.colour, said, style.opacity * faded)
     return "".join([*parts, "</svg>"])
+
+
+def _style(outcome: str) -> _BarStyle:
+    """How an attempt with some outcome is drawn; one that goes on with more pods (``grown``) was running."""
+    return {"stopped": _STOPPED, "standing": _STANDING}.get(outcome, _RUNNING)
+
+
+def _legend(seen: set[_BarStyle]) -> list[str]:
+    """Squares with the meaning of their colours, in the line below the title."""
+    parts, x = [], _NAMES
+    for style in (_WAITING, _RUNNING, _STOPPED, _STANDING):
+        if style in seen or style in (_WAITING, _RUNNING):
+            parts.append(
+                f"<rect x='{short(x)}' y='20' width='10' height='10' fill='{style.colour}' "
+                f"opacity='{style.opacity:g}'/>"
+                f"<text x='{short(x + 15)}' y='29'>{style.meaning}</text>"
+            )
+            x += 40 + 10 * CHARACTER * len(style.meaning)
+    return parts
+
+
+def _title(result: SimulationResult, waited: Any, n_here: int, between: tuple[float, float] | None) -> str:
+    """What the chart shows: `waited` are the seconds of the jobs that were chosen, out of `n_here`."""
+    some, everything = int((waited > 0).sum()), counted(n_here, "job", form=",")
+    if n_here <= len(waited):
+        jobs = everything
+    elif some < len(waited):
+        jobs = f"the {some} of {everything} that waited, and {len(waited) - some} others"
+    else:
+        jobs = f"the {some} of {everything} that waited longest"
+    when = "" if between is None else f", {between[0] / _HOUR:.4g} to {between[1] / _HOUR:.4g} h"
+    return f"{result.policy}{when}: {jobs}"

@@ -10,11 +10,13 @@ from typing import NamedTuple
 from workbench.report.colours import job_colours
 from workbench.report.lines import round_numbers
 from workbench.report.number_text import number_text
-from workbench.report.svg_text import fit_text, short
+from workbench.report.svg_text import CHARACTER, fit_text, short
 
 __all__ = ["DrawnInterval", "draw_intervals"]
 
-_WIDTH, _NAMES, _RIGHT = 720.0, 300.0, 16.0
+_AXIS, _RIGHT = 400.0, 16.0
+#: Width of the names: as much as the longest needs, within these bounds.
+_LEAST_NAMES, _MOST_NAMES = 120.0, 640.0
 _TOP, _ROW, _BOTTOM = 30.0, 20.0, 40.0
 _PX = 11.0
 
@@ -60,11 +62,14 @@ def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> st
     least, most = min([0.0, *ends]), max([0.0, *ends])
     spare = (most - least) * 0.04 or 1.0
     low, high = least - spare, most + spare
-    scale = (_WIDTH - _NAMES - _RIGHT) / (high - low)
+    longest = max((len(row.label) for row in rows), default=0)
+    names = min(max(_LEAST_NAMES, (longest + 1) * _PX * CHARACTER + 8), _MOST_NAMES)
+    scale = _AXIS / (high - low)
+    width = names + _AXIS + _RIGHT
     bottom = _TOP + _ROW * len(rows)
 
     def at(value: float) -> str:
-        return short(_NAMES + (value - low) * scale)
+        return short(names + (value - low) * scale)
 
     parts = [f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>"]
     for tick in round_numbers(low, high):
@@ -75,8 +80,7 @@ def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> st
             f"{escape(number_text(float(tick)))}</text>"
         )
     parts.append(
-        f"<text x='{short((_NAMES + _WIDTH - _RIGHT) / 2)}' y='{bottom + 30:.0f}' text-anchor='middle'>"
-        f"{escape(across)}</text>"
+        f"<text x='{short(names + _AXIS / 2)}' y='{bottom + 30:.0f}' text-anchor='middle'>{escape(across)}</text>"
     )
     groups = list(dict.fromkeys(row.group for row in rows))
     colours = {group: look.colour for group, look in zip(groups, job_colours(len(groups)), strict=True)}
@@ -85,8 +89,8 @@ def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> st
         colour = colours[row.group]
         tip = f"{row.label}: {number_text(row.value)}"
         parts.append(
-            f"<text x='{_NAMES - 8:.0f}' y='{y + 4:.0f}' text-anchor='end'>"
-            f"{escape(fit_text(row.label, _NAMES - 8, _PX))}</text>"
+            f"<text x='{names - 8:.0f}' y='{y + 4:.0f}' text-anchor='end'>"
+            f"{escape(fit_text(row.label, names - 8, _PX))}<title>{escape(row.label)}</title></text>"
         )
         if isfinite(row.low) and isfinite(row.high):
             tip += f", {number_text(row.low)} to {number_text(row.high)}"
@@ -100,7 +104,7 @@ def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> st
             )
     tall = bottom + _BOTTOM
     return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-intervals' role='img' width='{_WIDTH:.0f}' "
-        f"height='{tall:.0f}' viewBox='0 0 {_WIDTH:.0f} {tall:.0f}' font-family='system-ui, sans-serif' "
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-intervals' role='img' width='{width:.0f}' "
+        f"height='{tall:.0f}' viewBox='0 0 {width:.0f} {tall:.0f}' font-family='system-ui, sans-serif' "
         f"font-size='{_PX:.0f}' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
     )

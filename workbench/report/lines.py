@@ -14,13 +14,22 @@ __all__ = ["draw_lines", "round_numbers"]
 _WIDTH, _HEIGHT = 520.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 16.0, 30.0, 58.0
 _TICKS = 5
+#: Part by which a sum may miss a round number: 100.00000001 % needs no axis to 150 %.
+_ROUNDING = 1e-6
 #: Points up to which each has a dot and, as far as there is room, its number below.
 _DOTS = 32
 #: Strokes of the lines after the first, so that colour never stands alone.
 _DASHES = ("", "6 4", "2 3", "8 3 2 3")
 
 
-def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+def draw_lines(
+    title: str,
+    across: str,
+    upwards: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    dots: bool = True,
+) -> str:
     """Draw a line chart whose vertical axis begins at zero.
 
     Parameters
@@ -30,6 +39,9 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
         What the two axes count, with the unit.
     lines : mapping of str to sequence of (float, float)
         Points of each line by its name, in the order of the horizontal axis. Points that are not finite are left out.
+    dots : bool
+        Draw a dot at each point, and below the chart its number as far as there is room; a chart with more than 32
+        points has neither. False: points are corners of the line and nothing more, as of a step function.
 
     Returns
     -------
@@ -40,7 +52,7 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
     xs = sorted({x for points in drawn.values() for x, _ in points})
     most = max((y for points in drawn.values() for _, y in points), default=0.0)
     step = _step(most)
-    top = step * ceil(most / step) if most > 0 else 1.0
+    top = step * ceil(most / step - _ROUNDING) if most > 0 else 1.0
     low, high = (xs[0], xs[-1]) if xs else (0.0, 1.0)
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
 
@@ -56,7 +68,7 @@ def draw_lines(title: str, across: str, upwards: str, lines: Mapping[str, Sequen
             f"stroke-opacity='.2'/><text x='{_LEFT - 6:.0f}' y='{y + 4:.1f}' text-anchor='end'>"
             f"{escape(number_text(round(i * step, 6)))}</text>"
         )
-    dense = len(xs) > _DOTS
+    dense = not dots or len(xs) > _DOTS
     for x in round_numbers(low, high) if dense else xs[:: max(1, ceil(len(xs) / 16))]:
         parts.append(
             f"<text x='{at(x, 0)[0]:.1f}' y='{_TOP + height + 16:.0f}' text-anchor='middle'>"
@@ -117,4 +129,4 @@ def _step(most: float) -> float:
         return 1.0
     rough = most / _TICKS
     power = 10.0 ** floor(log10(rough))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - _ROUNDING))

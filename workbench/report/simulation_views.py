@@ -38,9 +38,12 @@ Between = tuple[float, float]
 _HOUR = 3600.0
 #: Points of a line; more than a chart has pixels say nothing.
 _POINTS = 240
-_HEADS = ("policy", "completed", "GPUs in use", "until", "wait mean", "p50", "p99", "slowdown", "restarts", "redone")
+_HEADS = (
+    *("policy", "completed", "GPUs in use (%)", "until", "wait mean", "p50", "p99", "slowdown", "restarts"),
+    "redone (%)",
+)
 #: A further one where jobs share a network.
-_NETWORK = "network cost"
+_NETWORK = "network cost (%)"
 #: Jobs without nodes that are named; -o json has all.
 _NAMED = 10
 
@@ -219,7 +222,9 @@ def draw_step_times(results: Sequence[SimulationResult], between: Between | None
         # Steps: nothing lies between two times that were seen.
         before = [0.0, *(y for _, y in shown[:-1])]
         lines[name] = [corner for (x, y), last in zip(shown, before, strict=True) for corner in ((x, last), (x, y))]
-    return draw_lines("Step times", "times as long as with free links", "% of the GPU time", lines)
+    return draw_lines(
+        "Step times", "times as long as with free links, at most", "% of GPU time, cumulative", lines, dots=False
+    )
 
 
 def _over_time(
@@ -263,7 +268,7 @@ def _means(
 
 
 def _percent(part: float) -> str:
-    return "–" if part != part else f"{100 * part:.1f} %"
+    return "–" if part != part else f"{100 * part:.1f}"
 
 
 def _number(value: float) -> str:

@@ -36,7 +36,7 @@ class StudyView:
     differences : pandas.DataFrame
         A row per comparison with the baseline (`workbench.study.statistics.compare_in_pairs`).
     outcomes : mapping of str to (str, str)
-        Heading and unit of each outcome that is shown, by its key.
+        Heading and unit of each outcome that is shown, by its key; in % are shares, 0 to 1 in the frames.
     missing : int
         Runs that have no result yet.
     provenance : mapping
@@ -54,6 +54,10 @@ class StudyView:
         """Heading of an outcome with its unit."""
         heading, unit = self.outcomes[key]
         return f"{heading} ({unit})" if unit else heading
+
+    def scale(self, key: str) -> float:
+        """By what numbers of an outcome are multiplied where they are shown."""
+        return 100.0 if self.outcomes[key][1] == "%" else 1.0
 
     @property
     def note(self) -> str:
@@ -84,7 +88,7 @@ class StudyView:
         rows = []
         for names, part in self.results.groupby([*_SCENARIO, "policy"], sort=False):
             *scenario, policy = names
-            means = (number_text(float(part[key].mean())) for key in self.outcomes)
+            means = (number_text(self.scale(key) * float(part[key].mean())) for key in self.outcomes)
             rows.append((_joined(scenario), str(policy), str(len(part)), *map(_known, means)))
         return rows
 
@@ -94,8 +98,9 @@ class StudyView:
         for names, part in self.differences.groupby(_SCENARIO, sort=False):
             rows = []
             for row in part.to_dict("records"):
-                numbers = [_known(number_text(row[key])) for key in ("mean", "baseline", "difference")]
-                ends = [number_text(row[key]) for key in ("low", "high")]
+                scale = self.scale(row["outcome"])
+                numbers = [_known(number_text(scale * row[key])) for key in ("mean", "baseline", "difference")]
+                ends = [number_text(scale * row[key]) for key in ("low", "high")]
                 interval = "–" if "nan" in ends else " to ".join(ends)
                 last = (str(row["better"]), str(row["worse"]), number_text(row["sign_p"]))
                 if not row["pairs"]:
@@ -172,9 +177,7 @@ def draw_differences(view: StudyView, key: str) -> str:
         DrawnInterval(
             _joined([row["policy"], *(row[name] for name in _SCENARIO)]),
             row["policy"],
-            row["difference"],
-            row["low"],
-            row["high"],
+            *(view.scale(key) * row[name] for name in ("difference", "low", "high")),
         )
         for row in part.to_dict("records")
     ]

@@ -19,10 +19,12 @@ class Outcome:
         Name in `SimulationResult.summary`.
     heading : str
     unit : str
-        Empty for a ratio.
+        Empty for a ratio; that of numbers as they are stored: a share is 0 to 1.
     better : {"less", "more"}
     whole : bool
         Whether it is a count.
+    share : bool
+        Whether it is a part of a whole, 0 to 1.
     """
 
     key: str
@@ -30,6 +32,12 @@ class Outcome:
     unit: str
     better: str
     whole: bool = False
+    share: bool = False
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit in tables and pictures, which show shares in percent."""
+        return "%" if self.share else self.unit
 
 
 OUTCOMES: tuple[Outcome, ...] = (
@@ -38,9 +46,9 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome("restarts", "restarts", "restarts", "less", True),
     Outcome("makespan_s", "until the last job ends", "s", "less"),
     Outcome("span_s", "time that the use is of", "s", "less"),
-    Outcome("gpu_use", "GPUs in use", "", "more"),
-    Outcome("redone", "work undone by faults", "", "less"),
-    Outcome("slowed", "GPU time that the network cost", "", "less"),
+    Outcome("gpu_use", "GPUs in use", "", "more", share=True),
+    Outcome("redone", "work undone by faults", "", "less", share=True),
+    Outcome("slowed", "GPU time that the network cost", "", "less", share=True),
     Outcome("waited_mean_s", "wait, mean", "s", "less"),
     Outcome("waited_p50_s", "wait, p50", "s", "less"),
     Outcome("waited_p99_s", "wait, p99", "s", "less"),
