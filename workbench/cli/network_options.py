@@ -44,7 +44,7 @@ Step = Annotated[
     typer.Option(
         "--step",
         metavar="KEY=VALUE",
-        help="compute_s and data_gb of a training step, for jobs of which the trace tells none. Repeatable.",
+        help="compute_s and data_gb of a training step, for jobs without one in the trace. Repeatable.",
     ),
 ]
 

@@ -103,7 +103,7 @@ class WorkloadEntry:
     arrivals : str
         How arrivals are drawn at a load.
     step : (float, float), optional
-        Seconds of compute and GB that a rank sends in a training step, for jobs of which the log tells none.
+        Seconds of compute and GB that a rank sends in a training step, for jobs without one in the log.
     """
 
     where: str
