@@ -191,6 +191,8 @@ def test_what_is_no_address(study: Study, tmp_path: Path, address: str) -> None:
 @pytest.mark.parametrize("address", ["10.0.0.1:8786", "tcp://h-1.x:1", "wss://[::1]:8786", "inproc://1.2.3.4/5/6"])
 def test_what_is_an_address(address: str) -> None:
     check_connection(address, None)
+    with pytest.raises(InputError, match="with the address of a scheduler"):
+        check_connection(address, 1)
 
 
 def test_an_address_of_tls_without_certificates(study: Study, tmp_path: Path) -> None:

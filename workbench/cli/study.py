@@ -82,11 +82,16 @@ def run(
       workbench study run study.yaml --scheduler tcp://10.0.0.1:8786
       workbench study run study.yaml --workers 4 -o html --out page.html
     """
+    from workbench.study.cluster import check_connection
     from workbench.study.outcomes import NEVER_PLACED
 
     if workers is not None and scheduler is not None:
         expected = "one of them: a scheduler has workers of its own"
         raise InputError("not beside a scheduler", source="--workers", got="--scheduler beside it", expected=expected)
+    try:
+        check_connection(scheduler, workers)
+    except InputError as error:
+        raise error.of("--workers" if workers is not None else "--scheduler") from None
     check_out(out, output)
     study, folder = _opened(file, results)
     chosen = _outcomes(metrics)
