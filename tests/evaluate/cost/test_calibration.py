@@ -218,3 +218,17 @@ def test_two_racks_of_nvl72_share_one_efficiency(public_data: Path) -> None:
     for (machine, collective), gb_s in best.items():
         assert calibration.two_rack_bus_bandwidth(machine, collective) == pytest.approx(gb_s, rel=allowed[collective])
     assert calibration.two_rack_bus_bandwidth("h100_sxm", "all-reduce") is None
+
+
+def test_an_interval_over_two_racks_holds_what_another_machine_of_the_system_measured(public_data: Path) -> None:
+    calibration, block = shipped(), CollectiveBlock("gb200", "all-reduce", 4, 32)
+    assert block not in {fit.block for fit in calibration.blocks}
+    rows = [
+        each
+        for each in _measured(public_data)
+        if each.block == CollectiveBlock("OCI BM.GPU.GB200-v3.4", "all-reduce", 4, 32) and 2**20 <= each.size <= 2**32
+    ]
+    assert len(rows) > 20
+    found = [(each.time_s, calibration.estimate(block, each.size)) for each in rows]
+    assert all(estimate.basis == "rack efficiency" for _, estimate in found)
+    assert sum(estimate.low_s <= time_s <= estimate.high_s for time_s, estimate in found) > len(found) / 2

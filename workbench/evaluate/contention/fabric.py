@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.cost.checks import positive, whole
+from workbench.evaluate.cost.checks import keep_whole, positive
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import NO_DOMAIN, Topology
 from workbench.model.value import Value
@@ -43,7 +43,7 @@ class TierLinks(Value):
 
     def __post_init__(self) -> None:
         positive(self.gb_s, "GB/s of a tier")
-        whole(self.cables, "cables of a tier")
+        keep_whole(self, "cables")
 
 
 class Cable(NamedTuple):
@@ -107,7 +107,7 @@ class RoutedFabric(Value):
 
     def __post_init__(self) -> None:
         positive(self.card_gb_s, "card_gb_s")
-        whole(self.rails, "rails")
+        keep_whole(self, "rails")
         if self.routes not in ROUTES:
             raise UnknownNameError("routes", self.routes, ROUTES)
         topology = self.topology

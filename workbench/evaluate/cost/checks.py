@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from workbench.errors import InputError, UnknownNameError
 
-__all__ = ["known", "not_negative", "positive", "whole"]
+__all__ = ["keep_whole", "known", "not_negative", "positive", "whole"]
 
 T = TypeVar("T")
 
@@ -28,23 +28,45 @@ def known(table: Mapping[str, T], name: str, kind: str) -> T:
     return table[name]
 
 
-def whole(value: object, name: str, least: int = 1) -> int:
-    """Return an integer that is at least `least`.
+def whole(value: object, name: str, least: int | None = 1) -> int:
+    """Return a whole number as an int.
 
     Parameters
     ----------
     value : object
+        An int, or a float without a fraction: JSON does not tell 8 from 8.0.
     name : str
         Name of the argument, for the error.
+    least : int, optional
+        None: any number will do.
+
+    Raises
+    ------
+    InputError
+    """
+    number = int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(number, bool) or not isinstance(number, int) or (least is not None and number < least):
+        expected = "a whole number" if least is None else f"a whole number of at least {least}"
+        raise InputError("wrong number", source=name, got=repr(value), expected=expected)
+    return number
+
+
+def keep_whole(owner: object, *names: str, least: int = 1) -> None:
+    """Check fields of a frozen dataclass in its ``__post_init__`` with `whole`, and store them as ints.
+
+    Parameters
+    ----------
+    owner : object
+    *names : str
+        Names of the fields.
     least : int
 
     Raises
     ------
     InputError
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError("wrong number", source=name, got=repr(value), expected=f"a whole number of at least {least}")
-    return value
+    for name in names:
+        object.__setattr__(owner, name, whole(getattr(owner, name), name, least))
 
 
 def not_negative(value: float, name: str) -> float:

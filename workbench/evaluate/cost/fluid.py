@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.evaluate.cost.checks import not_negative, whole
 from workbench.evaluate.cost.max_min import Flow, exact, max_min_rates
 
 __all__ = ["IteratingJob", "Transfer", "finish_times", "iteration_ends"]
@@ -152,8 +153,17 @@ def iteration_ends(capacity: Mapping[Any, float], jobs: Sequence[IteratingJob], 
     Raises
     ------
     InputError
-        A job needs no time for an iteration, or never ends one because a link carries nothing.
+        A job needs no time for an iteration, or never ends one because a link carries nothing; a number is negative or
+        not finite.
     """
+    count = whole(count, "count", 0)
+    for link, gb_s in capacity.items():
+        not_negative(gb_s, f"link {link}")
+    for number, job in enumerate(jobs):
+        not_negative(job.compute_s, f"job {number}, compute_s")
+        not_negative(job.start_s, f"job {number}, start_s")
+        for _, size in job.flows:
+            not_negative(size, f"job {number}, size of a flow")
     exact_capacity = {link: exact(gb_s) for link, gb_s in capacity.items()}
     running = _Running(exact_capacity)
     now = Fraction(0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.evaluate.cost.checks import known, not_negative, positive, whole
+from workbench.evaluate.cost.checks import keep_whole, known, not_negative, positive, whole
 
 __all__ = ["NcclSystem", "Prediction", "choose", "predict"]
 
@@ -88,8 +88,7 @@ class NcclSystem:
         known(_TREE, self.architecture, "architecture")
         known(_LAUNCH_US, self.cpu, "CPU")
         known(_INNER, self.link, "link")
-        for name in ("ranks", "nodes", "channels"):
-            whole(getattr(self, name), name)
+        keep_whole(self, "ranks", "nodes", "channels")
         if self.ranks % self.nodes:
             raise InputError(
                 "nodes differ", source="ranks", got=str(self.ranks), expected=f"a multiple of {self.nodes}"
@@ -137,7 +136,7 @@ def predict(system: NcclSystem, collective: str, size: int) -> dict[str, Predict
         Bytes of the whole vector.
     """
     per_rank = known(_RING_STEPS, collective, "collective")
-    whole(size, "size", 0)
+    size = whole(size, "size", 0)
     found = {}
     for algorithm in ("ring", "tree") if collective == "all-reduce" else ("ring",):
         for number, protocol in enumerate(_PROTOCOLS):

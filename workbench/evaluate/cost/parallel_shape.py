@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.evaluate.cost.checks import not_negative, positive, whole
+from workbench.evaluate.cost.checks import keep_whole, not_negative, positive
 from workbench.evaluate.cost.traffic import (
     context_parallel_bytes,
     data_parallel_bytes,
@@ -49,8 +49,7 @@ class ParallelShape:
     FORM: ClassVar[str] = "DPxTPxPPxCPxEP"
 
     def __post_init__(self) -> None:
-        for name in ("data", "tensor", "pipeline", "context", "expert"):
-            whole(getattr(self, name), name)
+        keep_whole(self, "data", "tensor", "pipeline", "context", "expert")
         stage = self.data * self.context * self.tensor
         if stage % self.expert:
             raise InputError(
@@ -174,10 +173,8 @@ class TrainingModel:
     def __post_init__(self) -> None:
         for name in ("parameters", "bytes_per_element", "gradient_bytes"):
             positive(getattr(self, name), name)
-        for name in ("layers", "hidden", "sequence", "micro_batch", "microbatches", "top_k"):
-            whole(getattr(self, name), name)
-        for name in ("moe_layers", "kv_hidden"):
-            whole(getattr(self, name), name, least=0)
+        keep_whole(self, "layers", "hidden", "sequence", "micro_batch", "microbatches", "top_k")
+        keep_whole(self, "moe_layers", "kv_hidden", least=0)
         for name in ("forward_s", "backward_s", "expert_parameters"):
             not_negative(getattr(self, name), name)
         if self.expert_parameters > self.parameters:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.evaluate.cost.checks import positive, whole
+from workbench.evaluate.cost.checks import keep_whole, not_negative, positive, whole
 from workbench.evaluate.cost.max_min import exact
 
 __all__ = ["MAX_TUPLES", "Circle", "RotatingJob", "Rotation", "best_rotation", "time_shifts"]
@@ -36,11 +36,29 @@ class RotatingJob:
         Iteration time.
     phases : tuple of (int, int, float)
         (start, length, rate in GB/s) within the period; a phase may run over the end into the beginning.
+
+    Raises
+    ------
+    InputError
+        A number is negative, or a time not whole; a phase is longer than the period.
     """
 
     name: str
     period: int
     phases: tuple[tuple[int, int, float], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "period", whole(self.period, f"period of {self.name}"))
+        phases = []
+        for start, length, gb_s in self.phases:
+            begin, lasts = (whole(each, f"phase of {self.name}", 0) for each in (start, length))
+            if lasts > self.period:
+                expected = f"at most {self.period}"
+                raise InputError(
+                    "a phase is longer than its period", source=self.name, got=str(lasts), expected=expected
+                )
+            phases.append((begin, lasts, not_negative(gb_s, f"rate of {self.name}")))
+        object.__setattr__(self, "phases", tuple(phases))
 
 
 @dataclass(frozen=True)
@@ -89,13 +107,9 @@ class Circle:
 
     def __post_init__(self) -> None:
         positive(self.capacity_gb_s, "capacity_gb_s")
-        whole(self.slot, "slot")
+        keep_whole(self, "slot")
         if not self.jobs:
             raise InputError("no jobs to rotate", source="jobs", expected="at least one")
-        for job in self.jobs:
-            whole(job.period, f"period of {job.name}")
-            if any(length < 0 or length > job.period or start < 0 for start, length, _ in job.phases):
-                raise InputError("a phase is longer than its period or negative", source=job.name)
 
     @property
     def perimeter(self) -> int:
@@ -191,13 +205,21 @@ def time_shifts(periods: Mapping[str, int], shift_on_link: Mapping[str, Mapping[
     -------
     dict of str to int or None
         None where jobs share links in a loop, so that the links may contradict each other.
+
+    Raises
+    ------
+    InputError
+        A link names an unknown job, a period is no whole number of at least 1, or a shift no whole number.
     """
     links_of: dict[str, list[str]] = {job: [] for job in periods}
+    periods = {job: whole(period, f"period of {job}") for job, period in periods.items()}
+    wanted: dict[str, dict[str, int]] = {link: {} for link in shift_on_link}
     for link, shifts in shift_on_link.items():
-        for job in shifts:
+        for job, shift in shifts.items():
             if job not in links_of:
                 raise InputError("a link names an unknown job", source=f"shift_on_link {link}", got=job)
             links_of[job].append(link)
+            wanted[link][job] = whole(shift, f"shift of {job} on {link}", None)
     found: dict[str, int] = {}
     seen: set[str] = set()
     edges, parts = sum(map(len, shift_on_link.values())), sum(not jobs for jobs in shift_on_link.values())
@@ -206,7 +228,7 @@ def time_shifts(periods: Mapping[str, int], shift_on_link: Mapping[str, Mapping[
             continue
         parts += 1
         found[root] = 0
-        _walk([root], found, seen, links_of, periods, shift_on_link)
+        _walk([root], found, seen, links_of, periods, wanted)
     loop_free = edges == len(periods) + len(shift_on_link) - parts
     return {job: found[job] for job in periods} if loop_free else None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.evaluate.cost.checks import known, not_negative, positive, whole
+from workbench.evaluate.cost.checks import keep_whole, known, not_negative, positive, whole
 
 __all__ = ["Dimension", "SimulatorSettings", "simulated_time_ns"]
 
@@ -46,7 +46,7 @@ class Dimension:
     def __post_init__(self) -> None:
         known({"ring": 1, "switch": 2, "fully-connected": 1}, self.topology, "topology")
         known(_ALGORITHMS, self.algorithm, "algorithm")
-        whole(self.npus, "npus", 2)
+        keep_whole(self, "npus", least=2)
         positive(self.bandwidth_gib_s, "bandwidth_gib_s")
         not_negative(self.latency_ns, "latency_ns")
         if self.algorithm == "halving-doubling" and self.npus & (self.npus - 1):
@@ -86,9 +86,8 @@ class SimulatorSettings:
     local_memory_gb_s: float | None = None
 
     def __post_init__(self) -> None:
-        whole(self.chunks, "chunks")
-        whole(self.active_chunks, "active_chunks")
-        whole(self.endpoint_delay_ns, "endpoint_delay_ns", 0)
+        keep_whole(self, "chunks", "active_chunks")
+        keep_whole(self, "endpoint_delay_ns", least=0)
         if self.local_memory_gb_s is not None:
             positive(self.local_memory_gb_s, "local_memory_gb_s")
 
@@ -131,9 +130,16 @@ def simulated_time_ns(
     settings : SimulatorSettings
     congestion : bool
         The congestion-aware backend, which knows one dimension only: links are queues, store and forward.
+
+    Raises
+    ------
+    UnknownNameError, InputError
+        No such collective; no dimension, or several for the congestion-aware backend; a size that is no whole number.
     """
     known(_COLLECTIVES, collective, "collective")
-    whole(size, "size", 0)
+    size = whole(size, "size", 0)
+    if not dimensions:
+        raise InputError("a network without dimensions", source="dimensions", got="0", expected="at least one")
     if congestion and len(dimensions) != 1:
         raise InputError("the congestion-aware backend", source="dimensions", got=str(len(dimensions)), expected="1")
     phases = _phases(dimensions, collective, size // settings.chunks)

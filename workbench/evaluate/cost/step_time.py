@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.evaluate.cost.checks import not_negative, whole
+from workbench.evaluate.cost.checks import keep_whole, not_negative
 
 __all__ = ["PipelineStep", "StepTime"]
 
@@ -56,8 +56,7 @@ class PipelineStep:
     dp_comm_s: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("microbatches", "stages", "interleave"):
-            whole(getattr(self, name), name)
+        keep_whole(self, "microbatches", "stages", "interleave")
         for name in ("forward_s", "backward_s", "tp_comm_s", "ep_comm_s", "dp_comm_s"):
             not_negative(getattr(self, name), name)
 

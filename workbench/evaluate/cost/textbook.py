@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.evaluate.cost.checks import known, not_negative, positive, whole
+from workbench.evaluate.cost.checks import keep_whole, known, not_negative, positive, whole
 
 __all__ = ["ALGORITHMS", "HIERARCHICAL", "LinkLevel", "collective_time", "hierarchical_time", "in_network_time"]
 
@@ -34,7 +34,7 @@ class LinkLevel:
     beta_s_per_byte: float
 
     def __post_init__(self) -> None:
-        whole(self.ranks, "ranks")
+        keep_whole(self, "ranks")
         not_negative(self.alpha_s, "alpha_s")
         not_negative(self.beta_s_per_byte, "beta_s_per_byte")
 
@@ -103,7 +103,9 @@ def collective_time(
     Returns
     -------
     float
-        0 for a single rank, except for point to point, which has no ranks.
+        What the formula says for any number of ranks. A single rank has nobody to send to, and most formulas give 0
+        for it; the chain broadcast (k - 1 chunks) and the double binary tree (2 S beta) do not, because they count
+        how long a pipeline streams. They are not overruled: a caller that prices groups leaves out those of one rank.
 
     Raises
     ------
@@ -112,9 +114,7 @@ def collective_time(
     formula = known(ALGORITHMS, algorithm, "algorithm")
     not_negative(size, "size")
     not_negative(gamma_s_per_byte, "gamma_s_per_byte")
-    whole(chunks, "chunks")
-    if level.ranks == 1 and algorithm != "point-to-point":
-        return 0.0
+    chunks = whole(chunks, "chunks")
     return formula(level.ranks, size, level.alpha_s, level.beta_s_per_byte, gamma_s_per_byte, chunks)
 
 

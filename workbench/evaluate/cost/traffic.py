@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from workbench.evaluate.cost.checks import not_negative, positive, whole
 
 __all__ = [
@@ -11,6 +13,11 @@ __all__ = [
     "pipeline_bytes",
     "tensor_parallel_bytes",
 ]
+
+
+def _product(**counts: int) -> int:
+    """Product of whole numbers of at least 1; a wrong one is refused by its name."""
+    return math.prod(whole(value, name) for name, value in counts.items())
 
 
 def data_parallel_bytes(
@@ -28,9 +35,9 @@ def data_parallel_bytes(
     sharded : bool
         FSDP or ZeRO-3, with parameters kept over the micro batches. ZeRO-1 sends what plain data parallelism sends.
     """
-    times = 3 if sharded else 2
-    whole(degree, "degree")
-    return times * (degree - 1) / degree * not_negative(parameters_per_rank, "parameters_per_rank") * bytes_per_element
+    times, degree = 3 if sharded else 2, whole(degree, "degree")
+    elements = not_negative(parameters_per_rank, "parameters_per_rank")
+    return times * (degree - 1) / degree * elements * positive(bytes_per_element, "bytes_per_element")
 
 
 def tensor_parallel_bytes(
@@ -54,8 +61,10 @@ def tensor_parallel_bytes(
         Micro batches per step; samples of one; tokens of a sample; size of a token's activation.
     bytes_per_element : float
     """
-    whole(degree, "degree")
-    return 4 * layers * microbatches * 2 * (degree - 1) / degree * micro_batch * sequence * hidden * bytes_per_element
+    degree = whole(degree, "degree")
+    elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, hidden=hidden)
+    sent = elements * positive(bytes_per_element, "bytes_per_element")
+    return 4 * whole(layers, "layers", 0) * 2 * (degree - 1) / degree * sent
 
 
 def pipeline_bytes(
@@ -71,7 +80,8 @@ def pipeline_bytes(
     split : int
         Ranks that share the boundary by scatter and gather.
     """
-    return 2 * microbatches * micro_batch * sequence * hidden * bytes_per_element / whole(split, "split")
+    elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, hidden=hidden)
+    return 2 * elements * positive(bytes_per_element, "bytes_per_element") / whole(split, "split")
 
 
 def expert_parallel_bytes(
@@ -98,8 +108,10 @@ def expert_parallel_bytes(
         As in `tensor_parallel_bytes`.
     bytes_per_element : float
     """
-    tokens = microbatches * micro_batch * sequence
-    return 4 * moe_layers * tokens * top_k * hidden * bytes_per_element * (whole(degree, "degree") - 1) / degree
+    degree = whole(degree, "degree")
+    tokens = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence)
+    sent = tokens * _product(top_k=top_k, hidden=hidden) * positive(bytes_per_element, "bytes_per_element")
+    return 4 * whole(moe_layers, "moe_layers", 0) * sent * (degree - 1) / degree
 
 
 def context_parallel_bytes(
@@ -125,5 +137,7 @@ def context_parallel_bytes(
         Size of a token's keys; its values are as large.
     bytes_per_element : float
     """
-    once = layers * microbatches * 2 * (whole(degree, "degree") - 1) / degree * micro_batch * sequence * kv_hidden
+    degree = whole(degree, "degree")
+    elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, kv_hidden=kv_hidden)
+    once = whole(layers, "layers", 0) * 2 * (degree - 1) / degree * elements
     return 2 * once * positive(bytes_per_element, "bytes_per_element")

@@ -34,7 +34,18 @@ class TreeFabric:
         return {f"{way}:{child}": gb_s for child, gb_s in self.uplink_gb_s.items() for way in "ud"}
 
     def path(self, source: str, target: str) -> tuple[str, ...]:
-        """Links from a node up to the lowest common ancestor and down to another node."""
+        """Links from a node or switch up to the lowest common ancestor and down to another one.
+
+        Parameters
+        ----------
+        source, target : str
+            Any node or switch, the root of the tree among them.
+
+        Raises
+        ------
+        InputError
+            A name that the fabric has not, or two trees.
+        """
         up, down = self._ancestors(source), self._ancestors(target)
         shared = set(up) & set(down)
         if not shared:
@@ -45,8 +56,8 @@ class TreeFabric:
     def _ancestors(self, node: str) -> list[str]:
         """The node, its parent, and so on up to the root."""
         found = [node]
-        if node not in self.parent:
-            raise InputError("unknown node", source="fabric", got=node, expected="a child of some switch")
+        if node not in self.parent and node not in self.parent.values():
+            raise InputError("unknown node", source="fabric", got=node, expected="a node or switch of the fabric")
         while found[-1] in self.parent:
             found.append(self.parent[found[-1]])
             if len(found) > len(self.parent) + 1:
