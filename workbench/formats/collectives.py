@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.manifests import MAX_SETTINGS, read_bytes
 from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
+from workbench.model.counted import counted
 from workbench.objects.fields import shown
 
 __all__ = ["default_systems", "read_calibration_record", "read_measurements"]
@@ -30,7 +32,7 @@ _NAMES = {
 }
 
 #: In notes: the library's own choice of algorithm was overruled.
-_OVERRULED = ("NVLS off",)
+_OVERRULED = re.compile(r"\bnvls[ _:=-]*(off|disabled)\b|\bNCCL_NVLS_ENABLE *[=:] *0\b", re.IGNORECASE)
 
 
 def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
@@ -40,22 +42,23 @@ def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
     ----------
     path : str or Path
         CSV with the columns source, machine, gpus_per_node, nodes, collective (as nccl-tests names it), bytes, time_us
-        and note; further columns are for people.
+        and note; racks may be there, empty where it is not stated; further columns are for people.
 
     Returns
     -------
     tuple of Measurement, int
         Measurements in file order, and the number of rows left out because their note says that an algorithm was
-        switched off.
+        switched off: ``NVLS off`` or ``NCCL_NVLS_ENABLE=0``, in any case.
 
     Raises
     ------
     InputError
-        A column is missing, or a row has an unknown collective or a number out of range; with its line.
+        A column is missing, there is no row to read, or a row has an unknown collective, one rank or a number out of
+        range; with its line.
     """
     found, overruled = [], 0
     for line, row in _rows(path, _COLUMNS):
-        if any(words in row["note"] for words in _OVERRULED):
+        if _OVERRULED.search(row["note"]):
             overruled += 1
             continue
         where = f"line {line}"
@@ -67,10 +70,17 @@ def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
                 got=shown(row["collective"]),
                 expected=", ".join(_NAMES),
             )
-        gpus, nodes, size = (int(_number(row, name, where, path, 1)) for name in ("gpus_per_node", "nodes", "bytes"))
+        gpus, nodes, size = (_whole(row, name, where, path) for name in ("gpus_per_node", "nodes", "bytes"))
         time = _number(row, "time_us", where, path, 1e-3) * 1e-6
-        block = CollectiveBlock(row["machine"], _NAMES[row["collective"]], gpus, nodes)
+        racks = _whole(row, "racks", where, path) if row.get("racks") else 0
+        try:
+            block = CollectiveBlock(row["machine"], _NAMES[row["collective"]], gpus, nodes, racks)
+        except InputError as error:
+            raise error.of(str(path)).at(where=where) from None
         found.append(Measurement(block, row["source"], size, time))
+    if not found:
+        expected = "a row of a measurement with the library's own choice of algorithm"
+        raise InputError("no measurement", source=str(path), got=counted(overruled, "other row"), expected=expected)
     return tuple(found), overruled
 
 
@@ -83,7 +93,7 @@ def default_systems() -> tuple[GpuSystem, ...]:
             _number(row, name, where, _SYSTEMS, 1e-3) if row[name] else None
             for name in ("inter_rack_gb_s", "inter_node_gb_s")
         )
-        rack = int(_number(row, "gpus_per_rack", where, _SYSTEMS, 1)) if row["gpus_per_rack"] else None
+        rack = _whole(row, "gpus_per_rack", where, _SYSTEMS) if row["gpus_per_rack"] else None
         found.append(GpuSystem(row["system"], row["architecture"], tuple(row["patterns"].split()), rack, *speeds))
     return tuple(found)
 
@@ -134,6 +144,17 @@ def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dic
                 "a short row", source=str(path), where=f"line {reader.line_num}", expected=f"{len(columns)} columns"
             )
         yield reader.line_num, row
+
+
+def _whole(row: dict[str, str], name: str, where: str, path: str | Path) -> int:
+    """A whole number of at least 1, be it written as 8 or as 8.0."""
+    number = _number(row, name, where, path, 1)
+    if not number.is_integer():
+        expected = "a whole number of at least 1"
+        raise InputError(
+            "wrong number", source=str(path), where=f"{where}, {name}", got=repr(row[name]), expected=expected
+        )
+    return int(number)
 
 
 def _number(row: dict[str, str], name: str, where: str, path: str | Path, least: float) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from workbench.errors import InputError
 
@@ -21,23 +22,32 @@ class CollectiveBlock:
         ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
     gpus_per_node, nodes : int
         GPUs used on each node, and nodes; their product is the number of ranks.
+    racks : int
+        Racks that the nodes stand in; 0: not stated, and they count as in as few as can be. It matters to machines
+        whose NVLink domain is a rack (`GpuSystem.stated`).
     """
 
     machine: str
     collective: str
     gpus_per_node: int
     nodes: int
+    racks: int = 0
 
     def __post_init__(self) -> None:
         for name in ("machine", "collective"):
             if not isinstance(getattr(self, name), str):
                 raise InputError("no name", source=name, got=repr(getattr(self, name)), expected="a text")
-        for name in ("gpus_per_node", "nodes"):
+        for name, least in (("gpus_per_node", 1), ("nodes", 1), ("racks", 0)):
             number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise InputError("wrong number", source=name, got=repr(number), expected="a whole number of at least 1")
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                expected = f"a whole number of at least {least}"
+                raise InputError("wrong number", source=name, got=repr(number), expected=expected)
         if self.ranks < 2:
             raise InputError("a collective of one rank", source="nodes", got="1 GPU on 1 node", expected="2 ranks")
+        if self.racks > self.nodes:
+            raise InputError(
+                "more racks than nodes", source="racks", got=str(self.racks), expected=f"at most {self.nodes}"
+            )
 
     @property
     def ranks(self) -> int:
@@ -96,16 +106,31 @@ class GpuSystem:
     def __post_init__(self) -> None:
         for name in ("gpus_per_rack", "inter_rack_gb_s", "inter_node_gb_s"):
             number = getattr(self, name)
-            if number is not None and not number > 0:
-                raise InputError("wrong number", source=name, got=repr(number), expected="a number above 0, or nothing")
+            if number is not None and not 0 < number < math.inf:
+                place, expected = f"system {self.name}: {name}", "a number above 0, or nothing"
+                raise InputError("wrong number", source=place, got=repr(number), expected=expected)
 
     def matches(self, machine: str) -> bool:
         """Whether a machine, by its name, is one of this system."""
         return any(pattern in machine.lower() for pattern in self.patterns)
 
     def domains(self, block: CollectiveBlock) -> int:
-        """Number of NVLink domains that the ranks of a block span at least: nodes, or racks of an NVL72 system."""
-        return block.nodes if self.gpus_per_rack is None else -(-block.ranks // self.gpus_per_rack)
+        """Number of NVLink domains that the ranks of a block span: nodes, or racks of an NVL72 system.
+
+        Racks are those that the block states, or as few as hold its ranks if that is more.
+        """
+        if self.gpus_per_rack is None:
+            return block.nodes
+        return max(block.racks, -(-block.ranks // self.gpus_per_rack))
+
+    def stated(self, block: CollectiveBlock) -> CollectiveBlock:
+        """The block with its racks only where they are more than its ranks need, else with 0.
+
+        A block that states what is clear anyway is the block that states nothing; racks of machines whose NVLink domain
+        is the node say nothing about links.
+        """
+        plain = replace(block, racks=0)
+        return plain if self.domains(block) == self.domains(plain) else block
 
     def least_s(self, block: CollectiveBlock, size: float) -> float:
         """Seconds that the bytes which must leave an NVLink domain take at nominal speed; 0: none must, or unknown.

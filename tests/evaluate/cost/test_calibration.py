@@ -226,9 +226,66 @@ def test_an_interval_over_two_racks_holds_what_another_machine_of_the_system_mea
     rows = [
         each
         for each in _measured(public_data)
-        if each.block == CollectiveBlock("OCI BM.GPU.GB200-v3.4", "all-reduce", 4, 32) and 2**20 <= each.size <= 2**32
+        if each.block.machine == "OCI BM.GPU.GB200-v3.4" and 2**20 <= each.size <= 2**32
     ]
-    assert len(rows) > 20
+    assert len(rows) > 20 and {each.block.ranks for each in rows} == {128}
     found = [(each.time_s, calibration.estimate(block, each.size)) for each in rows]
     assert all(estimate.basis == "rack efficiency" for _, estimate in found)
     assert sum(estimate.low_s <= time_s <= estimate.high_s for time_s, estimate in found) > len(found) / 2
+
+
+def in_racks(racks: int, time_us: float, machine: str = "gb200 y", nodes: int = 16) -> Measurement:
+    return Measurement(CollectiveBlock(machine, "all-reduce", 4, nodes, racks), "made up", 2**30, time_us * 1e-6)
+
+
+def test_racks_that_are_stated_make_blocks_of_their_own() -> None:
+    calibration = fit_calibration([in_racks(1, 2_000), in_racks(2, 20_000)], default_systems(), "made up")
+    one, two = (CollectiveBlock("gb200 y", "all-reduce", 4, 16, racks) for racks in (0, 2))
+    assert [fit.block for fit in calibration.blocks] == [one, two]
+    assert calibration.estimate(one, 2**30).time_s == pytest.approx(2e-3, rel=0.15)
+    assert calibration.estimate(two, 2**30).time_s == pytest.approx(20e-3, rel=0.15)
+    again = Calibration.from_record(json.loads(json.dumps(calibration.to_record())), "file")
+    assert [fit.block for fit in again.blocks] == [one, two]
+
+
+def test_racks_that_are_clear_anyway_are_not_told_apart() -> None:
+    systems = default_systems()
+    rows = [
+        *[in_racks(racks, 2_000) for racks in (0, 1)],
+        *[in_racks(racks, 20_000, nodes=32) for racks in (0, 1, 2)],
+        # The domain of an H100 ends at the node: its rack says nothing.
+        *[in_racks(racks, 5_000, machine="h100 z") for racks in (0, 1, 2)],
+    ]
+    calibration = fit_calibration(rows, systems, "made up")
+    assert [(fit.block.machine, fit.block.nodes, fit.block.racks) for fit in calibration.blocks] == [
+        ("gb200 y", 16, 0),
+        ("gb200 y", 32, 0),
+        ("h100 z", 16, 0),
+    ]
+    # Asked with racks, the fit is found, too.
+    asked = CollectiveBlock("gb200 y", "all-reduce", 4, 32, 2)
+    assert calibration.estimate(asked, 2**30).basis == "measured block"
+    with pytest.raises(InputError, match="more racks than nodes"):
+        CollectiveBlock("gb200 y", "all-reduce", 4, 2, 3)
+
+
+def test_an_all_to_all_over_three_racks_is_slower_by_the_share_that_leaves() -> None:
+    calibration, size = shipped(), 2**36
+    two, three = (
+        calibration.estimate(CollectiveBlock("OCI BM.GPU.GB200.4", "all-to-all", 4, 48, racks), size)
+        for racks in (0, 4)
+    )
+    # 192 GPUs are at least three racks, 2/3 of the bytes leave theirs; of four racks 3/4.
+    assert three.time_s / two.time_s == pytest.approx((3 / 4) / (2 / 3), rel=0.01)
+    gb_s = calibration.two_rack_bus_bandwidth("OCI BM.GPU.GB200.4", "all-to-all")
+    assert gb_s is not None and two.basis == "rack efficiency"
+    assert two.time_s == pytest.approx(size * 191 / 192 / (gb_s * 3 / 4) / 1e9, rel=0.01)
+
+
+@pytest.mark.parametrize("key", ["alpha_us", "bandwidth_gb_s", "log2_bytes"])
+def test_a_number_that_is_none_is_refused_with_file_and_block(key: str) -> None:
+    record, _ = read_calibration_record()
+    block = record["blocks"][0]
+    block[key] = [math.nan] * len(block[key]) if isinstance(block[key], list) else math.nan
+    with pytest.raises(InputError, match=f"^mine.json: block {block['machine']}"):
+        Calibration.from_record(record, "mine.json")

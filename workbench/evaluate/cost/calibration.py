@@ -25,6 +25,8 @@ __all__ = ["BlockFit", "Calibration", "Estimate", "RackFit"]
 #: third size was held out (protocols of a library change abruptly), of an estimate from other blocks when a block was.
 _WITHIN, _BETWEEN = 3.5, 2.0
 
+_ALL_TO_ALL = "all-to-all"
+
 #: Bytes of messages whose bandwidth over two racks is known (`RackFit`).
 _LARGE = 2.0**32
 
@@ -101,22 +103,23 @@ class BlockFit:
     sources: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        where = f"{self.block.machine}, {self.block.collective}, {self.block.gpus_per_node} x {self.block.nodes}"
+        where = f"block {self.block.machine}, {self.block.collective}, {self.block.gpus_per_node} x {self.block.nodes}"
+        if self.block.racks:
+            where += f" in {self.block.racks} racks"
         lengths = {len(self.log2_sizes), len(self.efficiency), len(self.deviation)}
-        if len(lengths) != 1 or not self.log2_sizes or any(b <= a for a, b in pairwise(self.log2_sizes)):
-            raise InputError(
-                "knots, efficiencies and deviations do not match",
-                source="calibration",
-                where=where,
-                expected="ascending",
-            )
+        ascending = all(math.isfinite(knot) for knot in self.log2_sizes) and all(
+            b > a for a, b in pairwise(self.log2_sizes)
+        )
+        if len(lengths) != 1 or not self.log2_sizes or not ascending:
+            expected = "as many of each, ascending knots"
+            raise InputError("knots, efficiencies and deviations do not match", source=where, expected=expected)
         for name, number in (
             ("alpha_s", self.alpha_s),
             ("bandwidth_gb_s", self.bandwidth_gb_s),
             *[("efficiency", each) for each in self.efficiency],
             *[("deviation", each) for each in self.deviation],
         ):
-            positive(number, f"calibration, {where}: {name}")
+            positive(number, f"{where}: {name}")
 
     def covers(self, size: float) -> bool:
         """Whether a message size in bytes lies between the smallest and the largest measured one."""
@@ -157,8 +160,8 @@ class RackFit:
     machines: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        positive(self.efficiency, "calibration, racks: efficiency")
-        positive(self.deviation, "calibration, racks: deviation")
+        positive(self.efficiency, f"racks, {self.collective}: efficiency")
+        positive(self.deviation, f"racks, {self.collective}: deviation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +195,8 @@ class Calibration(Value):
         Parameters
         ----------
         block : CollectiveBlock
-            Its machine must be measured; collective, GPUs per node and nodes may be others than the measured ones.
+            Its machine must be measured; collective, GPUs per node, nodes and racks may be others than the measured
+            ones.
         size : float
             Bytes as nccl-tests counts them.
 
@@ -200,9 +204,10 @@ class Calibration(Value):
         -------
         Estimate
             A measured block inside its sizes: its fit. An unmeasured block over two racks or more of a system with an
-            NVLink domain per rack: latency of similar blocks and the bandwidth of `RackFit`. Everything else: from
-            similar blocks, as far as they are alike; the interval grows with the distance. What was not measured is
-            never faster than the nominal speed of the network (`GpuSystem.least_s`).
+            NVLink domain per rack: latency of similar blocks and the bandwidth of `RackFit`; of an all-to-all over more
+            than two racks, by the share of its bytes that leaves a rack. Everything else: from similar blocks, as far
+            as they are alike; the interval grows with the distance. What was not measured is never faster than the
+            nominal speed of the network (`GpuSystem.least_s`).
 
         Raises
         ------
@@ -213,12 +218,14 @@ class Calibration(Value):
         positive(size, "bytes")
         if block.machine not in self._by_machine:
             raise UnknownNameError("machine", block.machine, list(self.machines))
+        system = system_of(block.machine, self.systems)
+        block = system.stated(block)
         fit = self._by_block.get(block)
         if fit is not None and fit.covers(size):
             return fit.estimate(size)
         racks = self._over_racks(block, size) if fit is None else None
         found = racks or self._similar(block, size, "similar blocks" if fit is None else "sizes outside the measured")
-        return found.at_least(system_of(block.machine, self.systems).least_s(block, size))
+        return found.at_least(system.least_s(block, size))
 
     def two_rack_bus_bandwidth(self, machine: str, collective: str) -> float | None:
         """Bus bandwidth over two racks in GB/s of a system with one NVLink domain per rack; None for other systems.
@@ -234,8 +241,12 @@ class Calibration(Value):
     def _over_racks(self, block: CollectiveBlock, size: float) -> Estimate | None:
         system = system_of(block.machine, self.systems)
         gb_s = self.two_rack_bus_bandwidth(block.machine, block.collective)
-        if gb_s is None or system.domains(block) < 2:
+        racks = system.domains(block)
+        if gb_s is None or racks < 2:
             return None
+        if block.collective == _ALL_TO_ALL:
+            # Of two racks half of the bytes leave theirs, of more racks more of them.
+            gb_s *= (1 / 2) / ((racks - 1) / racks)
         deviation = next(fit.deviation for fit in self.racks if fit.collective == block.collective)
         smallest = self._similar(block, 1024.0, "").time_s
         at = max(size, _LARGE)
@@ -312,6 +323,7 @@ class Calibration(Value):
                     "collective": fit.block.collective,
                     "gpus_per_node": fit.block.gpus_per_node,
                     "nodes": fit.block.nodes,
+                    **({"racks": fit.block.racks} if fit.block.racks else {}),
                     "alpha_us": _short(fit.alpha_s * 1e6),
                     "bandwidth_gb_s": _short(fit.bandwidth_gb_s),
                     "log2_bytes": [_short(knot) for knot in fit.log2_sizes],
@@ -336,7 +348,7 @@ class Calibration(Value):
         Raises
         ------
         InputError
-            A key is missing or a value has a wrong type or range.
+            A key is missing or a value has a wrong type or range; with the file and the block.
         """
         try:
             systems = tuple(
@@ -356,6 +368,8 @@ class Calibration(Value):
             )
             blocks = tuple(_block_fit(each) for each in record["blocks"])
             return cls(record["name"], tuple(record["sources"]), systems, blocks, racks)
+        except InputError as error:
+            raise error.of(": ".join(filter(None, (source, error.source)))) from None
         except (KeyError, TypeError) as error:
             raise InputError(
                 "no calibration",
@@ -366,7 +380,8 @@ class Calibration(Value):
 
 
 def _block_fit(record: Mapping[str, Any]) -> BlockFit:
-    block = CollectiveBlock(record["machine"], record["collective"], record["gpus_per_node"], record["nodes"])
+    named = (record[key] for key in ("machine", "collective", "gpus_per_node", "nodes"))
+    block = CollectiveBlock(*named, record.get("racks", 0))
     return BlockFit(
         block,
         record["alpha_us"] * 1e-6,

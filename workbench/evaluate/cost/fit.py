@@ -30,7 +30,8 @@ def fit_calibration(measurements: Sequence[Measurement], systems: Sequence[GpuSy
     Parameters
     ----------
     measurements : sequence of Measurement
-        Any order. Times of one block and size count as their geometric mean.
+        Any order. Times of one block and size count as their geometric mean. Blocks keep the racks that they state
+        only where these are more than their ranks need (`GpuSystem.stated`).
     systems : sequence of GpuSystem
         Which machines resemble each other. A machine of none of them resembles no other machine.
     name : str
@@ -53,8 +54,9 @@ def fit_calibration(measurements: Sequence[Measurement], systems: Sequence[GpuSy
     times: dict[tuple[CollectiveBlock, int], list[float]] = defaultdict(list)
     published: dict[CollectiveBlock, set[str]] = defaultdict(set)
     for each in measurements:
-        times[each.block, each.size].append(math.log(each.time_s))
-        published[each.block].add(each.source)
+        block = system_of(each.block.machine, systems).stated(each.block)
+        times[block, each.size].append(math.log(each.time_s))
+        published[block].add(each.source)
     keys = sorted(times)
     log_times = np.array([fmean(times[key]) for key in keys])
     names: dict[str, int] = {}
