@@ -87,7 +87,8 @@ class GpuSystem:
     architecture : str
         Generation of the GPU, such as ``hopper``; systems of one architecture resemble each other.
     patterns : tuple of str
-        A machine belongs to the first system of a table of which one pattern occurs in its name, in lower case.
+        A machine belongs to the first system of a table of which one pattern occurs in its name, in lower case. The
+        pattern ``a100+pcie`` occurs where all its parts do, whatever is between them.
     gpus_per_rack : int or None
         GPUs in one NVLink domain that spans nodes; None: the domain ends at the node.
     inter_rack_gb_s : float or None
@@ -112,7 +113,8 @@ class GpuSystem:
 
     def matches(self, machine: str) -> bool:
         """Whether a machine, by its name, is one of this system."""
-        return any(pattern in machine.lower() for pattern in self.patterns)
+        name = machine.lower()
+        return any(all(part in name for part in pattern.split("+")) for pattern in self.patterns)
 
     def domains(self, block: CollectiveBlock) -> int:
         """Number of NVLink domains that the ranks of a block span: nodes, or racks of an NVL72 system.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections import defaultdict
@@ -13,6 +14,7 @@ import pytest
 from tests.reference.calibration import seconds
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.cost import BlockFit, Calibration, fit_calibration
+from workbench.evaluate.cost.kriging import system_of
 from workbench.formats.collectives import default_systems, read_calibration_record, read_measurements
 from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
 
@@ -124,6 +126,55 @@ def test_systems_are_found_by_parts_of_names_and_count_their_domains() -> None:
     assert systems["gb200"].domains(CollectiveBlock("a gb200", "all-reduce", 4, 18)) == 1
     assert systems["gb200"].domains(CollectiveBlock("a gb200", "all-reduce", 4, 32)) == 2
     assert GpuSystem("x", "x", ("x",)).domains(CollectiveBlock("x", "all-reduce", 8, 2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("machine", "name", "gb_s"),
+    [
+        ("h100_sxm", "h100", 50),
+        ("NVIDIA H100 80GB HBM3", "h100", 50),
+        ("h100_pcie", "h100-pcie", 50),
+        ("NVIDIA H100 PCIe", "h100-pcie", 50),
+        ("NVIDIA A100-PCIE-40GB", "a100-pcie", 25),
+        ("NVIDIA A100 80GB PCIe", "a100-pcie", 25),
+        ("a100_sxm", "a100", 25),
+        ("NVIDIA A800-SXM4-80GB", "a800", None),
+        ("NVIDIA A800 80GB PCIe", "a800-pcie", None),
+        ("NVIDIA H800", "h800", None),
+        ("NVIDIA H800 PCIe", "h800-pcie", None),
+        ("Tesla V100-PCIE-16GB", "v100-pcie", None),
+        ("AWS p3dn.24xlarge", "v100", None),
+        ("NVIDIA GH200 480GB", "gh200", None),
+        ("AWS p5.48xlarge", "h100", 50),
+        ("AWS p5en.48xlarge", "h200", 50),
+        ("AWS p5e.48xlarge", "h200", 50),
+        ("H200 8 GPUs", "h200", 50),
+        ("H20 NVLink SHARP", "h20", None),
+        ("NVIDIA A30", "a30", 25),
+        ("NVIDIA L4", "l4", 25),
+        ("NVIDIA L40", "l40", None),
+        ("NVIDIA L40S", "l40s", 50),
+        ("RTX PRO 6000 Blackwell Server", "rtx-pro-6000", 50),
+        ("rtx_pro_6000_server", "rtx-pro-6000", 50),
+        ("OCI BM.GPU.GB200-v3.4", "gb200", None),
+        ("AWS p6-b200.48xlarge", "b200", 100),
+    ],
+)
+def test_cards_without_nvlink_are_no_machines_of_the_nvlink_family(machine: str, name: str, gb_s: float | None) -> None:
+    found = system_of(machine, default_systems())
+    assert (found.name, found.inter_node_gb_s) == (name, gb_s)
+    assert ("pcie" in machine.lower()) <= (found.architecture == "pcie")
+
+
+def test_speeds_between_nodes_are_those_of_the_public_table(public_data: Path) -> None:
+    with (public_data / "collectives-measured" / "systems.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        found = system_of(row["system"], default_systems())
+        rack = row["gpus_per_rack"] != ""
+        assert found.gpus_per_rack == (int(row["gpus_per_rack"]) if rack else None)
+        assert found.inter_rack_gb_s == (float(row["inter_rack_gb_s"]) if rack else None)
+        assert found.inter_node_gb_s == (None if rack else float(row["inter_node_gb_s"]))
 
 
 def test_what_was_not_measured_is_never_faster_than_the_network() -> None:
