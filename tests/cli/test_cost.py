@@ -12,6 +12,7 @@ from tests.cli.conftest import Run, job_yaml
 MODEL = [word for each in ("parameters=8e9", "layers=32", "hidden=4096", "sequence=8192") for word in ("--model", each)]
 MACHINE = ["--machine", "AWS p5.48xlarge"]
 SPEEDS = ["--tier-gb-s", "1=2", "--tier-gb-s", "2=1"]
+WIDE = [*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS]
 
 
 @pytest.fixture
@@ -38,6 +39,12 @@ def test_the_table_names_tiers_interval_and_what_is_left_out(run: Run, inputs: l
     assert "communication" in said and "adds, ms per step" in said and "Left out:" in said and "tensor" in said
 
 
+def test_huge_numbers_do_not_fill_the_page(run: Run, inputs: list[Path]) -> None:
+    result = run("cost", *inputs, *WIDE, "--model", "parameters=1e18", "--model", "hidden=999999999")
+    assert result.status == 0
+    assert "e+" in result.out and max(map(len, result.out.split())) < 40
+
+
 def test_a_job_that_stays_pending_is_status_1(run: Run, files: Path) -> None:
     (files / "large.yaml").write_text(job_yaml("large", 9), encoding="utf-8")
     result = run("cost", files / "cluster.yaml", files / "large.yaml", *MACHINE, "--shape", "9x8", *MODEL)
@@ -55,6 +62,11 @@ def test_a_job_that_stays_pending_is_status_1(run: Run, files: Path) -> None:
         pytest.param([*MACHINE, "--shape", "4x8", *SPEEDS], "the model is not told", id="no model"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "depth=3"], "no such key", id="unknown key"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "micro_batch=x"], "wrong value", id="no number"),
+        pytest.param([*WIDE, "--model", "sharded=maybe"], "expected true or false", id="no truth"),
+        pytest.param([*WIDE, "--model", "kv_hidden=1e300"], "expected a whole number", id="no whole number"),
+        pytest.param([*WIDE, "--model", "parameters=1e300"], "--model parameters: too large", id="too many parameters"),
+        pytest.param([*WIDE, "--model", "moe_layers=33"], "--model moe_layers: more than", id="too many experts"),
+        pytest.param([*WIDE, "--model", "forward_ms=3"], "forward_ms and backward_ms", id="half a pass"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--tier-gb-s", "1=-3"], "no speed of a tier", id="speed"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--tier-gb-s", "7=3"], "no HyperNode", id="unknown tier"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS, "--job", "x"], "no such job", id="unknown job"),

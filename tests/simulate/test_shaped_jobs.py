@@ -39,6 +39,26 @@ def test_a_step_by_hand() -> None:
     assert set(step.sent_gb) == {"tensor", "pipeline", "data"}
 
 
+def test_interleaved_stages_divide_the_bubble(tmp_path: Path) -> None:
+    entries = [{**ENTRY, "vp": vp} for vp in (None, 1, 4, 33)]
+    shapes, notes = read_job_shapes(write(tmp_path, *entries), {"m": DENSE})
+    assert [shape.interleave for shape in shapes] == [1, 4]
+    assert "more virtual pipeline stages than layers" in str(notes[0])
+    plain, cut = (step_of_shape(shape, 100.0) for shape in shapes)
+    assert cut.compute_s == pytest.approx((4 + 1 / 4) * 0.06) and plain.compute_s == pytest.approx(5 * 0.06)
+    assert cut.sent_gb["pipeline"] == 4 * plain.sent_gb["pipeline"]
+    with pytest.raises(InputError, match="entry 0, vp"):
+        read_job_shapes(write(tmp_path, {**ENTRY, "vp": 0}), {"m": DENSE})
+
+
+def test_published_shapes_keep_their_virtual_stages(public_data: Path) -> None:
+    path = public_data / "job-shapes" / "shapes.json"
+    entries = [entry for entry in json.loads(path.read_text()) if (entry["vp"] or 1) > 1]
+    shapes, _ = read_job_shapes(path)
+    assert len(entries) == 67
+    assert {shape.interleave for shape in shapes} >= {1, 2, 4, 5, 8}
+
+
 def test_experts_are_spread_over_expert_parallel_ranks() -> None:
     sparse = ModelSize(65e9, 1e9, 32, 4096, 1024, 32, 8)
     alone, pairs, spread = (

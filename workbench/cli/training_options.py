@@ -49,6 +49,9 @@ CalibrationFile = Annotated[
     Path | None, typer.Option("--calibration", metavar="FILE", help="JSON of 'workbench calibrate'.")
 ]
 
+#: Field of `TrainingModel`, parser of the text (None: not such a value), and what is expected.
+Reader = tuple[str, Callable[[str], Any], str]
+
 #: Keys of --model that must be given.
 _NEEDED = ("parameters", "layers", "hidden", "sequence")
 
@@ -123,36 +126,37 @@ def training_model(given: Sequence[str]) -> TrainingModel:
     """
     from workbench.evaluate.cost.parallel_shape import TrainingModel
 
-    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "parameters": ("parameters", finite_number),
-        "expert_parameters": ("expert_parameters", finite_number),
-        "layers": ("layers", whole_number),
-        "hidden": ("hidden", whole_number),
-        "sequence": ("sequence", whole_number),
-        "micro_batch": ("micro_batch", whole_number),
-        "microbatches": ("microbatches", whole_number),
-        "bytes_per_element": ("bytes_per_element", finite_number),
-        "gradient_bytes": ("gradient_bytes", finite_number),
-        "moe_layers": ("moe_layers", whole_number),
-        "top_k": ("top_k", whole_number),
-        "kv_hidden": ("kv_hidden", whole_number),
-        "sharded": ("sharded", {"true": True, "false": False}.get),
-        "forward_ms": ("forward_s", lambda text: _scaled(text, 1e-3)),
-        "backward_ms": ("backward_s", lambda text: _scaled(text, 1e-3)),
+    def amounts(*names: str) -> dict[str, Reader]:
+        return {name: (name, finite_number, "a number") for name in names}
+
+    def counts(*names: str) -> dict[str, Reader]:
+        return {name: (name, whole_number, "a whole number") for name in names}
+
+    readers: dict[str, Reader] = {
+        **amounts("parameters", "expert_parameters"),
+        **counts("layers", "hidden", "sequence", "micro_batch", "microbatches"),
+        **amounts("bytes_per_element", "gradient_bytes"),
+        **counts("moe_layers", "top_k", "kv_hidden", "interleave"),
+        "sharded": ("sharded", {"true": True, "false": False}.get, "true or false"),
+        "forward_ms": ("forward_s", lambda text: _scaled(text, 1e-3), "a number"),
+        "backward_ms": ("backward_s", lambda text: _scaled(text, 1e-3), "a number"),
     }
     values = key_values("--model", given, once=True)
     found = {}
     for key, text in values.items():
         if key not in readers:
             raise InputError("no such key", source="--model", got=repr(key), expected=close_names(key, list(readers)))
-        name, read = readers[key]
+        name, read, expected = readers[key]
         found[name] = read(text)
         if found[name] is None:
-            raise InputError("wrong value", source=f"--model {key}", got=repr(text), expected="a number")
+            raise InputError("wrong value", source=f"--model {key}", got=repr(text), expected=expected)
     missing = [name for name in _NEEDED if name not in values]
     if missing:
         raise InputError("the model is not told", source="--model", expected=", ".join(f"{key}=" for key in missing))
-    return TrainingModel(**found)
+    try:
+        return TrainingModel(**found)
+    except InputError as error:
+        raise error.of(f"--model {error.source}") from None
 
 
 def _scaled(text: str, factor: float) -> float | None:

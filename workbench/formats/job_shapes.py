@@ -20,7 +20,7 @@ _SIZES = Path(__file__).with_name("model-sizes.csv")
 _COLUMNS = ("model", "parameters", "active", "layers", "hidden", "kv_hidden", "moe_layers", "top_k")
 _DEGREES = ("dp", "tp", "pp", "cp", "ep")
 _BATCHES = ("seq_len", "micro_batch", "global_batch")
-_MOST = 1 << 40
+_MOST = 10**9
 
 
 def read_model_sizes(path: Path | None = None) -> dict[str, ModelSize]:
@@ -47,6 +47,8 @@ def read_model_sizes(path: Path | None = None) -> dict[str, ModelSize]:
 def read_job_shapes(path: Path, sizes: dict[str, ModelSize] | None = None) -> tuple[list[PublishedShape], list[Notice]]:
     """Read published shapes: a JSON list of objects with model, dp, tp, pp, cp, ep, seq_len, micro_batch, global_batch.
 
+    ``vp``, virtual pipeline stages, counts as 1 where it is null or not there; ``fsdp`` as false.
+
     Parameters
     ----------
     path : Path
@@ -59,7 +61,7 @@ def read_job_shapes(path: Path, sizes: dict[str, ModelSize] | None = None) -> tu
         In the order of the file, each once.
     notes : list of Notice
         Shapes that are left out, counted by the reason: a model of unknown size, a number that is not stated, degrees
-        that do not multiply to ``gpus``, a batch that the replicas cannot share.
+        that do not multiply to ``gpus``, a batch that the replicas cannot share, more virtual stages than layers.
 
     Raises
     ------
@@ -98,19 +100,34 @@ def _shape(entry: dict[str, Any], known: dict[str, ModelSize], source: str, wher
         value = entry.get(name)
         if value is None:
             return f"{name} is not stated"
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
-            expected = "a whole number from 1 on"
-            raise InputError("not a shape", source=source, where=f"{where}, {name}", got=repr(value), expected=expected)
-        given[name] = value
+        given[name] = _counted(value, source, f"{where}, {name}")
     dp, tp, pp, cp, ep = (given[name] for name in _DEGREES)
     if dp * tp * pp * cp != given["gpus"]:
         return "its degrees do not multiply to its GPUs"
     if dp * cp * tp % ep:
         return "EP does not divide DP x CP x TP"
+    interleave = entry.get("vp")
+    interleave = 1 if interleave is None else _counted(interleave, source, f"{where}, vp")
     sequence, micro_batch, batch = (given[name] for name in _BATCHES)
     if batch % (dp * micro_batch):
         return "its replicas cannot share the batch evenly"
     size = known[model]
+    if interleave > size.layers:
+        return "it has more virtual pipeline stages than layers"
     return PublishedShape(
-        model, size, (dp, tp, pp, cp, ep), sequence, micro_batch, batch // (dp * micro_batch), bool(entry.get("fsdp"))
+        model,
+        size,
+        (dp, tp, pp, cp, ep),
+        sequence,
+        micro_batch,
+        batch // (dp * micro_batch),
+        bool(entry.get("fsdp")),
+        interleave,
     )
+
+
+def _counted(value: object, source: str, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
+        expected = f"a whole number from 1 to {_MOST:,}"
+        raise InputError("not a shape", source=source, where=where, got=repr(value), expected=expected)
+    return value

@@ -46,6 +46,8 @@ class PublishedShape(Value):
         Tokens of a sample; samples of a micro batch; micro batches of a step on each replica.
     sharded : bool
         FSDP or ZeRO-3.
+    interleave : int
+        Chunks of layers of each pipeline stage (virtual pipeline stages).
     """
 
     model: str
@@ -55,3 +57,4 @@ class PublishedShape(Value):
     micro_batch: int
     microbatches: int
     sharded: bool
+    interleave: int = 1

@@ -51,6 +51,8 @@ def _interval(time: Interval) -> str:
 
 
 def _rounded(number: float) -> str:
-    """Three significant digits without an exponent."""
+    """Three significant digits, without an exponent as long as the number is one that people read."""
     short = float(f"{number:.3g}")
+    if abs(short) >= 1e12:
+        return f"{short:g}"
     return f"{short:,.0f}" if abs(short) >= 100 else f"{short:,.4g}"

@@ -53,6 +53,7 @@ def step_of_shape(shape: PublishedShape, gpu_tflops: float) -> TrainingStep:
         sharded=shape.sharded,
         forward_s=forward,
         backward_s=2 * forward,
+        interleave=shape.interleave,
     )
     return TrainingStep.of(ParallelShape(dp, tp, pp, cp, ep), model)
 

@@ -186,6 +186,41 @@ def test_experts_are_part_of_the_model() -> None:
     assert wide["expert-data"].size == pytest.approx(6e9 / 8 * 2)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"forward_s": 1e-3}, "one pass only"),
+        ({"backward_s": 1e-3}, "one pass only"),
+        ({"moe_layers": 9}, "moe_layers: more than there are layers"),
+        ({"interleave": 9}, "interleave: more than there are layers"),
+        ({"interleave": 0}, "interleave"),
+        ({"parameters": 1e300}, "parameters: too large"),
+        ({"gradient_bytes": 1e19}, "gradient_bytes: too large"),
+        ({"hidden": 10**12}, "hidden: too large"),
+        ({"backward_s": 1e30, "forward_s": 1.0}, "backward_s: too large"),
+    ],
+)
+def test_models_that_cannot_be_are_refused(wrong: dict[str, float], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        dataclasses.replace(MODEL, **wrong)
+
+
+def test_interleaved_stages_have_shorter_bubbles() -> None:
+    shape, nodes = ParallelShape(tensor=8, pipeline=4), ranks_on(0, 1, 2, 3)
+    plain = dataclasses.replace(MODEL, forward_s=1e-3, backward_s=2e-3)
+    cut = dataclasses.replace(plain, interleave=2)
+    speeds = costs(t1=50.0, t2=50.0)
+    for model, bubbles in ((plain, 3), (cut, 3 / 2)):
+        found = job_cost("j", nodes, shape, model, speeds)
+        kinds = {part.exchange.kind: part.time.ms for part in found.parts}
+        unit = 3 + kinds["tensor"] / 4
+        assert found.step is not None
+        assert found.step[1].ms == pytest.approx((4 + bubbles) * unit + kinds["pipeline"])
+        assert found.exposed.ms == pytest.approx(found.step[1].ms - (4 + bubbles) * 3)
+    sent = [{each.kind: each for each in exchanges(shape, model)}["pipeline"] for model in (plain, cut)]
+    assert sent[1].bytes_per_rank == 2 * sent[0].bytes_per_rank and sent[0].calls == sent[1].calls
+
+
 def test_every_published_shape_has_groups_or_degrees_that_do_not_multiply(public_data: Path) -> None:
     entries = json.loads((public_data / "job-shapes" / "shapes.json").read_text())
     refused = []

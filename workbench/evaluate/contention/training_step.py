@@ -47,6 +47,6 @@ class TrainingStep(Value):
         model : TrainingModel
             With `forward_s` and `backward_s`, else a step is communication only.
         """
-        step = PipelineStep(model.microbatches, shape.pipeline, model.forward_s, model.backward_s)
+        step = PipelineStep(model.microbatches, shape.pipeline, model.forward_s, model.backward_s, model.interleave)
         sent = {each.kind: each.bytes_per_rank / 1e9 for each in exchanges(shape, model)}
         return cls(step.time(overlapped=False).step_s, sent, shape)

@@ -269,11 +269,12 @@ def _exposed_ms(shape: ParallelShape, model: TrainingModel, kinds: list[str], ms
         shape.pipeline,
         model.forward_s,
         model.backward_s,
+        model.interleave,
         tp_comm_s=(each["tensor"] + each["context"]) / m,
         ep_comm_s=each["expert"] / m,
         dp_comm_s=each["data"] + each["expert-data"],
     )
-    compute = PipelineStep(m, shape.pipeline, model.forward_s, model.backward_s).time(overlapped=False).step_s
+    compute = _compute_s(shape, model)
     overlapped, plain = step.both_ends()
     least = overlapped.step_s if model.backward_s else overlapped.step_s - overlapped.dp_exposed_s
     return (least + each["pipeline"] - compute) * 1e3, (plain.step_s + each["pipeline"] - compute) * 1e3
@@ -314,12 +315,17 @@ def _tiers(
 def _steps(
     shape: ParallelShape, model: TrainingModel, hidden: Interval, exposed: Interval
 ) -> tuple[Interval, Interval] | None:
-    if not model.forward_s + model.backward_s:
+    if not model.forward_s:
         return None
-    compute = PipelineStep(model.microbatches, shape.pipeline, model.forward_s, model.backward_s)
-    ms = compute.time(overlapped=False).step_s * 1e3
+    ms = _compute_s(shape, model) * 1e3
     first, second = (Interval(ms + each.ms, ms + each.low_ms, ms + each.high_ms) for each in (hidden, exposed))
     return first, second
+
+
+def _compute_s(shape: ParallelShape, model: TrainingModel) -> float:
+    """Seconds of a step without communication, the bubbles of the pipeline among them."""
+    step = PipelineStep(model.microbatches, shape.pipeline, model.forward_s, model.backward_s, model.interleave)
+    return step.time(overlapped=False).step_s
 
 
 def _short(number: float) -> float:

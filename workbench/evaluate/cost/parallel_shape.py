@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +21,9 @@ from workbench.evaluate.cost.traffic import (
 from workbench.model.job_log import SHAPE
 
 __all__ = ["Exchange", "ParallelShape", "TrainingModel", "exchanges"]
+
+#: Largest numbers of a model: beyond any model, and no product of them overflows.
+_MOST, _MOST_WHOLE = 1e18, 10**9
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,17 @@ class TrainingModel:
     sharded : bool
         FSDP or ZeRO-3.
     forward_s, backward_s : float
-        Seconds of one micro batch on one stage, without communication. 0: unknown; the step then holds communication
-        only.
+        Seconds of one micro batch on one stage, without communication; both or neither. 0: unknown; the step then holds
+        communication only.
+    interleave : int
+        Chunks of layers of each pipeline stage (virtual pipeline stages): they shorten the bubble, and a stage sends
+        so many times as often.
+
+    Raises
+    ------
+    InputError
+        A number out of range, of 1e9 at most where it is whole and 1e18 where not; more parameters in experts than in
+        the model, more layers with experts or chunks of layers than layers; the time of one pass only.
     """
 
     parameters: float
@@ -169,14 +181,31 @@ class TrainingModel:
     forward_s: float = 0.0
     backward_s: float = 0.0
     expert_parameters: float = 0.0
+    interleave: int = 1
 
     def __post_init__(self) -> None:
         for name in ("parameters", "bytes_per_element", "gradient_bytes"):
             positive(getattr(self, name), name)
-        keep_whole(self, "layers", "hidden", "sequence", "micro_batch", "microbatches", "top_k")
+        keep_whole(self, "layers", "hidden", "sequence", "micro_batch", "microbatches", "top_k", "interleave")
         keep_whole(self, "moe_layers", "kv_hidden", least=0)
         for name in ("forward_s", "backward_s", "expert_parameters"):
             not_negative(getattr(self, name), name)
+        for each in fields(self):
+            value, most = getattr(self, each.name), _MOST_WHOLE if each.type == "int" else _MOST
+            if value > most:
+                raise InputError("too large a number", source=each.name, got=f"{value:g}", expected=f"at most {most:g}")
+        for name in ("moe_layers", "interleave"):
+            value = getattr(self, name)
+            if value > self.layers:
+                expected = f"at most {self.layers}, the layers of the model"
+                raise InputError("more than there are layers", source=name, got=str(value), expected=expected)
+        if bool(self.forward_s) != bool(self.backward_s):
+            raise InputError(
+                "the time of one pass only",
+                source="forward_s and backward_s (forward_ms and backward_ms)",
+                got=f"{self.forward_s:g} s and {self.backward_s:g} s",
+                expected="both, or neither",
+            )
         if self.expert_parameters > self.parameters:
             raise InputError(
                 "more parameters in experts than in the model",
@@ -241,7 +270,7 @@ def exchanges(shape: ParallelShape, model: TrainingModel) -> tuple[Exchange, ...
         sent = expert_parallel_bytes(shape.expert, moe_layers, model.top_k, m, b, sequence, model.hidden, e)
         found.append(Exchange("expert", "all-to-all", activation * model.top_k, 4 * moe_layers * m, sent))
     if shape.pipeline > 1:
-        sent = pipeline_bytes(m, b, sequence, model.hidden, e)
+        sent = model.interleave * pipeline_bytes(m, b, sequence, model.hidden, e)
         found.append(Exchange("pipeline", "all-gather", 2 * activation, 2 * (shape.pipeline - 1), sent))
     experts = model.expert_parameters if shape.expert > 1 else 0.0
     # Of a rank: tensor- and pipeline-parallel ranks share the rest, expert-parallel ranks the experts.
