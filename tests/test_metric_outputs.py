@@ -139,6 +139,23 @@ def test_a_metric_that_a_cell_adds_is_in_every_output() -> None:
     assert "mean_ring_hops" in header
 
 
+def test_a_metric_with_ends_shows_its_interval() -> None:
+    shown = {"in_jobs": View(0), "in_runs": View(0), "total": "min"}
+    workbench.metric("guess_low", **shown)(lambda job: 1.0)
+    workbench.metric("guess_high", **shown)(lambda job: 20.5)
+    workbench.metric("guess", ends=("guess_low", "guess_high"), total="min")(lambda job: 12.25)
+    found = compared()
+    for output in (
+        terminal(tables.comparison_tables(found)),
+        session(found),
+        text_of(html.report_html(found)),
+        json.dumps(comparison_view(found), ensure_ascii=False),
+    ):
+        assert "12.25 (1–20.5)" in output
+        assert "guess_low" not in output and "guess low" not in output
+    assert found.to_dataframe()[["guess", "guess_low", "guess_high"]].iloc[0].tolist() == [12.25, 1.0, 20.5]
+
+
 def test_without_it_no_output_knows_it() -> None:
     found = compared()
     outputs = [
@@ -238,6 +255,11 @@ def test_names_that_outputs_use_already_are_refused(key: str) -> None:
             {"key": "hops", "whole": ("paris",)},
             "metric hops: whole: no metric of that key .found 'paris', expected pod_pairs",
         ),
+        (
+            {"key": "hops", "ends": ("paris", "nodes")},
+            "metric hops: ends: no metric of that key .found 'paris', expected pod_pairs",
+        ),
+        ({"key": "hops", "ends": ("nodes",)}, "wrong value of ends .found .'nodes',., expected the keys"),
         ({"key": "hops", "whole": "nodes"}, "wrong value of whole .found 'nodes', expected a tuple"),
         ({"key": "hops", "in_jobs": "x"}, "wrong value of in_jobs .found 'x', expected View.TABLE"),
         ({"key": "hops", "in_runs": None}, "wrong value of in_runs"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,8 @@ def test_the_table_names_tiers_interval_and_what_is_left_out(run: Run, inputs: l
 def test_huge_numbers_do_not_fill_the_page(run: Run, inputs: list[Path]) -> None:
     result = run("cost", *inputs, *WIDE, "--model", "parameters=1e18", "--model", "hidden=999999999")
     assert result.status == 0
-    assert "e+" in result.out and max(map(len, result.out.split())) < 40
+    numbers = [word for word in result.out.split() if word.strip("(").replace(",", "")[:1].isdigit()]
+    assert any("e+" in number for number in numbers) and max(map(len, numbers)) < 20
 
 
 def test_a_job_that_stays_pending_is_status_1(run: Run, files: Path) -> None:
@@ -100,6 +102,23 @@ def test_calibrate_refuses_a_folder_without_measurements(run: Run, tmp_path: Pat
     assert result.status == 2 and "collectives.csv" in result.err
 
 
+def test_no_command_wants_the_speed_of_a_tier_that_nothing_crosses(run: Run, files: Path) -> None:
+    inputs = files / "cluster.yaml", files / "near.yaml"
+    (files / "near.yaml").write_text(job_yaml("near", 2), encoding="utf-8")
+    priced = [*MACHINE, *MODEL]
+    assert run("cost", *inputs, *priced, "--shape", "2x8", "--policy", "volcano").status == 0
+    assert run("compare", *inputs, *priced, "--shape", "near=2x8", "--policies", "volcano").status == 0
+
+
+def test_the_example_of_compare_runs(run: Run, files: Path) -> None:
+    (files / "train.yaml").write_text(job_yaml("train", 4), encoding="utf-8")
+    cluster = Path(__file__).parents[2] / "datasets" / "job-log" / "cluster.yaml"
+    result = run(
+        "compare", cluster, files / "train.yaml", *MACHINE, "--shape", "train=4x8", *MODEL, "--tier-gb-s", "1=50"
+    )
+    assert result.status == 0, result.err
+
+
 def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) -> None:
     arguments = ["compare", *inputs, "--policies", "binpack,spread"]
     priced = [*MACHINE, "--shape", "wide=4x8", *MODEL, *SPEEDS]
@@ -107,7 +126,11 @@ def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) ->
     assert result.status == 0
     for row in result.json["policies"]:
         assert row["metrics"]["jobs"]["default/wide"]["communication"]["communication_ms"] > 0
-    assert "ms" in run(*arguments, *priced).out
+    table = run(*arguments, *priced).out
+    assert re.search(r"[\d.]+ \([\d.]+–[\d.]+\) +[\d.]+ \([\d.]+–[\d.]+\)", table)
+    assert "calibration collectives" in table and "Left out:" in table
+    header = run(*arguments, *priced, "-o", "csv").out.splitlines()[0].split(",")
+    assert {f"communication_{end}{unit}" for end in ("low_", "", "high_") for unit in ("ms", "gb_s")} <= set(header)
     for options, said in (
         (["--shape", "wide=4x8"], "--shape: an option of the communication"),
         (["--calibration", "nofile"], "--calibration: an option of the communication"),
@@ -117,6 +140,7 @@ def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) ->
         ([*MACHINE, *MODEL, *SPEEDS], "no job to price"),
         ([*MACHINE, "--shape", "other=4x8", *MODEL, *SPEEDS], "no such job"),
         ([*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS], "no key and value"),
+        ([*MACHINE, "--shape", "wide=4x8", *MODEL], "--tier-gb-s 1="),
     ):
         bad = run(*arguments, *options)
         assert (bad.status, bad.out) == (2, "")

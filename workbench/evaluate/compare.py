@@ -164,15 +164,19 @@ class Comparison(Value, Displayed):
             hypernode, tier, one column per metric of a job (see `workbench.evaluate.metric_table`), reasons, and
             decision_s (of the whole session). Per run the columns policy, outcome (``ran``, ``error``), one column per
             metric of a run, reasons, decision_s. A metric by tier has a column per tier, such as ``pairs_1``, with
-            ``node`` for the same node. Values that a line does not have are NaN.
+            ``node`` for the same node. Values that a line does not have are NaN. ``attrs["provenance"]`` has the
+            provenance.
         """
         import pandas
 
         if per not in ("job", "run"):
             raise InputError("no such kind of line", source="per", got=repr(per), expected="job or run")
         if per == "run":
-            return pandas.DataFrame([_run_line(row) for row in self.rows])
-        return pandas.DataFrame([_job_line(row, gang) for row in self.rows for gang in self.gangs])
+            frame = pandas.DataFrame([_run_line(row) for row in self.rows])
+        else:
+            frame = pandas.DataFrame([_job_line(row, gang) for row in self.rows for gang in self.gangs])
+        frame.attrs["provenance"] = self.provenance.to_dict()
+        return frame
 
     def to_html(self) -> str:
         """The comparison with its pictures as an HTML fragment, as a notebook shows it."""
@@ -207,7 +211,8 @@ def compare(
     most_advised : int
         Pending jobs of each policy for which changes that would help are tried, in the order of the gangs.
     communication : CommunicationPlan, optional
-        Adds what the communication of the jobs that it names costs, with interval, to the metrics.
+        Adds what the communication of the jobs that it names costs, with interval, to the metrics, and what that rests
+        on to the provenance.
 
     Returns
     -------
@@ -219,7 +224,8 @@ def compare(
     UnknownNameError
         A policy is not registered; raised before any policy runs.
     InputError
-        `policies` is a single string instead of a sequence, or `communication` does not fit the topology.
+        `policies` is a single string instead of a sequence, `communication` does not fit the topology, or a policy
+        places a job that has a price over a tier of which it has no speed.
     """
     if isinstance(policies, str):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
@@ -234,7 +240,8 @@ def compare(
         rows.append(_run(policy, gangs, snapshot, most_advised, communication))
     if progress is not None:
         progress(len(chosen), len(chosen), "")
-    provenance = record_provenance(snapshot, [(p.name, p.parameters) for p in chosen], inputs or {})
+    priced = None if communication is None else communication.to_dict()
+    provenance = record_provenance(snapshot, [(p.name, p.parameters) for p in chosen], inputs or {}, priced)
     return Comparison(tuple(gangs), snapshot, tuple(_with_switches(rows, snapshot, communication)), provenance)
 
 
@@ -264,12 +271,16 @@ def _run(
     start = time.perf_counter()
     try:
         decisions = tuple(policy.schedule(gangs, snapshot))
-        seconds = time.perf_counter() - start
-        metrics = measure_run(decisions, snapshot, communication=communication)
     except Exception as error:  # a notebook's policy may raise anything; it must not take the other rows with it
-        message = f"{type(error).__name__}: {error}".splitlines()[0]
-        failed = RowError(message, "".join(traceback.format_exception(error)))
-        return ComparisonRow(policy.name, policy.parameters, (), None, time.perf_counter() - start, failed)
+        return _failed(policy, error, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    if communication is not None:
+        # A speed that is not given is no failure of the policy whose placement needs it first.
+        communication.check_speeds(d.result for d in decisions if isinstance(d.result, Placement))
+    try:
+        metrics = measure_run(decisions, snapshot, communication=communication)
+    except Exception as error:
+        return _failed(policy, error, seconds)
     try:
         advice = advise_session(policy, decisions, snapshot, most_advised)
     except (
@@ -277,6 +288,12 @@ def _run(
     ):  # the policy answered what it was asked: that it fails on a cluster that might be takes nothing away
         advice = {}
     return ComparisonRow(policy.name, policy.parameters, decisions, metrics, seconds, advice=advice)
+
+
+def _failed(policy: Policy, error: Exception, seconds: float) -> ComparisonRow:
+    message = f"{type(error).__name__}: {error}".splitlines()[0]
+    failed = RowError(message, "".join(traceback.format_exception(error)))
+    return ComparisonRow(policy.name, policy.parameters, (), None, seconds, failed)
 
 
 def _row_dict(row: ComparisonRow) -> dict[str, Any]:

@@ -59,6 +59,10 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, tuple) and all(isinstance(key, str) for key in value),
         "a tuple of keys of metrics, such as ('pods', 'missing')",
     ),
+    "ends": (
+        lambda value: isinstance(value, tuple) and len(value) in (0, 2) and all(isinstance(key, str) for key in value),
+        "the keys of the metrics of the lower and the upper end, or ()",
+    ),
     **dict.fromkeys(
         ("in_jobs", "in_runs"),
         (lambda value: isinstance(value, View), "View.TABLE, View.PAGE, View.COMPARER, EVERYWHERE or NOWHERE"),
@@ -97,6 +101,8 @@ class Metric(Value):
         How the values of jobs combine to the value of a run, unknown values left out; empty: they do not.
     whole : tuple of str
         Keys of other metrics whose sum is the whole of which this metric is a part, shown as "3 of 4".
+    ends : tuple of str
+        Keys of the metrics that are the lower and the upper end of this one's interval, shown as "155.5 (35.5–690.7)".
     in_jobs, in_runs : View
         Where the values of a job and of a run are shown.
     job : callable, optional
@@ -116,6 +122,7 @@ class Metric(Value):
     group: str = ""
     total: Literal["", "sum", "min", "max", "mean"] = ""
     whole: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
     in_jobs: View = EVERYWHERE
     in_runs: View = EVERYWHERE
     job: Callable[[JobFacts], Any] | None = None

@@ -52,25 +52,30 @@ def _of_sharing(number: Callable[[SwitchSharing], Any]) -> Callable[[RunFacts], 
     return lambda run: None if run.switches is None else number(run.switches)
 
 
-def _communication_time(
-    key: str,
+def _communication(
+    unit: Literal["ms", "gb_s"],
+    end: Literal["", "low", "high"],
     heading: str,
     *,
     meaning: str,
     job: Callable[[JobCost], float],
     brief: str | None = None,
-    shown: View = EVERYWHERE,
 ) -> Metric:
-    """Declare a time of a job's communication per training step, of which a run shows its longest."""
+    """Declare a number of a job's communication, or an end of its interval: a run shows that of its slowest job."""
+    time = unit == "ms"
+    parts = [key for key in ("communication", end, unit) if key]
+    ends = () if end else (f"communication_low_{unit}", f"communication_high_{unit}")
+    shown = NOWHERE if end else EVERYWHERE
     return Metric(
-        key,
+        "_".join(parts),
         heading,
         meaning=meaning,
-        unit="ms/step",
+        unit="ms/step" if time else "GB/s",
         brief=brief,
         group="communication",
-        better="lower",
-        total="max",
+        better="lower" if time else "higher",
+        total="max" if time else "min",
+        ends=ends,
         in_jobs=shown,
         in_runs=shown,
         job=_of_cost(job),
@@ -194,37 +199,49 @@ METRICS = (
         job=lambda job: job.gpus_stranded,
         run=lambda run: run.gpus_stranded,
     ),
-    _communication_time(
-        "communication_ms",
+    _communication(
+        "ms",
+        "",
         "communication",
-        meaning="of a training step of a job, nothing hidden",
+        meaning="of a training step of a job, nothing hidden; the interval begins with as much hidden as can be",
         brief="ms/step",
         job=lambda cost: cost.exposed.ms,
     ),
-    _communication_time(
-        "communication_low_ms",
+    _communication(
+        "ms",
+        "low",
         "communication, lower end",
         meaning="lower end of its interval, as much hidden as can be",
-        shown=View.PAGE,
         job=lambda cost: cost.hidden.low_ms,
     ),
-    _communication_time(
-        "communication_high_ms",
+    _communication(
+        "ms",
+        "high",
         "communication, upper end",
         meaning="upper end of its interval, nothing hidden",
-        shown=View.PAGE,
         job=lambda cost: cost.exposed.high_ms,
     ),
-    Metric(
-        "communication_gb_s",
+    _communication(
+        "gb_s",
+        "",
         "sent by a GPU",
         meaning="while a job communicates, nothing hidden",
-        unit="GB/s",
         brief="GB/s sent",
-        group="communication",
-        better="higher",
-        total="min",
-        job=_of_cost(lambda cost: cost.gb_s),
+        job=lambda cost: cost.gb_s,
+    ),
+    _communication(
+        "gb_s",
+        "low",
+        "sent by a GPU, lower end",
+        meaning="lower end of its interval: communication takes longest",
+        job=lambda cost: cost.low_gb_s,
+    ),
+    _communication(
+        "gb_s",
+        "high",
+        "sent by a GPU, upper end",
+        meaning="upper end of its interval: communication is shortest",
+        job=lambda cost: cost.high_gb_s,
     ),
     Metric(
         "cross_switch_jobs",
@@ -366,10 +383,10 @@ def metric(
         raise InputError("this name is taken", source="metric", got=taken[0])
     _check_group(declared)
     keys = [other.key for other in all_metrics()]
-    for part in declared.whole:
-        if part != key and part not in keys:
-            expected = close_names(part, keys)
-            raise InputError("no metric of that key", source=f"metric {key}: whole", got=repr(part), expected=expected)
+    for attribute, part in (*(("whole", one) for one in declared.whole), *(("ends", one) for one in declared.ends)):
+        if part not in (key, *keys):
+            source, expected = f"metric {key}: {attribute}", close_names(part, keys)
+            raise InputError("no metric of that key", source=source, got=repr(part), expected=expected)
 
     def register(function: F) -> F:
         first_line = (function.__doc__ or "").strip().partition("\n")[0]

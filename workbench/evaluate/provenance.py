@@ -38,6 +38,9 @@ class Provenance:
         Source and SHA-256 of each bandwidth matrix.
     source, taken_at : str
         Source and time of the snapshot.
+    communication : mapping, optional
+        What prices of communication rest on: machine, calibration with its sources, speeds of the tiers, shapes and
+        models of the jobs, and what the prices leave out. None: nothing was priced, and `to_dict` has no such key.
     """
 
     version: str = ""
@@ -46,6 +49,7 @@ class Provenance:
     matrices: tuple[tuple[str, str], ...] = ()
     source: str = ""
     taken_at: str = ""
+    communication: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -54,11 +58,15 @@ class Provenance:
             "inputs": dict(self.inputs),
             "matrices": [{"source": source, "sha256": checksum} for source, checksum in self.matrices],
             "snapshot": {"source": self.source, "taken_at": self.taken_at},
+            **({} if self.communication is None else {"communication": dict(self.communication)}),
         }
 
 
 def record_provenance(
-    snapshot: ClusterSnapshot, policies: Sequence[tuple[str, Mapping[str, Any]]], inputs: Mapping[str, str]
+    snapshot: ClusterSnapshot,
+    policies: Sequence[tuple[str, Mapping[str, Any]]],
+    inputs: Mapping[str, str],
+    communication: Mapping[str, Any] | None = None,
 ) -> Provenance:
     """Collect the provenance of a result; the current time is not part of it, so that equal runs have equal provenance.
 
@@ -69,6 +77,8 @@ def record_provenance(
         Name and parameters of each policy.
     inputs : mapping of str to str
         File name to SHA-256 of its content.
+    communication : mapping, optional
+        As of `Provenance`.
     """
     return Provenance(
         version=version(),
@@ -77,4 +87,5 @@ def record_provenance(
         matrices=tuple((m.source, m.checksum) for m in snapshot.matrices),
         source=snapshot.source,
         taken_at=snapshot.taken_at,
+        communication=communication,
     )

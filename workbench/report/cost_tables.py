@@ -41,7 +41,8 @@ def cost_tables(cost: JobCost) -> list[Any]:
         for tier in cost.tiers:
             text_row(tiers, tier.tier, tier.hypernodes, _rounded(tier.gb_s), _rounded(tier.added_ms))
         found.append(tiers)
-    found.append(Text(f"{_rounded(cost.gb_s)} GB/s per rank. Calibration {cost.calibration}, machine {cost.machine}."))
+    speed = f"{_rounded(cost.gb_s)} GB/s ({_rounded(cost.low_gb_s)} to {_rounded(cost.high_gb_s)}) per rank"
+    found.append(Text(f"{speed}. Calibration {cost.calibration}, machine {cost.machine}."))
     found.append(Text(f"Left out: {'; '.join(cost.left_out)}."))
     return found
 

@@ -234,6 +234,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "legend": Inserted(legend_html(occupancy([], snapshot, jobs), job_colours(len(jobs)), plan.tiers, plan.note)),
         "width": round(drawing_width(plan.layout)),
         "least_width": max(_LEAST_PICTURE, ceil(drawing_width(plan.layout) * MIN_CELL / plan.layout.cell)),
+        "priced": comparison.provenance.communication,
         "runs": _run_table(comparison),
         "groups": [_run_table(comparison, group) for group in groups(comparison, View.PAGE)],
         "charts": [Inserted(chart) for chart in comparison_charts(comparison)],

@@ -63,6 +63,14 @@ class Column(NamedTuple):
         found = measured.values.get(self.metric.key)
         return found.get(self.key, 0) if isinstance(found, Mapping) else found
 
+    def ends(self, measured: Measured) -> tuple[MetricValue, ...]:
+        """The lower and the upper end of the value's interval; empty if the metric has none."""
+        return tuple(measured[key] for key in self.metric.ends)
+
+    def shown(self, measured: Measured) -> object:
+        """The column's value, as a text with its interval if it has one."""
+        return _with_ends(self.value(measured), self.ends(measured)) if self.metric.ends else self.value(measured)
+
     def _key_text(self, same_node: str, tier: str) -> str:
         if self.metric.by != "tier":
             return self.key
@@ -77,18 +85,28 @@ class MetricCell(NamedTuple):
     value : MetricValue
     whole : int, optional
         The amount of which the value is a part.
+    ends : tuple of MetricValue
+        The lower and the upper end of the value's interval; empty if it has none.
     best : bool
         Whether no other policy has a better value and at least one has a worse value.
     """
 
     value: MetricValue
     whole: int | None
+    ends: tuple[MetricValue, ...]
     best: bool
 
     @property
     def shown(self) -> object:
-        """The cell's value as shown on a page; a part of a whole as ``3 of 4``."""
-        return self.value if self.whole is None else f"{number_text(self.value)} of {number_text(self.whole)}"
+        """The cell's value as shown on a page; a part of a whole as ``3 of 4``, an interval as `interval` has it."""
+        if self.whole is not None:
+            return f"{number_text(self.value)} of {number_text(self.whole)}"
+        return self.interval if self.ends else self.value
+
+    @property
+    def interval(self) -> str:
+        """The value with the ends of its interval, ``155.5 (35.5–690.7)``; without them if it is not known."""
+        return _with_ends(self.value, self.ends)
 
 
 def run_columns(comparison: Comparison, view: View, group: str = "") -> list[Column]:
@@ -160,6 +178,10 @@ def legend(columns: Sequence[Column], view: View) -> str:
     )
 
 
+def _with_ends(value: MetricValue, ends: Sequence[MetricValue]) -> str:
+    return number_text(value) + ("" if value is None else f" ({'–'.join(map(number_text, ends))})")
+
+
 def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amount: str) -> list[list[MetricCell]]:
     most = max((one[amount] for one in measured if one is not None), default=0)
     best = []
@@ -174,6 +196,7 @@ def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amoun
             MetricCell(
                 column.value(one),
                 sum(one[key] for key in column.metric.whole) if column.metric.whole else None,
+                column.ends(one),
                 i in winners,
             )
             for column, winners in zip(columns, best, strict=True)

@@ -135,7 +135,7 @@ def session_tables(
         key, n_pods, result = decision.gang.key, decision.gang.n_pods, decision.result
         if isinstance(result, Placement):
             pods = f"{result.n_placed} of {n_pods}" if result.unplaced else n_pods
-            values = (column.value(metrics.jobs[key]) for column in columns)
+            values = (column.shown(metrics.jobs[key]) for column in columns)
             text_row(jobs, key, "placed", result.hypernode, result.tier, pods, *values)
             _member_rows(jobs, result, metrics, columns)
         else:
@@ -152,7 +152,7 @@ def _member_rows(table: Table, result: Placement, metrics: RunMetrics, columns: 
     jobs = list(placed_jobs(result))
     for job in jobs[:_ROWS]:
         measured = metrics.members.get(f"{result.gang.key}/{job.name}")
-        values = (None if measured is None else column.value(measured) for column in columns)
+        values = (None if measured is None else column.shown(measured) for column in columns)
         outcome, inside = "placed" if job.placed else "pending", job.placement
         text_row(table, f"  {job.name}", outcome, inside.hypernode, inside.tier, job.pods, *values)
     if len(jobs) > _ROWS:
@@ -320,7 +320,16 @@ def _group_table(comparison: Comparison, group: str) -> list[Any]:
         if row.metrics is not None:
             pending = _text(len(row.metrics.pending))
             table.add_row(_text(_policy(row.policy)), pending, *map(_cell, columns, cells))
-    return [table, *_legend(columns)]
+    priced = comparison.provenance.communication if group == "communication" else None
+    return [table, *_legend(columns), *([] if priced is None else [_basis(priced)])]
+
+
+def _basis(priced: Mapping[str, Any]) -> Text:
+    """Line below prices of communication: what they rest on, and what they leave out."""
+    calibration = priced["calibration"]
+    sources = counted(len(calibration["sources"]), "source")
+    basis = f"Machine {priced['machine']}, calibration {calibration['name']} ({sources}; -o json names them)"
+    return Text(f"{basis}. Left out: {'; '.join(priced['left_out'])}.")
 
 
 def _legend(columns: Sequence[Column]) -> list[Text]:
@@ -335,7 +344,7 @@ def _cell(column: Column, cell: MetricCell) -> Text:
     elif column.key and isinstance(cell.value, int):
         text = _brief(cell.value)
     else:
-        text = number_text(cell.value)
+        text = cell.interval if cell.ends else number_text(cell.value)
     return Text(text, style="bold" if cell.best else "")
 
 

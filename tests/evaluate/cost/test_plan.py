@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
 
 from tests.evaluate.cost.test_job_cost import CALIBRATION, MODEL
 from tests.hand_made import document_tree, gang_of, snapshot_of
+from tests.test_metric_outputs import terminal
 from workbench.errors import InputError
 from workbench.evaluate.compare import compare
 from workbench.evaluate.cost import CommunicationPlan, LeastCost, ParallelShape
@@ -15,6 +18,8 @@ from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
 from workbench.policies.registry import get_policy
+from workbench.report.html import report_html
+from workbench.report.tables import comparison_tables
 
 SNAPSHOT = snapshot_of(document_tree())
 GANG = gang_of("a", 4)
@@ -45,10 +50,64 @@ def test_without_a_plan_there_is_no_such_group() -> None:
     assert all("communication" not in metric.key for metric in comparison.metrics)
 
 
-def test_a_fabric_without_speeds_is_refused_before_any_policy_runs() -> None:
-    silent = CommunicationPlan(CALIBRATION, "m", {}, {1: 1.0})
-    with pytest.raises(InputError, match="tier 2, 3"):
-        compare([GANG], SNAPSHOT, ["binpack"], communication=silent)
+def on(*nodes: int) -> Composed:
+    """A policy that puts a pod on each of these nodes: two are under a leaf, four under a HyperNode of tier 2."""
+    return Composed("fixed", FunctionPolicy("fixed", lambda gang, ledger: nodes), GpuLowestIndex(NoParameters()))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "speeds", "missing"),
+    [
+        pytest.param((0, 1), {}, None, id="inside a leaf nothing is crossed"),
+        pytest.param((0, 1, 2, 3), {}, 1, id="two leaves"),
+        pytest.param((0, 1, 2, 3), {1: 1.0}, None, id="two leaves with their speed"),
+        pytest.param((0, 2, 4, 6), {1: 1.0}, 2, id="two HyperNodes of tier 2"),
+        # Above the root there are no links.
+        pytest.param((0, 2, 4, 6), {1: 1.0, 2: 1.0}, None, id="the root needs none"),
+    ],
+)
+def test_a_tier_needs_a_speed_where_a_priced_placement_crosses_it(
+    nodes: tuple[int, ...], speeds: dict[int, float], missing: int | None
+) -> None:
+    gang = gang_of("a", len(nodes))
+    told = CommunicationPlan(CALIBRATION, "m", plan(GPUS * len(nodes) // 4).jobs, speeds)
+    if missing is None:
+        metrics = compare([gang], SNAPSHOT, [on(*nodes)], communication=told).rows[0].metrics
+        assert metrics is not None and metrics["communication_ms"] > 0
+    else:
+        with pytest.raises(InputError, match=f"tier {missing}: a fabric without speeds.*--tier-gb-s {missing}="):
+            compare([gang], SNAPSHOT, [on(*nodes)], communication=told)
+    # Without a price for the job no speed is asked for; a tier that is not there is still refused.
+    assert compare([gang], SNAPSHOT, [on(*nodes)], communication=CommunicationPlan(CALIBRATION, "m", {})).all_placed
+    with pytest.raises(InputError, match="no HyperNode of this tier"):
+        compare([gang], SNAPSHOT, [on(*nodes)], communication=CommunicationPlan(CALIBRATION, "m", {}, {9: 1.0}))
+
+
+def test_every_output_has_the_interval_and_what_it_rests_on() -> None:
+    comparison = compare([GANG], SNAPSHOT, ["binpack", "spread"], communication=plan())
+    basis = comparison.to_dict()["provenance"]["communication"]
+    assert basis["machine"] == "m" and basis["calibration"] == {"name": "made up", "sources": ["made up"]}
+    assert basis["left_out"] and basis["tier_gb_s"] == {"1": 1.0, "2": 0.5, "3": 0.25}
+    assert basis["jobs"][GANG.key]["shape"] == str(ParallelShape(data=GPUS))
+    frame = comparison.to_dataframe()
+    assert frame.attrs["provenance"]["communication"] == basis
+    for unit in ("ms", "gb_s"):
+        low, middle, high = (frame[f"communication_{end}{unit}"] for end in ("low_", "", "high_"))
+        assert (low <= middle).all() and (middle <= high).all()
+    line = frame.iloc[0]
+    ends = {unit: [line[f"communication_{end}{unit}"] for end in ("", "low_", "high_")] for unit in ("ms", "gb_s")}
+    texts = {unit: "{:.4g} ({:.4g}–{:.4g})".format(*numbers) for unit, numbers in ends.items()}
+    screen, page = terminal(comparison_tables(comparison)), report_html(comparison)
+    for text in (*texts.values(), "achine m, calibration made up", "Left out: other jobs on the same links"):
+        assert text in screen
+        assert text in page
+    assert '"tier_gb_s":' in unescape(page)
+    # Ends have no columns of their own.
+    assert "lower end" not in screen and "upper end" not in page
+
+
+def test_without_a_plan_the_provenance_tells_nothing_of_communication() -> None:
+    assert "communication" not in compare([GANG], SNAPSHOT, ["binpack"]).to_dict()["provenance"]
 
 
 def test_a_shape_that_does_not_fit_is_the_error_of_the_row() -> None:

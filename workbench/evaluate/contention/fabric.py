@@ -118,7 +118,7 @@ class RoutedFabric(Value):
                 "a fabric without speeds",
                 source="fabric",
                 got=f"no speed of tier {', '.join(missing)}",
-                expected="GB/s per GPU of every tier that traffic may cross",
+                expected=f"GB/s per GPU of every tier that traffic may cross: --tier-gb-s {missing[0]}=…",
             )
         unknown = [str(tier) for tier in self.tiers if tier not in topology.tiers]
         if unknown:

@@ -380,8 +380,9 @@ class Calibration(Value):
 
 
 def _block_fit(record: Mapping[str, Any]) -> BlockFit:
-    named = (record[key] for key in ("machine", "collective", "gpus_per_node", "nodes"))
-    block = CollectiveBlock(*named, record.get("racks", 0))
+    block = CollectiveBlock(
+        record["machine"], record["collective"], record["gpus_per_node"], record["nodes"], record.get("racks", 0)
+    )
     return BlockFit(
         block,
         record["alpha_us"] * 1e-6,

@@ -73,7 +73,7 @@ class CostModel:
     topology : Topology
     tier_gb_s : mapping of int to float
         GB/s per GPU, one direction, that the links above a HyperNode of each tier give, if all GPUs below it send at
-        once.
+        once. Tiers that no priced group crosses need none.
     """
 
     calibration: Calibration
@@ -130,19 +130,7 @@ class CostModel:
             )
         calibrated = self._calibrated(collective, size, nodes)
         tier_s, crossings = {}, {}
-        for tier, domain_of_node in self._domain_of_node.items():
-            # A node outside every HyperNode of the tier stands alone.
-            domains = np.where(domain_of_node[nodes] == NO_DOMAIN, -2 - nodes, domain_of_node[nodes])
-            if (domains == domains[0]).all():
-                continue
-            if tier not in self.tier_gb_s:
-                raise InputError(
-                    "a fabric without speeds",
-                    source="tier_gb_s",
-                    where=f"tier {tier}",
-                    got="ranks in more than one of its HyperNodes",
-                    expected="GB/s per GPU of the links above them",
-                )
+        for tier, domains in self.crossed(nodes).items():
             tier_s[tier], crossings[tier] = self._links(collective, size, domains, self.tier_gb_s[tier])
         slowest = max(tier_s.values(), default=0.0)
         estimate = Estimate(
@@ -152,6 +140,41 @@ class CostModel:
             calibrated.basis,
         )
         return CollectiveCost(estimate, calibrated, tier_s, crossings)
+
+    def crossed(self, nodes: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
+        """Tiers of which ranks use more than one HyperNode, with the HyperNode of each rank.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (ranks,), int64
+            Node of each rank.
+
+        Returns
+        -------
+        dict of int to ndarray of shape (ranks,), int64
+            By tier, closest first. Other tiers need no speed.
+
+        Raises
+        ------
+        InputError
+            A crossed tier has no speed.
+        """
+        found = {}
+        for tier, domain_of_node in self._domain_of_node.items():
+            # A node outside every HyperNode of the tier stands alone.
+            domains = np.where(domain_of_node[nodes] == NO_DOMAIN, -2 - nodes, domain_of_node[nodes])
+            if (domains == domains[:1]).all():
+                continue
+            if tier not in self.tier_gb_s:
+                raise InputError(
+                    "a fabric without speeds",
+                    source="tier_gb_s",
+                    where=f"tier {tier}",
+                    got="ranks in more than one of its HyperNodes",
+                    expected=f"GB/s per GPU of the links above them: --tier-gb-s {tier}=…",
+                )
+            found[tier] = domains
+        return found
 
     def _calibrated(self, collective: str, size: float, nodes: npt.NDArray[np.int64]) -> Estimate:
         """Seconds by the calibration, which knows how many ranks are on how many nodes."""

@@ -108,8 +108,8 @@ class JobCost:
         hide (all of it where no compute time is known), and nothing hidden. The pipeline's bubbles are in both.
     step : tuple of Interval or None
         A step with compute, likewise; None if no compute time is known.
-    gb_s : float
-        GB/s that a rank sends during `exposed`.
+    sent_gb : float
+        GB that a rank sends per step.
     left_out : tuple of str
     """
 
@@ -124,8 +124,23 @@ class JobCost:
     hidden: Interval
     exposed: Interval
     step: tuple[Interval, Interval] | None
-    gb_s: float
+    sent_gb: float
     left_out: tuple[str, ...] = LEFT_OUT
+
+    @property
+    def gb_s(self) -> float:
+        """GB/s that a rank sends during `exposed`; 0: nothing takes time."""
+        return _rate(self.sent_gb, self.exposed.ms)
+
+    @property
+    def low_gb_s(self) -> float:
+        """Lower end of the interval of `gb_s`."""
+        return _rate(self.sent_gb, self.exposed.high_ms)
+
+    @property
+    def high_gb_s(self) -> float:
+        """Upper end of the interval of `gb_s`."""
+        return _rate(self.sent_gb, self.exposed.low_ms)
 
     def to_dict(self) -> dict[str, Any]:
         """The costs as a JSON-ready dict; times in milliseconds per step."""
@@ -138,6 +153,8 @@ class JobCost:
             "communication": {"hidden": self.hidden.to_dict(), "exposed": self.exposed.to_dict()},
             "step": self.step and {"hidden": self.step[0].to_dict(), "exposed": self.step[1].to_dict()},
             "gb_s": _short(self.gb_s),
+            "low_gb_s": _short(self.low_gb_s),
+            "high_gb_s": _short(self.high_gb_s),
             "parts": [
                 {
                     "kind": part.exchange.kind,
@@ -229,7 +246,7 @@ def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel,
     parts = tuple(_part(*each) for each in slowest)
     hidden, exposed = _communication(shape, model, [part.time for part in parts], [e for e, _, _, _ in slowest])
     tiers = _tiers(shape, model, nodes, [(exchange, cost) for exchange, cost, _, _ in slowest], costs)
-    sent = sum(exchange.bytes_per_rank for exchange, _, _, _ in slowest)
+    sent_gb = sum(exchange.bytes_per_rank for exchange, _, _, _ in slowest) / 1e9
     return JobCost(
         job,
         shape,
@@ -242,7 +259,7 @@ def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel,
         hidden,
         exposed,
         _steps(shape, model, hidden, exposed),
-        sent / (exposed.ms * 1e-3) / 1e9 if exposed.ms else 0.0,
+        sent_gb,
     )
 
 
@@ -320,6 +337,10 @@ def _steps(
     ms = _compute_s(shape, model) * 1e3
     first, second = (Interval(ms + each.ms, ms + each.low_ms, ms + each.high_ms) for each in (hidden, exposed))
     return first, second
+
+
+def _rate(gb: float, ms: float) -> float:
+    return gb / (ms * 1e-3) if ms else 0.0
 
 
 def _compute_s(shape: ParallelShape, model: TrainingModel) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from workbench.errors import InputError
 from workbench.evaluate.cost.calibration import Calibration
-from workbench.evaluate.cost.cost_model import CostModel
+from workbench.evaluate.cost.cost_model import LEFT_OUT, CostModel
 from workbench.evaluate.cost.job_cost import JobCost, job_cost, nodes_by_rank
 from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel
 from workbench.model.placement import Placement
@@ -29,7 +29,7 @@ class CommunicationPlan(Value):
     jobs : mapping of str to (ParallelShape, TrainingModel)
         By ``namespace/name``; other jobs get no cost.
     tier_gb_s : mapping of int to float
-        As for `CostModel`; every tier of the topology.
+        As for `CostModel`: of the tiers that priced jobs cross.
     """
 
     calibration: Calibration
@@ -38,21 +38,39 @@ class CommunicationPlan(Value):
     tier_gb_s: Mapping[int, float] = field(default_factory=dict)
 
     def check(self, topology: Topology) -> None:
-        """Raise an error if machine or tiers are unknown, or a tier has no speed.
+        """Raise an error if machine or tiers are unknown.
 
         Raises
         ------
         UnknownNameError, InputError
         """
-        CostModel(self.calibration, self.machine, topology, self.tier_gb_s)
-        missing = [str(tier) for tier in topology.tiers if tier not in self.tier_gb_s]
-        if missing:
-            raise InputError(
-                "a fabric without speeds",
-                source="tier_gb_s",
-                got=f"no speed of tier {', '.join(missing)}",
-                expected="GB/s per GPU of every tier",
-            )
+        self._costs(topology)
+
+    def check_speeds(self, placements: Iterable[Placement]) -> None:
+        """Raise an error if a placement that has a price crosses a tier without a speed.
+
+        Parameters
+        ----------
+        placements : iterable of Placement
+
+        Raises
+        ------
+        InputError
+            The tier, and the option that gives its speed.
+        """
+        for placement in placements:
+            if self._has_price(placement):
+                self._costs(placement.topology).crossed(nodes_by_rank(placement))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What prices rest on and what they leave out, as a JSON-ready dict."""
+        return {
+            "machine": self.machine,
+            "calibration": {"name": self.calibration.name, "sources": list(self.calibration.sources)},
+            "tier_gb_s": {str(tier): gb_s for tier, gb_s in self.tier_gb_s.items()},
+            "jobs": {job: {"shape": str(shape), "model": asdict(model)} for job, (shape, model) in self.jobs.items()},
+            "left_out": list(LEFT_OUT),
+        }
 
     def cost_of(self, placement: Placement) -> JobCost | None:
         """Cost of a placed job; None if its shape is not stated or a pod has no node.
@@ -64,10 +82,15 @@ class CommunicationPlan(Value):
         Raises
         ------
         InputError
-            The shape does not multiply to the job's GPUs.
+            The shape does not multiply to the job's GPUs, or the job crosses a tier without a speed.
         """
-        stated = self.jobs.get(placement.gang.key)
-        if stated is None or (placement.node < 0).any():
+        if not self._has_price(placement):
             return None
-        costs = CostModel(self.calibration, self.machine, placement.topology, self.tier_gb_s)
-        return job_cost(placement.gang.key, nodes_by_rank(placement), *stated, costs)
+        job = placement.gang.key
+        return job_cost(job, nodes_by_rank(placement), *self.jobs[job], self._costs(placement.topology))
+
+    def _has_price(self, placement: Placement) -> bool:
+        return placement.gang.key in self.jobs and not (placement.node < 0).any()
+
+    def _costs(self, topology: Topology) -> CostModel:
+        return CostModel(self.calibration, self.machine, topology, self.tier_gb_s)
