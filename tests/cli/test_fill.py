@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,29 @@ def test_the_file_without_gpus_is_named(run: Run, tmp_path: Path) -> None:
     result = run("fill", nodes, FILES[1], "--seeds", "1")
     assert result.status == 2
     assert "expected models of the nodes: none, as no node has GPUs" in result.err
+
+
+def test_orders_name_rows_of_the_file_whatever_their_order(run: Run, tmp_path: Path) -> None:
+    """The same arrivals by two files of pods, one of them upside down, and orders that fit each."""
+    head, *rows = FILES[1].read_text().splitlines()
+    arrivals = [5, 3, 3, *range(len(rows)), 0]
+    ranks = list(range(len(FILES[0].read_text().splitlines()) - 1))
+    curves = []
+    for name, lines, order in (
+        ("a", rows, arrivals),
+        ("b", rows[::-1], [len(rows) - 1 - row for row in arrivals]),
+    ):
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *lines, ""]))
+        (tmp_path / f"{name}-7.json").write_text(json.dumps({"order": order, "node_rank": ranks}))
+        options = ("--seeds", "7", "--policies", "fgd", "--orders", tmp_path, "-o", "json")
+        curves.append(run("fill", FILES[0], tmp_path / f"{name}.csv", *options).json["curves"])
+    assert curves[0] == curves[1]
+
+
+def test_unknown_models_are_told_and_not_refused(run: Run, tmp_path: Path) -> None:
+    text = FILES[1].read_text()
+    assert "T4" in text
+    (tmp_path / "pods.csv").write_text(text.replace("T4", "T4|H900", 1))
+    result = run("fill", FILES[0], tmp_path / "pods.csv", "--seeds", "7", "--policies", "fgd")
+    assert result.status == 0
+    assert result.err == "note: 1 pod accepts GPU models that no node has: H900\n"

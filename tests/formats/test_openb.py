@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.formats.openb import GPU, read_openb, read_openb_order
+from workbench.formats.openb import GPU, read_openb, read_openb_log, read_openb_order
 from workbench.model.typical_shapes import TypicalShape, TypicalShapes
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nb,8000,1024,2,T4\na,4000,512,1,A10\nc,4000,512,0,\n"
@@ -49,6 +49,7 @@ def test_nodes_and_pods(tmp_path: Path) -> None:
     assert trace.submitted_s.tolist() == [5, 10, 0]
     assert np.isnan(trace.duration_s[0])
     assert trace.duration_s[1:].tolist() == [20, 1]
+    assert trace.row.tolist() == [1, 0, 2] and trace.notes == ()
     assert repr(trace) == "PodTrace(pods: 3 pods on 3 nodes)"
     assert set(trace.inputs) == {"nodes.csv", "pods.csv"}
 
@@ -64,6 +65,8 @@ def test_nodes_and_pods(tmp_path: Path) -> None:
         (",1,500,,", ",1,0,,", "line 2, gpu_milli"),
         (",1,500,,", ",2,500,,", "line 2, gpu_milli"),
         (",1,500,,", ",1,500,H100,", "line 2, gpu_spec"),
+        (",1,500,,", ",1,500,H100|A100,", "line 2, gpu_spec"),
+        (",1,500,,", ",1,500,T4|,", "line 2, gpu_spec"),
         ("10,30", "30,10", "line 2, deletion_time"),
         ("10,30", "10", "line 2"),
         ("10,30", "10,30,4", "line 2"),
@@ -104,13 +107,27 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_openb(tmp_path / "nodes.csv", tmp_path / "pods.csv")
 
 
+def test_models_that_no_node_has_do_not_hinder_a_pod_that_accepts_others(tmp_path: Path) -> None:
+    pods = PODS.replace(",1,500,,", ",1,500,H100|T4,").replace("T4|A10", "B200|H100|A10")
+    trace = read(tmp_path, pods=pods)
+    (note,) = trace.notes
+    assert note.code == "unknown-gpu-models" and note.numbers == {"count": 2}
+    assert str(note) == "2 pods accept GPU models that no node has: B200, H100"
+    snapshot = trace.snapshot
+    runs_on = [snapshot.filters.mask(gang.roles[0].filter) for gang in trace.gangs[:2]]
+    names = [[snapshot.topology.node_names[i] for i in np.flatnonzero(mask)] for mask in runs_on]
+    assert names == [["a"], ["b"]]
+    assert read_openb_log(tmp_path / "nodes.csv", tmp_path / "pods.csv").log.notes[0] == note
+
+
 def test_orders_of_arrival(tmp_path: Path) -> None:
     trace = read(tmp_path)
     data = json.dumps({"order": [2, 0, 0], "node_rank": [1, 0, 2]}).encode()
     for name, content in (("o.json", data), ("o.json.gz", gzip.compress(data))):
         (tmp_path / name).write_bytes(content)
         arrivals, nodes = read_openb_order(tmp_path / name, trace)
-        assert arrivals.tolist() == [2, 0, 0]
+        # Rows of the file: p2 stands before p1 there, and after it in the trace.
+        assert [trace.gangs[at].name for at in arrivals] == ["p3", "p2", "p2"]
         assert [trace.snapshot.topology.node_names[i] for i in nodes] == ["b", "a", "c"]
     wrong = [
         b"{",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.arguments import policies_with, required_policy_names
+from workbench.cli.arguments import policies_with, required_policy_names, tell_notes
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import CurveOutput, Out, SharedSettings
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
@@ -67,6 +67,7 @@ def fill(
     check_out(out, output)
     chosen = policies_with(names, set_)
     trace = read_openb(nodes, pods)
+    tell_notes(trace.notes)
     given = None if orders is None else {seed: _order(orders, trace, seed) for seed in numbers}
     try:
         with progress_bar("filling") as step:

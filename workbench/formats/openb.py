@@ -18,6 +18,7 @@ from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.job_log import MOST_SECONDS, JobLog, LoggedJob
 from workbench.model.labels import NodeFilter, NodeLabels, NodeTaints, Requirement
+from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.pod_trace import PodTrace
 from workbench.model.resources import CPU, MEMORY, PODS, resource_columns
@@ -69,13 +70,15 @@ def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None
     -------
     PodTrace
         Nodes carry their model in the label ``nvidia.com/gpu.product``; a pod's gpu_spec is a node affinity on it. A
-        pod with num_gpu 0 asks for no GPU, whatever its gpu_milli and gpu_spec say.
+        pod with num_gpu 0 asks for no GPU, whatever its gpu_milli and gpu_spec say. A note counts the pods that accept
+        models which no node has beside one that there is.
 
     Raises
     ------
     InputError
         A file that cannot be read, a missing column, a field that is no number or out of range, a share of several
-        GPUs, a name given twice, a GPU model that no node has, an end before the beginning; the line is named.
+        GPUs, a name given twice, a pod of whose GPU models no node has any, an end before the beginning; the line is
+        named.
     """
     of_nodes = read_bytes(nodes)
     of_pods = read_bytes(pods) if content is None else content
@@ -83,8 +86,15 @@ def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None
     gangs: list[Gang] = []
     shapes: list[TypicalShape] = []
     times: list[tuple[float, float]] = []
-    for row in _in_order(of_pods, Path(pods), _POD_COLUMNS, "name"):
+    numbers: list[int] = []
+    absent: dict[str, None] = {}
+    widened = 0
+    for number, row in _in_order(of_pods, Path(pods), _POD_COLUMNS, "name"):
         shape = _shape(row, models)
+        unknown = [model for model in shape.models if model not in models]
+        absent |= dict.fromkeys(unknown)
+        widened += bool(unknown)
+        numbers.append(number)
         requests = {CPU: shape.cpu_milli, MEMORY: row.number("memory_mib") * _MIB}
         whole = shape.gpus if shape.gpu_milli == WHOLE_GPU else 0
         share = shape.gpu_milli if shape.gpus and not whole else 0
@@ -103,9 +113,18 @@ def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None
         tuple(shapes),
         at[:, 0].copy(),
         at[:, 1] - at[:, 0],
+        np.array(numbers, dtype=np.int64),
         Path(pods).stem.removeprefix("openb_pod_list_"),
         {path.name: sha256(data).hexdigest() for path, data in read},
+        _absent_models(widened, sorted(absent)),
     )
+
+
+def _absent_models(pods: int, models: list[str]) -> tuple[Notice, ...]:
+    if not pods:
+        return ()
+    text = f"{counted(pods, 'pod accepts', 'pods accept')} GPU models that no node has: {name_list(models, 8)}"
+    return (Notice("unknown-gpu-models", text, numbers={"count": pods}),)
 
 
 class OpenbLog(NamedTuple):
@@ -146,7 +165,8 @@ def read_openb_log(nodes: str | Path, pods: str | Path, content: bytes | None = 
     notes = (Notice("jobs-without-times", text, numbers={"count": left_out}),) if left_out else ()
     if not jobs:
         raise InputError("no pod with times", source=str(pods), expected="creation_time and deletion_time")
-    return OpenbLog(JobLog(jobs, "openb", notes=notes, inputs=trace.inputs), trace.snapshot, trace.usual)
+    log = JobLog(jobs, "openb", notes=(*trace.notes, *notes), inputs=trace.inputs)
+    return OpenbLog(log, trace.snapshot, trace.usual)
 
 
 def read_openb_nodes(path: str | Path) -> ClusterSnapshot:
@@ -171,6 +191,15 @@ def _has_columns(content: bytes, columns: tuple[str, ...]) -> bool:
 
 def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
     """Read an order of arrival: JSON, also compressed by gzip, with ``order`` and ``node_rank``.
+
+    ``order`` has rows of the file of pods, from 0, whatever the order of its lines; ``node_rank`` has a rank for each
+    node, sorted by name.
+
+    Parameters
+    ----------
+    path : path
+    trace : PodTrace
+        The pods and nodes that the order is of.
 
     Returns
     -------
@@ -201,24 +230,29 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
             "not the ranks of the nodes", source=str(path), where="node_rank", expected=f"0 to {n - 1}, each once"
         )
     by_name = np.argsort(trace.snapshot.topology.node_rank)
-    return arrivals, by_name[np.argsort(rank)].astype(np.int32)
+    position = np.empty(p, dtype=np.int64)
+    position[trace.row] = np.arange(p)
+    return position[arrivals], by_name[np.argsort(rank)].astype(np.int32)
 
 
-def _in_order(content: bytes, path: Path, columns: tuple[str, ...], name: str) -> list[Row]:
-    """Rows sorted by name; raises InputError for an empty name, one given twice, and a table without rows."""
-    found: dict[str, Row] = {}
-    for row in read_table(content, str(path), columns):
+def _in_order(content: bytes, path: Path, columns: tuple[str, ...], name: str) -> list[tuple[int, Row]]:
+    """Rows with their numbers from 0, sorted by name.
+
+    Raises InputError for an empty name, one given twice, and a table without rows.
+    """
+    found: dict[str, tuple[int, Row]] = {}
+    for number, row in enumerate(read_table(content, str(path), columns)):
         key = row.text(name)
         if not key or key in found:
             raise row.wrong(name, key or "nothing", "a name of its own in each line")
-        found[key] = row
+        found[key] = number, row
     if not found:
         raise InputError("no rows in the table", source=str(path))
     return [found[key] for key in sorted(found, key=str.encode)]
 
 
 def _read_nodes(path: Path, content: bytes) -> tuple[ClusterSnapshot, frozenset[str]]:
-    rows = {row.text("sn"): row for row in _in_order(content, path, _NODE_COLUMNS, "sn")}
+    rows = {row.text("sn"): row for _, row in _in_order(content, path, _NODE_COLUMNS, "sn")}
     topology = Topology.build(list(rows), ())
     resources = resource_columns([GPU])
     allocatable = np.zeros((len(rows), len(resources)), dtype=np.int64)
@@ -263,11 +297,9 @@ def _shape(row: Row, models: frozenset[str]) -> TypicalShape:
         raise row.wrong("gpu_milli", str(milli), f"1 to {WHOLE_GPU}, {WHOLE_GPU} where num_gpu is above 1")
     spec = row.text("gpu_spec")
     accepted = tuple(spec.split("|")) if spec else ()
-    unknown = [model for model in accepted if model not in models]
-    if unknown:
-        raise row.wrong(
-            "gpu_spec", spec, f"models of the nodes: {', '.join(sorted(models)) or 'none, as no node has GPUs'}"
-        )
+    if "" in accepted or (accepted and models.isdisjoint(accepted)):
+        known = ", ".join(sorted(models)) or "none, as no node has GPUs"
+        raise row.wrong("gpu_spec", spec, f"models of the nodes: {known}")
     return TypicalShape(cpu, milli, gpus, accepted)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShape, TypicalShapes
 from workbench.model.value import Value
@@ -35,9 +36,13 @@ class PodTrace(Value):
         Seconds since the start of the trace.
     duration_s : ndarray of shape (p,), float64
         Seconds from submission to the end; NaN: the trace does not say.
+    row : ndarray of shape (p,), int64
+        Row of each pod in its file, from 0: orders of arrival name pods by it.
     name : str
     inputs : mapping of str to str
         SHA-256 of each file, by its name.
+    notes : tuple of Notice
+        What was read otherwise than it stands there.
     """
 
     snapshot: ClusterSnapshot
@@ -45,8 +50,10 @@ class PodTrace(Value):
     shapes: tuple[TypicalShape, ...]
     submitted_s: Floats
     duration_s: Floats
+    row: npt.NDArray[np.int64]
     name: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Notice, ...] = ()
 
     @property
     def gpu_milli(self) -> npt.NDArray[np.int64]:
