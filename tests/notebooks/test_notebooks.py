@@ -142,9 +142,9 @@ KEY_CELLS = {
     },
     "11_how_much_shorter.ipynb": {
         "places": "7.7",
-        "steps": "1034.1",
+        "steps": "1034.0",
         "shorter": "22 (22 … 22)",
-        "others": "13 (7 … 19)",
+        "others": "13 (6 … 19)",
         "assumptions": "46.0",
         "band": "Nemotron-H 56B: 40.21 at 6",
     },
