@@ -65,7 +65,7 @@ class Column(NamedTuple):
 
     def ends(self, measured: Measured) -> tuple[MetricValue, ...]:
         """The lower and the upper end of the value's interval; empty if the metric has none."""
-        return tuple(measured[key] for key in self.metric.ends)
+        return tuple(measured.values.get(key) for key in self.metric.ends)
 
     def shown(self, measured: Measured) -> object:
         """The column's value, as a text with its interval if it has one."""
