@@ -10,7 +10,14 @@ import pytest
 
 from tests.cli.conftest import Run, job_yaml
 
-MODEL = [word for each in ("parameters=8e9", "layers=32", "hidden=4096", "sequence=8192") for word in ("--model", each)]
+
+def model(parameters: str = "8e9", hidden: str = "4096") -> list[str]:
+    """Options of a model; a key must not be given twice."""
+    keys = (f"parameters={parameters}", "layers=32", f"hidden={hidden}", "sequence=8192")
+    return [word for each in keys for word in ("--model", each)]
+
+
+MODEL = model()
 MACHINE = ["--machine", "AWS p5.48xlarge"]
 SPEEDS = ["--tier-gb-s", "1=2", "--tier-gb-s", "2=1"]
 WIDE = [*MACHINE, "--shape", "4x8", *MODEL, *SPEEDS]
@@ -41,7 +48,7 @@ def test_the_table_names_tiers_interval_and_what_is_left_out(run: Run, inputs: l
 
 
 def test_huge_numbers_do_not_fill_the_page(run: Run, inputs: list[Path]) -> None:
-    result = run("cost", *inputs, *WIDE, "--model", "parameters=1e18", "--model", "hidden=999999999")
+    result = run("cost", *inputs, *MACHINE, "--shape", "4x8", *model("1e18", "999999999"), *SPEEDS)
     assert result.status == 0
     numbers = [word for word in result.out.split() if word.strip("(").replace(",", "")[:1].isdigit()]
     assert any("e+" in number for number in numbers) and max(map(len, numbers)) < 20
@@ -66,7 +73,9 @@ def test_a_job_that_stays_pending_is_status_1(run: Run, files: Path) -> None:
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--model", "micro_batch=x"], "wrong value", id="no number"),
         pytest.param([*WIDE, "--model", "sharded=maybe"], "expected true or false", id="no truth"),
         pytest.param([*WIDE, "--model", "kv_hidden=1e300"], "expected a whole number", id="no whole number"),
-        pytest.param([*WIDE, "--model", "parameters=1e300"], "--model parameters: too large", id="too many parameters"),
+        pytest.param(
+            [*MACHINE, "--shape", "4x8", *model("1e300")], "--model parameters: too large", id="too many parameters"
+        ),
         pytest.param([*WIDE, "--model", "moe_layers=33"], "--model moe_layers: more than", id="too many experts"),
         pytest.param([*WIDE, "--model", "forward_ms=3"], "forward_ms and backward_ms", id="half a pass"),
         pytest.param([*MACHINE, "--shape", "4x8", *MODEL, "--tier-gb-s", "1=-3"], "no speed of a tier", id="speed"),
