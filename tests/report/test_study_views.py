@@ -23,13 +23,13 @@ def view(policies: tuple[str, ...] = ("base", "new <b>"), missing: int = 0, neve
         for i, policy in enumerate(policies)
         for seed in range(2)
     ]
-    numbers = {"pairs": 2, "baseline": 1.5, "mean": 3.5, "difference": 2.0, "low": 2.0, "high": 2.0}
+    numbers = {"pairs": 2, "seeds": 2, "baseline": 1.5, "mean": 3.5, "difference": 2.0, "low": 2.0, "high": 2.0}
     counts = {"better": 0, "worse": 2, "equal": 0, "sign_p": 0.5}
     differences = [
         {**scenario, "outcome": "wait", "unit": "s", "wanted": "less", "policy": policy, **numbers, **counts}
         for policy in policies[1:]
     ]
-    columns = [*scenario, "outcome", "wanted", "policy", "pairs", "difference", "low", "high"]
+    columns = [*scenario, "outcome", "wanted", "policy", "pairs", "seeds", "difference", "low", "high"]
     frame = pd.DataFrame(differences) if differences else pd.DataFrame(columns=columns)
     outcomes = {"wait": ("waiting", "s")}
     return StudyView("a <study>", "base", pd.DataFrame(results), frame, outcomes, missing, {"version": "<1>"})

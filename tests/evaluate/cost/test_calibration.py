@@ -18,6 +18,9 @@ from workbench.evaluate.cost.kriging import system_of
 from workbench.formats.collectives import default_systems, read_calibration_record, read_measurements
 from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
 
+#: Rows of the public table that the shipped calibration was fitted to.
+MEASUREMENTS = 1_912
+
 SIZES = [2**power for power in range(10, 31)]
 
 
@@ -202,8 +205,13 @@ def test_no_measurement_was_faster_than_the_network(public_data: Path) -> None:
 
 
 def test_what_is_shipped_is_what_the_fit_makes_of_the_measurements(public_data: Path) -> None:
-    found = fit_calibration(_measured(public_data), default_systems(), "collectives").to_record()
     record, _ = read_calibration_record()
+    measured = _measured(public_data)
+    if len(measured) != MEASUREMENTS:
+        pytest.skip(
+            f"the table has {len(measured):,} measurements; the shipped calibration was fitted to {MEASUREMENTS:,}"
+        )
+    found = fit_calibration(measured, default_systems(), "collectives").to_record()
     assert json.loads(json.dumps(found)).keys() == record.keys()
     for mine, theirs in zip(found["blocks"], record["blocks"], strict=True):
         assert mine["machine"] == theirs["machine"]
@@ -215,23 +223,50 @@ def _measured(public_data: Path) -> tuple[Measurement, ...]:
     return read_measurements(public_data / "collectives-measured" / "collectives.csv")[0]
 
 
-@pytest.mark.slow
-def test_within_a_sweep_every_third_size_is_found_again(public_data: Path) -> None:
-    measured = _measured(public_data)
+def _held_out(measured: tuple[Measurement, ...], sweeps: list[CollectiveBlock], first: int) -> tuple[list, list]:
+    """Errors of every third size of some sweeps, estimated from all the rest, and whether they are in the interval."""
     sizes = defaultdict(set)
     for each in measured:
         sizes[each.block].add(each.size)
-    held = {(block, size) for block, them in sizes.items() if len(them) >= 6 for size in sorted(them)[2::3]}
+    held = {(block, size) for block in sweeps for size in sorted(sizes[block])[first::3]}
     kept = [each for each in measured if (each.block, each.size) not in held]
     calibration = fit_calibration(kept, default_systems(), "held out")
     asked = [
         (each, calibration.estimate(each.block, each.size)) for each in measured if (each.block, each.size) in held
     ]
-    errors = [abs(found.time_s / each.time_s - 1) for each, found in asked]
+    inside = [found.low_s <= each.time_s <= found.high_s for each, found in asked]
+    return [abs(found.time_s / each.time_s - 1) for each, found in asked], inside
+
+
+def _sweeps(measured: tuple[Measurement, ...]) -> list[CollectiveBlock]:
+    sizes = defaultdict(set)
+    for each in measured:
+        sizes[each.block].add(each.size)
+    return sorted(block for block, them in sizes.items() if len(them) >= 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "least"), [(0, 0.945), (1, 0.95), (2, 0.95)])
+def test_within_a_sweep_every_third_size_is_found_again(public_data: Path, first: int, least: float) -> None:
+    """The other sweeps are known; eleven times every eleventh sweep, so that the test takes eleven fits."""
+    measured, errors, inside = _measured(public_data), [], []
+    for start in range(11):
+        found, held = _held_out(measured, _sweeps(measured)[start::11], first)
+        errors += found
+        inside += held
     assert len(errors) > 500
     assert median(errors) <= 0.03
+    assert sum(error <= 0.15 for error in errors) >= least * len(errors)
+    assert sum(inside) >= 0.95 * len(inside)
+
+
+@pytest.mark.slow
+def test_every_third_size_is_found_again_if_it_is_missing_in_every_sweep(public_data: Path) -> None:
+    measured = _measured(public_data)
+    errors, inside = _held_out(measured, _sweeps(measured), 2)
+    assert median(errors) <= 0.03
     assert sum(error <= 0.15 for error in errors) >= 0.93 * len(errors)
-    assert sum(found.low_s <= each.time_s <= found.high_s for each, found in asked) >= 0.94 * len(errors)
+    assert sum(inside) >= 0.95 * len(inside)
 
 
 @pytest.mark.slow

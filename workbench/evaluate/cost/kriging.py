@@ -32,11 +32,11 @@ class KernelWeights:
 
     Attributes
     ----------
-    machine, system, architecture, any_machine : float
-        Smooth deviations that all blocks of a machine, a system, an architecture and of everything share.
-    machine_collective, system_collective, architecture_collective, any_collective : float
+    system, architecture, any_machine : float
+        Smooth deviations that all blocks of a system, an architecture and of everything share.
+    machine_collective, architecture_collective : float
         Smooth deviations that blocks share as far as collective, ranks and NVLink domains are alike.
-    machine_step, architecture_step, any_step : float
+    architecture_step : float
         Abrupt deviations, where the library changes its protocol, that such blocks share.
     block, block_step : float
         Smooth and abrupt deviations of one block alone.
@@ -52,32 +52,27 @@ class KernelWeights:
         Doublings of ranks, and `Points.remoteness`, over which blocks become unlike.
     """
 
-    machine: float = 0.005
     system: float = 0.2
-    architecture: float = 0.4
-    any_machine: float = 1.2
-    machine_collective: float = 0.15
-    system_collective: float = 0.007
-    architecture_collective: float = 0.6
-    any_collective: float = 0.06
-    machine_step: float = 0.0004
-    architecture_step: float = 0.01
-    any_step: float = 0.0015
-    block: float = 0.01
-    block_step: float = 0.0032
-    noise: float = 0.0012
-    per_rank: float = 0.83
-    smooth_octaves: float = 12.0
-    block_octaves: float = 1.3
-    step_octaves: float = 1.5
-    fixed_step_octaves: float = 2.0
+    architecture: float = 0.99
+    any_machine: float = 1.6
+    machine_collective: float = 0.28
+    architecture_collective: float = 0.26
+    architecture_step: float = 0.028
+    block: float = 0.017
+    block_step: float = 0.0059
+    noise: float = 0.001
+    per_rank: float = 0.35
+    smooth_octaves: float = 14.0
+    block_octaves: float = 0.95
+    step_octaves: float = 1.1
+    fixed_step_octaves: float = 1.8
     reduce_like_gather: float = 0.56
-    gather_like_scatter: float = 0.998
-    all_to_all_like_others: float = 0.79
-    rank_doublings: float = 2.5
-    domain_doublings: float = 0.25
-    step_rank_doublings: float = 1.1
-    step_domain_doublings: float = 0.1
+    gather_like_scatter: float = 1.0
+    all_to_all_like_others: float = 0.42
+    rank_doublings: float = 2.4
+    domain_doublings: float = 1.3
+    step_rank_doublings: float = 0.92
+    step_domain_doublings: float = 0.14
 
 
 WEIGHTS = KernelWeights()
@@ -217,11 +212,9 @@ def covariance(a: Points, b: Points, weights: KernelWeights = WEIGHTS) -> Floats
     step += (1 - w.per_rank) * np.exp(-octaves / w.fixed_step_octaves)
     near = alike * np.exp(-ranks / w.rank_doublings - domains / w.domain_doublings)
     step_near = alike * np.exp(-ranks / w.step_rank_doublings - domains / w.step_domain_doublings)
-    found = smooth * (w.any_machine + w.architecture * architecture + w.system * system + w.machine * machine)
-    shared = w.any_collective + w.architecture_collective * architecture
-    found += smooth * near * (shared + w.system_collective * system + w.machine_collective * machine)
-    abrupt = w.any_step + w.architecture_step * architecture + w.machine_step * machine
-    found += step * step_near * abrupt
+    found = smooth * (w.any_machine + w.architecture * architecture + w.system * system)
+    found += smooth * near * (w.architecture_collective * architecture + w.machine_collective * machine)
+    found += step * step_near * w.architecture_step * architecture
     same_block = machine & (a.collective[:, None] == b.collective) & (ranks == 0) & (domains == 0)
     found += same_block * (w.block * _matern_3_2(octaves / w.block_octaves) + w.block_step * step)
     return np.asarray(found, dtype=np.float64)
