@@ -24,7 +24,7 @@ from workbench.topology.presets import generate_scenario
 
 #: The second worker has to be at least so much of one.
 GOAL = 1.6
-JOBS = 1_800
+JOBS = 3_200
 
 
 def log(jobs: int) -> JobLog:

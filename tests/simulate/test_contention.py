@@ -182,7 +182,7 @@ def test_bad_networks() -> None:
     with pytest.raises(InputError, match="another topology"):
         run([], network=Network(RoutedFabric(other, FABRIC.gpus, 10.0)))
     for network, cable in ((None, 0), (NETWORK, FABRIC.n_cables)):
-        with pytest.raises(InputError, match="a cable that the network has not"):
+        with pytest.raises(InputError, match="a cable that the network does not have"):
             run([], network=network, breakdowns=[Breakdown(1, 2, (), cables=(cable,))])
 
 

@@ -235,13 +235,13 @@ def test_bad_input_is_named() -> None:
         dataclasses.replace(THREE[0], duration_s=float("nan"))
     with pytest.raises(InputError, match="checkpoint_s"):
         dataclasses.replace(THREE[0], checkpoint_s=0.0)
-    with pytest.raises(InputError, match="two jobs of one name"):
+    with pytest.raises(InputError, match="two jobs with the same name"):
         run([THREE[0], THREE[0]])
     with pytest.raises(UnknownNameError):
         run(THREE, discipline="lifo")
     with pytest.raises(InputError, match="not a breakdown"):
         Breakdown(2.0, 1.0, (0,))
-    with pytest.raises(InputError, match="a node that the cluster has not"):
+    with pytest.raises(InputError, match="a node that the cluster does not have"):
         run(THREE, breakdowns=[Breakdown(1.0, 2.0, (99,), what="ghost")])
     with pytest.raises(InputError, match="weight"):
         run(THREE, weights={"a": 0.0})
@@ -464,5 +464,5 @@ def test_breakdowns_that_are_none(wrong: dict[str, Any]) -> None:
 
 
 def test_a_breakdown_of_a_gpu_that_is_not_there() -> None:
-    with pytest.raises(InputError, match="a GPU that the node has not"):
+    with pytest.raises(InputError, match="a GPU that the node does not have"):
         Simulation(SNAPSHOT, get_policy("binpack"), [job("a", 1, 0, 1)], breakdowns=[Breakdown(0, 1, (0,), 1 << 70)])

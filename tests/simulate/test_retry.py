@@ -60,6 +60,13 @@ def test_every_policy_tells_the_rule_of_its_scheduler(policy: str, rule: RetryRu
     assert get_policy(policy).retry == rule
 
 
+def test_cycles_and_back_off_together_come_to_an_end() -> None:
+    rule = RetryRule(cycle_s=0.01, first_back_off_s=0.01, longest_back_off_s=0.1)
+    assert all(rule.next_cycle(at / 1000) >= at / 1000 for at in range(5000))
+    jobs = [job("a", 4, 0, 0.055), job("x", 4, 0, 100), job("big", 8, 0.05, 1)]
+    assert starts(run(jobs, retry=rule))[2] == pytest.approx(100)
+
+
 def test_a_simulation_stopped_while_jobs_back_off_goes_on() -> None:
     jobs = [job(f"j{i}", 1 + i % 5, i * 0.7, 3 + i % 4) for i in range(60)]
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.policies.hyper_job.cases import hard
 from tests.simulate.test_engine import GPU, PER_NODE, SNAPSHOT, job, run
-from tests.simulate.test_member_jobs import assert_nothing_is_lost, faults
+from tests.simulate.test_lost_pods import assert_nothing_is_lost, faults
 from tests.switch_fabric import job as switch_job
 from workbench.errors import UnknownNameError
 from workbench.model.gang import Gang, Role
@@ -110,6 +112,37 @@ def test_an_elastic_job_gets_its_other_pods_when_no_waiting_job_takes_their_plac
     frame = result.job_frame()
     assert frame["restarts"].tolist() == [0, 0, 0]
     assert frame["waited_s"].tolist() == [0, 0, 15]
+
+
+def test_a_job_that_stands_still_is_like_no_other_job() -> None:
+    # b stands in the first switch, where y has the fourth node, and cannot get its pod back; c, which asks for as much,
+    # fits in the second switch once z has ended.
+    def inside(name: str, pods: int, at: float, seconds: float) -> SimulatedJob:
+        one = job(name, pods, at, seconds, restarts="pods")
+        return replace(one, gang=replace(one.gang, constraint=hard(1)))
+
+    jobs = [inside("b", 3, 0, 900), inside("y", 1, 1, 900), inside("z", 4, 2, 28), inside("c", 3, 10, 5)]
+    nodes = [attempt.nodes for attempt in run(jobs[:3], policy="volcano").attempts]
+    (broken,) = nodes[0][:1]
+    assert {node // 4 for node in (*nodes[0], *nodes[1])} == {broken // 4}
+    result = run(jobs, policy="volcano", breakdowns=[Breakdown(20, 400, (broken,))])
+    assert result.job_frame()["started_s"].tolist() == [0, 1, 2, 30]
+    # Of two alike, a lacks two pods, b one; of their faults one node is idle.
+    twins = [job("a", 3, 0, 100, restarts="pods"), job("b", 3, 0, 100, restarts="pods"), job("t", 1, 0, 500)]
+    placed = run(twins).attempts
+    hit = (*placed[0].nodes[:2], placed[1].nodes[0])
+    result = run(twins, breakdowns=[Breakdown(10, 1000, hit)])
+    # Too little for a, enough for b, which goes on at once, without a checkpoint.
+    assert result.job_frame()["ended_s"].tolist()[1] == 110
+
+
+def test_work_of_few_pods_that_a_fault_undoes_counts_as_few() -> None:
+    jobs = [job("other", 7, 0, 100), elastic("a", 8, 1, 0, 1000)]
+    result = run(jobs, policy="gang", breakdowns=[Breakdown(101, 5000, (0,))])
+    told = Simulation(SNAPSHOT, get_policy("gang"), jobs, breakdowns=[Breakdown(101, 5000, (0,))]).run(101).result()
+    # One of eight pods for 100 s and all of them for 1 s, beside seven nodes in use for 100 s.
+    assert told.summary()["redone"] == pytest.approx((1 * 100 + 8 * 1) / (8 * 101))
+    assert result.summary()["completed"] == 2
 
 
 def test_an_unknown_way_to_restart_is_refused() -> None:

@@ -171,9 +171,9 @@ def test_an_address_without_a_scheduler(study: Study, tmp_path: Path, monkeypatc
     assert not (tmp_path / "out").exists()
     with pytest.raises(InputError, match="with the address of a scheduler"):
         study.run(tmp_path / "out", "tcp://127.0.0.1:9", workers=2)
-    with pytest.raises(InputError, match="workers: not to be had"):
+    with pytest.raises(InputError, match="workers: workers cannot be set so"):
         study.run(tmp_path / "out", workers=0)
-    with pytest.raises(InputError, match="workers: not to be had"):
+    with pytest.raises(InputError, match="workers: workers cannot be set so"):
         study.run(tmp_path / "out", workers=1000)
     assert not (tmp_path / "out").exists()
 

@@ -8,7 +8,7 @@ import pytest
 
 import workbench
 from tests.simulate.test_engine import job
-from tests.simulate.test_member_jobs import hyper_job, simulate, switches
+from tests.simulate.test_lost_pods import hyper_job, simulate, switches
 from workbench.errors import InputError
 from workbench.report.simulation_moment import OTHERS, jobs_at
 from workbench.report.simulation_views import draw_usage, run_names

@@ -131,7 +131,7 @@ def simulate(
         one_of(
             Retry,
             "--retry",
-            help="When waiting jobs are tried: when something changes, or as the scheduler that a policy follows.",
+            help="When waiting jobs are tried: at changes, or by the rule of the scheduler that the policy models.",
         ),
     ] = Retry.changes,
     cycle: Annotated[
@@ -185,9 +185,11 @@ def simulate(
         if given and shapes is None:
             raise InputError("an option of published shapes", source=option, expected="--shapes beside it")
     if arrivals is not None and load is None:
-        raise InputError("drawn for a load", source="--arrivals", got="no --load", expected="--load beside it")
+        raise InputError("only used with --load", source="--arrivals", got="no --load", expected="--load beside it")
     if cycle is not None and retry is Retry.own:
-        raise InputError("two rules of retrying", source="--cycle", got="--retry own beside it", expected="one of them")
+        raise InputError(
+            "cannot be combined with --retry own", source="--cycle", got="--retry own beside it", expected="one of them"
+        )
     names = required_policy_names(policies)
     shared = NetworkOptions(card_gb_s, tier_gb_s, cables, rails, routes, phases, seed)
     shared.check(step)

@@ -73,7 +73,7 @@ def run(
     """Do the runs of a study that have no result yet, then show the results.
 
     Each run is kept as soon as it is done: after an interruption the same command goes on. All results together are in
-    results.parquet. Exit status 1 when a job never ran in some run.
+    results.parquet. Exit status 1 when a job had not started by the end of some run (`until_s` counts as the end).
 
     Examples:
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import check
 from workbench.errors import InputError
+from workbench.evaluate.cost.cost_model import SPEEDS
 from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
@@ -224,8 +225,8 @@ def compare(
     UnknownNameError
         A policy is not registered; raised before any policy runs.
     InputError
-        `policies` is a single string instead of a sequence, `communication` does not fit the topology, or a policy
-        places a job that has a price over a tier of which it has no speed.
+        `policies` is a single string instead of a sequence, `communication` does not fit the topology, or a
+        priced job is placed across a tier without a speed.
     """
     if isinstance(policies, str):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
@@ -272,10 +273,13 @@ def _run(
     try:
         decisions = tuple(policy.schedule(gangs, snapshot))
     except Exception as error:  # a notebook's policy may raise anything; it must not take the other rows with it
+        if isinstance(error, InputError) and error.source == SPEEDS:
+            # `LeastCost` prices placements while it chooses among them.
+            raise
         return _failed(policy, error, time.perf_counter() - start)
     seconds = time.perf_counter() - start
     if communication is not None:
-        # A speed that is not given is no failure of the policy whose placement needs it first.
+        # A missing speed is an input error, not a failure of the policy whose placement needs it.
         communication.check_speeds(d.result for d in decisions if isinstance(d.result, Placement))
     try:
         metrics = measure_run(decisions, snapshot, communication=communication)

@@ -77,7 +77,7 @@ def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None
     ------
     InputError
         A file that cannot be read, a missing column, a field that is no number or out of range, a share of several
-        GPUs, a name given twice, a pod of whose GPU models no node has any, an end before the beginning; the line is
+        GPUs, a name given twice, a pod none of whose GPU models any node has, an end before the beginning; the line is
         named.
     """
     of_nodes = read_bytes(nodes)
@@ -224,7 +224,9 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
         raise InputError("not an order of arrival", source=str(path), expected=expected) from None
     n, p = trace.snapshot.n_nodes, len(trace.gangs)
     if arrivals.ndim != 1 or (len(arrivals) and not 0 <= arrivals.min() <= arrivals.max() < p):
-        raise InputError("a pod that the trace has not", source=str(path), where="order", expected=f"0 to {p - 1}")
+        raise InputError(
+            "a pod that the trace does not have", source=str(path), where="order", expected=f"0 to {p - 1}"
+        )
     if rank.shape != (n,) or (np.sort(rank) != np.arange(n)).any():
         raise InputError(
             "not the ranks of the nodes", source=str(path), where="node_rank", expected=f"0 to {n - 1}, each once"

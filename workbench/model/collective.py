@@ -128,8 +128,8 @@ class GpuSystem:
     def stated(self, block: CollectiveBlock) -> CollectiveBlock:
         """The block with its racks only where they are more than its ranks need, else with 0.
 
-        A block that states what is clear anyway is the block that states nothing; racks of machines whose NVLink domain
-        is the node say nothing about links.
+        A block that states the minimum number of racks equals one that states none; racks mean nothing where the NVLink
+        domain is the node.
         """
         plain = replace(block, racks=0)
         return plain if self.domains(block) == self.domains(plain) else block
@@ -138,8 +138,8 @@ class GpuSystem:
         """Seconds that the bytes which must leave an NVLink domain take at nominal speed; 0: none must, or unknown.
 
         No algorithm is faster, be it one that reduces inside the network: of n ranks in d domains, n/d of them in each,
-        a domain sends at least (d-1)/d of an all-gather, a reduce-scatter or an all-reduce, and in an all-to-all what
-        its ranks have for the others.
+        a domain sends or receives at least (d-1)/d of an all-gather, a reduce-scatter or an all-reduce, and in an
+        all-to-all what its ranks have for the others.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "shapes-left-out": "Published parallel shapes tell too little, or contradict themselves; they are left out.",
         "slices-not-read": "Jobs of a log want their pods in slices; they are read as preferring one rack.",
         "sub-groups-merged": "The policy does not know sub-groups and places the gang as one group.",
-        "unknown-gpu-models": "Pods of a trace accept GPU models that no node has; they can only run on the others.",
+        "unknown-gpu-models": "Pods of a trace also accept GPU models that no node has; these models are ignored.",
         "unknown-layer": "A gather rule names a layer that the topology does not have; the rule has no effect.",
         "unknown-record": "The HyperNode in which the job is recorded does not exist any more.",
         "unknown-tier-name": "volcano-1.13 does not know the field highestTierName.",

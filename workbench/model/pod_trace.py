@@ -42,7 +42,7 @@ class PodTrace(Value):
     inputs : mapping of str to str
         SHA-256 of each file, by its name.
     notes : tuple of Notice
-        What was read otherwise than it stands there.
+        Notices about values that were interpreted or ignored.
     """
 
     snapshot: ClusterSnapshot

@@ -84,7 +84,7 @@ class FunctionPolicy(NodePolicy):
         return replace(self, values={**self.values, **{name: getattr(read, name) for name in values}})
 
     def _remember(self, make: Callable[[Any], Any], parameters: Any) -> None:
-        # The function and its values say all. A dataclass that was made at run time cannot be pickled by its name.
+        # The function and its values are enough to remake the policy; a dataclass made at run time cannot be pickled.
         pass
 
     def assign(self, request: Request) -> Assignment | Declined:

@@ -56,7 +56,8 @@ class RetryRule(Value):
 
     def next_cycle(self, now_s: float) -> float:
         """Time of the first scheduling cycle at or after `now_s`; without cycles `now_s` itself."""
-        return ceil(now_s / self.cycle_s) * self.cycle_s if self.cycle_s else now_s
+        # The product may be rounded to a time before.
+        return max(ceil(now_s / self.cycle_s) * self.cycle_s, now_s) if self.cycle_s else now_s
 
     def back_off(self, refusals: int) -> float:
         """Seconds that a job waits after so many refusals, 1 or more, in a row."""

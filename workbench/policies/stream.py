@@ -41,12 +41,12 @@ class Stream(Working):
     def __init__(self, policy: Policy, snapshot: ClusterSnapshot) -> None:
         self._policy = policy
         self._ledger = snapshot.ledger()
-        # A placement equals no other, be it of the same gang.
+        # Placements are compared by identity.
         self._held: dict[Placement, list[Taken]] = {}
         self._closed: dict[int, Taken] = {}
 
     def _kept(self) -> dict[str, Any]:
-        # The copies of placements are other keys.
+        # Copied placements have other identities, so the dict is rebuilt.
         return {**super()._kept(), "_held": list(self._held.items())}
 
     def _derive(self) -> None:
@@ -62,12 +62,12 @@ class Stream(Working):
 
     @property
     def held(self) -> tuple[Placement, ...]:
-        """Placements made by this stream whose resources were not given back, oldest first."""
+        """Placements that the stream holds, made by it or adopted, oldest first."""
         return tuple(self._held)
 
     @property
     def n_held(self) -> int:
-        """Number of placements made by this stream whose resources were not given back."""
+        """Number of placements that the stream holds."""
         return len(self._held)
 
     def place(self, gang: Gang) -> Placement | Refusal:
@@ -97,7 +97,7 @@ class Stream(Working):
         Raises
         ------
         InputError
-            The placement is not one of this stream's, or was given back already.
+            The stream does not hold the placement.
         """
         taken = self._held.pop(placement, None)
         if taken is None:

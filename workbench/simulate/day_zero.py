@@ -213,7 +213,7 @@ class DayZero:
             raise InputError(f"{policy.name} cannot share GPUs", source="policy", expected=expected)
         trace, p = self.trace, len(self._kind)
         if len(arrivals) and not 0 <= arrivals.min() <= arrivals.max() < p:
-            raise InputError("a pod that the trace has not", source="arrivals", expected=f"0 to {p - 1}")
+            raise InputError("a pod that the trace does not have", source="arrivals", expected=f"0 to {p - 1}")
         state = policy.state(trace.snapshot, self._usual, order)
         shapes = zip(self._shapes, self._accepts, strict=True)
         numbers = np.array([state.shape(*shape, accepts) for shape, accepts in shapes], dtype=np.int32)

@@ -1,6 +1,6 @@
 """`Simulation`: jobs arrive, wait, run, meet faults and end in virtual time, placed by one policy.
 
-An event costs the jobs that wait or run, however many have ended.
+The cost of an event depends on the jobs that wait or run, not on how many have ended.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class Simulation(Working):
     Raises
     ------
     InputError
-        Two jobs of one name, a node or cable that the cluster has not, a weight that is not above 0, a network of
-        another topology.
+        Two jobs with the same name; a node or cable that the cluster does not have; a weight of 0 or less; a network
+        built for another topology.
     UnknownNameError
         No such policy or discipline.
 
@@ -104,16 +104,17 @@ class Simulation(Working):
     Nothing is random. At each instant jobs end first, then repairs, breakdowns and arrivals happen, then waiting jobs
     are tried in the order of the discipline, as far as `retry` lets them. Nothing preempts. A breakdown stops
     every job with a pod on what broke; the job waits again, in its old place in the queue, with the work that its last
-    checkpoint does not hold ahead of it. Of a HyperJob, only the Jobs with such pods give their nodes back; the others
-    stand still in their HyperNodes until these have found others, and then all go on from the last checkpoint. A job
-    whose `SimulatedJob.restarts` is ``"pods"`` gives back only the nodes of such pods; if the pods that are left are
-    its minimum, it goes on with them when no others can be placed.
+    checkpoint does not hold ahead of it. Of a HyperJob, only the Jobs with such pods give up their nodes; the other
+    Jobs keep their HyperNodes idle until the lost Jobs are placed again, and then the whole HyperJob resumes from its
+    last checkpoint. A job whose `SimulatedJob.restarts` is ``"pods"`` gives back only the nodes of such pods; if the
+    pods that are left are its minimum, it goes on with them when no others can be placed.
 
-    A job that asks for the same as one that was refused at an instant is not tried until something is freed. A broken
-    node stays in its HyperNode as a full one: a policy that packs HyperNodes sees it in use.
+    A job that asks for the same as one that was refused at an instant is not tried until something is freed, unless it
+    stands still or backs off: such a job is tried on its own. A broken node is modelled as fully occupied, so packing
+    policies count it as in use.
 
-    A job that starts with fewer pods than it has, but its minimum, works for longer in proportion. It gets the others
-    as soon as no waiting job takes their place, and works faster from then on; a HyperJob does not grow.
+    An elastic job that starts with fewer pods than it asks for works proportionally longer. It gets the remaining pods
+    as soon as no waiting job needs their nodes, and speeds up; a HyperJob never grows.
 
     On a network the seconds of work of a job are those with steps that only its nodes' network cards limit; between two
     changes its steps take the same time. A job counts as sending from its placement on; writing checkpoints slows down
@@ -163,15 +164,15 @@ class Simulation(Working):
         seen: set[str] = set()
         for number, job in enumerate(self._jobs):
             if job.gang.key in seen:
-                raise InputError("two jobs of one name", source="simulation", got=job.gang.key)
+                raise InputError("two jobs with the same name", source="simulation", got=job.gang.key)
             seen.add(job.gang.key)
-            # With back-off each job waits on its own, be it like another one.
+            # With back-off every job is a kind of its own, even if it asks for the same as another.
             kind = None if retry.backs_off else kind_of(job.gang)
             self._kinds.append(("alone", number) if kind is None else numbers.setdefault(kind, len(numbers)))
             self._least.append(fewest_gpus(job.gang))
             self._most.append(most_gpus(job.gang))
             self._lasts.append(job.time_for(job.duration_s) * slowest_pace(job.gang))
-        # How often the end of each job was foretold; only the last one holds.
+        # Number of end events pushed for each job; only the latest one is valid.
         self._foretold = [0] * len(self._jobs)
         # Time, kind, number of the job or breakdown (0: a retry), and which of the foretold ends it is.
         self._events: list[tuple[float, int, int, int]] = [
@@ -180,11 +181,11 @@ class Simulation(Working):
         no_gpu = np.zeros(1, dtype=np.uint64)
         for number, one in enumerate(self._breakdowns):
             if not all(0 <= node < snapshot.n_nodes for node in one.nodes):
-                raise InputError("a node that the cluster has not", source="breakdown", where=one.what)
+                raise InputError("a node that the cluster does not have", source="breakdown", where=one.what)
             if one.gpus & ~words_to_mask(snapshot.gpu_total[one.nodes[0]] if one.nodes else no_gpu):
-                raise InputError("a GPU that the node has not", source="breakdown", where=one.what)
+                raise InputError("a GPU that the node does not have", source="breakdown", where=one.what)
             if one.cables and (network is None or not max(one.cables) < network.fabric.n_cables):
-                raise InputError("a cable that the network has not", source="breakdown", where=one.what)
+                raise InputError("a cable that the network does not have", source="breakdown", where=one.what)
             self._events += [(one.at_s, _BREAK, number, 0), (one.until_s, _REPAIR, number, 0)]
         heapq.heapify(self._events)
         self._waiting = WaitingJobs()
@@ -215,7 +216,7 @@ class Simulation(Working):
 
     def _kept(self) -> dict[str, Any]:
         kept = super()._kept()
-        # They hold objects that change, which a shallow copy would share.
+        # These values hold mutable objects, which a shallow copy would share.
         return (
             kept
             | {name: deepcopy(kept[name]) for name in ("_waiting", "_quotas")}
@@ -375,6 +376,8 @@ class Simulation(Working):
         left = after_fault(placement, lost, by_pods=self._jobs[number].restarts == "pods")
         if left is None:
             return
+        # It asks for its missing pods from now on, and is like no other job.
+        self._kinds[number] = ("alone", number)
         self._nodes.adopt(number, left)
         former = () if placement.gang.jobs else (*former, *former_pods(placement, lost))
         self._standing[number] = one = StandingJob(left, self.now_s, _gpus(left), former)
@@ -499,7 +502,7 @@ class Simulation(Working):
         number = entry.number
         if kind in self._refused or self._not_before[number] > self.now_s:
             return False
-        # With back-off every refusal counts, be it one that the number of free GPUs foretells.
+        # With back-off every refusal counts, even one that the number of free GPUs already implies.
         stands = number in self._standing and self._standing[number].placement.n_placed
         return self._retry.backs_off or bool(stands) or self._least[number] <= self._nodes.free_gpus
 
@@ -530,7 +533,7 @@ class Simulation(Working):
                 heapq.heappush(heap, (group[place], kind, place))
 
     def _reservation(self, head: int) -> Reservation:
-        """What is kept for the first job that does not fit; GPUs of cordoned nodes are no use to it."""
+        """Reservation for the first job that does not fit; idle GPUs of cordoned nodes are not counted."""
         cordoned = self._start_of.unschedulable
         free = self._nodes.free_gpus - (self._nodes.free_gpus_on(cordoned) if cordoned.any() else 0)
         running = ((one.end_s, one.whole) for one in self._running.values())
@@ -631,7 +634,7 @@ class Simulation(Working):
         return frozenset(names[node] for node in self._nodes.broken)
 
     def _admits(self, number: int) -> bool:
-        """Whether the queue of a waiting job may hold it; that of a HyperJob that stands still counts all of it."""
+        """Whether the quota of a waiting job's queue admits it; that of a job that stands still counts all its pods."""
         return number in self._standing or self._quotas.admits(self._jobs[number].gang)
 
     def _wanted(self, number: int) -> Gang:

@@ -22,7 +22,7 @@ from workbench.simulate.lost_pods import joined, placement_of_running
 
 __all__ = ["HeldNodes", "whole_gpus"]
 
-#: What calls a job or a fault: a number in simulations, a name in timelines. Keys of one occupancy can be sorted.
+#: Name of a job or a fault: a number in simulations, a text in timelines. Keys of one `HeldNodes` must be sortable.
 Key = Any
 
 
@@ -38,7 +38,8 @@ class HeldNodes(Working):
     Attributes
     ----------
     free_gpus : int
-        Whole GPUs that are left on nodes that are not broken; those that held pods share with others count among them.
+        Idle whole GPUs on nodes that are not broken, including those of HyperNodes reserved for one Job; a GPU that
+        placed pods share counts, too.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
@@ -120,11 +121,12 @@ class HeldNodes(Working):
         left = base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.ending)
         self._base = replace(left, records=others(base.records), exclusive=others(base.exclusive))
         self._stream = self._policy.stream(self._base)
-        for held in self._in_order():
-            self._stream.adopt(held)
+        # Broken nodes first: Jobs of HyperJobs close what is idle around them, which would hide a broken node.
         for node in self._broken:
             self._close(node)
-        self.free_gpus = self._count_free()
+        self.free_gpus = self._count_free() - sum(map(whole_gpus, self._held.values()))
+        for held in self._in_order():
+            self._stream.adopt(held)
         self.adopt(gang, placement)
 
     def break_down(self, fault: Key, nodes: Iterable[int], gpus: int = 0) -> None:

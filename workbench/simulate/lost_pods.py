@@ -40,7 +40,8 @@ def after_fault(placement: Placement, lost: Mask, *, by_pods: bool) -> Placement
     Returns
     -------
     Placement or None
-        The whole job, with lost pods unplaced, and be it all of them; None: it begins anew as if it had never run.
+        Placement of the whole job with lost pods unplaced, possibly all of them; None: the job keeps nothing and is
+        placed anew.
     """
     if placement.gang.jobs:
         return _without_jobs(placement, lost)
@@ -214,7 +215,7 @@ def _positions(whole: Gang, part: Gang) -> npt.NDArray[np.intp]:
 def _with_rows(
     own: npt.NDArray[T] | None, added: npt.NDArray[T] | None, at: npt.NDArray[np.intp], n_pods: int, none: int = 0
 ) -> npt.NDArray[T] | None:
-    """A copy of the rows of all pods with those of some; None if nobody has any."""
+    """Rows of all pods, with the rows at `at` replaced by `added`; None if neither has rows."""
     if added is None:
         return own
     rows = np.full((n_pods, *added.shape[1:]), none, dtype=added.dtype) if own is None else own.copy()

@@ -46,7 +46,7 @@ class Attempt(NamedTuple):
     slowed_s : float
         Seconds that it took longer than with links that nobody shares and only network cards limit.
     redone_s : float
-        Of a stopped attempt: seconds, since its placement, whose work no checkpoint holds.
+        Of a stopped attempt: seconds that the work takes, with the pods of this row, that no checkpoint holds.
     """
 
     job: int
@@ -174,7 +174,7 @@ class SimulationResult(Value, Displayed):
         """A row per job, in the order given; times in seconds, NaN where there is none.
 
         Columns: job, queue, priority, pods, submitted_s, started_s (first start), ended_s, waited_s (all waiting, also
-        after faults, and of a HyperJob for some of its Jobs), restarts, redone_s (work that faults undid), slowed_s
+        after faults, and standing still for lost pods), restarts, redone_s (work that faults undid), slowed_s
         (what the network cost), gpus (of the last attempt).
         """
         import pandas

@@ -101,7 +101,8 @@ class RunningJob:
             Seconds of work, with all pods, that are lost.
         """
         slowed = _seconds(end_s - self.begins_s - self.unslowed_s)
-        redone = undone_s * self.unslowed_s / self.done_s if self.done_s else 0.0
+        # At the present pace: GPU-seconds of a second of work are the same with few pods as with all.
+        redone = undone_s * self.pace
         nodes = tuple(self.placement.node.tolist())
         told, self.told_slowed_s = self.told_slowed_s, slowed
         return Attempt(job, self.start_s, end_s, outcome, saved_s, nodes, self.gpus, _seconds(slowed - told), redone)
@@ -126,7 +127,7 @@ class RunningJob:
 
 
 def _seconds(difference: float) -> float:
-    """What is left of a subtraction of large numbers is no second."""
+    """Clamp rounding errors of a subtraction to 0."""
     return difference if difference > 1e-6 else 0.0
 
 

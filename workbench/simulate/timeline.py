@@ -1,7 +1,7 @@
 """`Timeline`: a cluster step by step under one policy: jobs start and end, nodes break and recover.
 
-Each step adds a `Moment`. Pending jobs are tried again only by the step `retry`: there is no clock and no queue, else a
-timeline is a `HeldNodes`, as a `Simulation` is.
+Each step adds a `Moment`. Pending jobs are tried again only by the step `retry`: there is no clock and no queue.
+Placements and faults are kept in a `HeldNodes`, as in a `Simulation`.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def check_connection(address: str | None, workers: int | None) -> None:
     if workers is not None and (address is not None or not 1 <= workers <= most):
         where = "workers" if address is None else "workers, with the address of a scheduler"
         expected = f"1 to {most}, {_PER_CORE} per core of this machine, without an address"
-        raise InputError("not to be had", source=where, got=str(workers), expected=expected)
+        raise InputError("workers cannot be set so", source=where, got=str(workers), expected=expected)
     if address is None or address.startswith(_SAME_PROCESS):
         return
     form = re.fullmatch(_ADDRESS, address)

@@ -3,7 +3,7 @@
 Two processes that make equal values in one way compute equal checksums; memory addresses and file names are no part of
 them. Where equality cannot be proved (an object that only pickle can take apart, two equal objects of a user's class
 where another value has one object twice) the checksums may differ: a run is then done again, and never taken for
-another. Not seen are files that a user's code reads, and modules that it imports by a name computed at run time.
+another. Changes to files that user code reads, or to modules imported under computed names, are not detected.
 """
 
 from __future__ import annotations
@@ -342,7 +342,7 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def _is_own(kind: type, name: str) -> bool:
-    """Whether a name among the attributes of a class was written by its author, rather than kept there by Python."""
+    """Whether an attribute of a class was written by its author rather than added by Python."""
     if name == "_abc_impl":
         return False
     value = vars(kind)[name]

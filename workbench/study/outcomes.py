@@ -45,7 +45,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Outcome("never_placed", "never ran", "jobs", "less", True),
     Outcome("restarts", "restarts", "restarts", "less", True),
     Outcome("makespan_s", "until the last job ends", "s", "less"),
-    Outcome("span_s", "time that the use is of", "s", "less"),
+    Outcome("span_s", "simulated time", "s", "less"),
     Outcome("gpu_use", "GPUs in use", "", "more", share=True),
     Outcome("redone", "work undone by faults", "", "less", share=True),
     Outcome("slowed", "GPU time that the network cost", "", "less", share=True),

@@ -125,8 +125,8 @@ class Study(Value):
     restarts : {"job", "pods"}
         What a fault takes from a job, as of `SimulatedJob`.
     retry : {"changes", "own"}
-        When waiting jobs are tried: whenever something arrives or is freed, or by the rule of the scheduler that a
-        policy follows (`Policy.retry`).
+        When waiting jobs are tried: whenever something arrives or is freed, or by the retry rule of the scheduler
+        that the policy models (`Policy.retry`).
 
     Raises
     ------

@@ -50,7 +50,7 @@ class Case(Value):
     network : Network, optional
         Links that the jobs share; the seed of a run is that of hashed routes, too. None: none.
     own_retry : bool
-        Whether waiting jobs are tried as the scheduler does that a policy follows (`Policy.retry`).
+        Whether waiting jobs are tried by the retry rule of the scheduler that the policy models (`Policy.retry`).
     """
 
     snapshot: ClusterSnapshot

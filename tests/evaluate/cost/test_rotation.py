@@ -91,3 +91,10 @@ def test_a_period_of_nothing_has_no_shift() -> None:
         time_shifts({"a": 4, "b": 0}, {"l": {"a": 1, "b": 0}})
     with pytest.raises(InputError, match="shift of a on l"):
         time_shifts({"a": 4}, {"l": {"a": 0.5}})  # type: ignore[dict-item]
+
+
+def test_a_circle_longer_than_a_block_is_searched_shift_by_shift(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[reference.Job] = [(13, [(0, 5, "1")]), (2, [(0, 1, "1")])]
+    whole = best_rotation(circle("1", 1, drawn))
+    monkeypatch.setattr("workbench.evaluate.cost.rotation._BLOCK", 4)
+    assert best_rotation(circle("1", 1, drawn)) == whole

@@ -259,7 +259,7 @@ class Calibration(Value):
     def _similar(
         self, block: CollectiveBlock, size: float, basis: str, told: tuple[float, float, float] | None = None
     ) -> Estimate:
-        """An estimate from similar blocks; `told`: size, logarithm of a time and its deviation, known of this block."""
+        """Estimate from similar blocks, conditioned on `told` (bytes, log of the time, its deviation) if given."""
         sizes = [size, told[0]] if told else [size]
         here = points([block] * len(sizes), sizes, self.systems, dict(self._knots[3]))
         knots, inverse, weights, _ = self._knots

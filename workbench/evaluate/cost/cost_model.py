@@ -16,7 +16,10 @@ from workbench.evaluate.cost.kriging import system_of
 from workbench.model.collective import CollectiveBlock
 from workbench.model.topology import NO_DOMAIN, Topology
 
-__all__ = ["LEFT_OUT", "CollectiveCost", "CostModel"]
+__all__ = ["LEFT_OUT", "SPEEDS", "CollectiveCost", "CostModel"]
+
+#: Source of errors about the speeds of tiers.
+SPEEDS = "tier_gb_s"
 
 #: What no number of `CostModel` holds.
 LEFT_OUT = (
@@ -89,7 +92,7 @@ class CostModel:
             if tier not in self.topology.tiers:
                 raise InputError(
                     "no HyperNode of this tier",
-                    source="tier_gb_s",
+                    source=SPEEDS,
                     got=str(tier),
                     expected=", ".join(str(each) for each in self.topology.tiers) or "a cluster with HyperNodes",
                 )
@@ -168,7 +171,7 @@ class CostModel:
             if tier not in self.tier_gb_s:
                 raise InputError(
                     "a fabric without speeds",
-                    source="tier_gb_s",
+                    source=SPEEDS,
                     where=f"tier {tier}",
                     got="ranks in more than one of its HyperNodes",
                     expected=f"GB/s per GPU of the links above them: --tier-gb-s {tier}=…",

@@ -56,7 +56,7 @@ class LeastCost(Policy):
         Raises
         ------
         InputError
-            The parallel shape of the job does not multiply to its GPUs.
+            The parallel shape of the job does not multiply to its GPUs, or a placement crosses a tier without a speed.
         """
         best, least = self.among[0], float("inf")
         for policy in self.among:

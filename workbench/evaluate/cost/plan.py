@@ -82,7 +82,7 @@ class CommunicationPlan(Value):
         Raises
         ------
         InputError
-            The shape does not multiply to the job's GPUs, or the job crosses a tier without a speed.
+            The shape does not multiply to the job's GPUs, or the job is placed across a tier without a speed.
         """
         if not self._has_price(placement):
             return None

@@ -162,7 +162,8 @@ def best_rotation(circle: Circle) -> Rotation:
     tuples = unshifted = 0
     *outer, inner = choices or [range(1)]
     last = len(others)
-    parts = np.array_split(np.arange(len(inner)), max(1, -(-len(inner) * slots // _BLOCK)))
+    n_parts = min(len(inner), max(1, -(-len(inner) * slots // _BLOCK)))
+    parts = np.array_split(np.arange(len(inner)), n_parts)
     kept = shifted(last, np.array(inner)) if others and len(parts) == 1 else None
     for before in product(*outer):
         base = rates[0][at % len(rates[0])] - capacity

@@ -103,9 +103,8 @@ def collective_time(
     Returns
     -------
     float
-        What the formula says for any number of ranks. A single rank has nobody to send to, and most formulas give 0
-        for it; the chain broadcast (k - 1 chunks) and the double binary tree (2 S beta) do not, because they count
-        how long a pipeline streams. They are not overruled: a caller that prices groups leaves out those of one rank.
+        Most formulas give 0 for a single rank. The chain broadcast (k - 1 chunks) and the double binary tree (2 S beta)
+        do not, because they count pipeline time; callers should skip groups of one rank.
 
     Raises
     ------
