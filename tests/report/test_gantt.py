@@ -33,7 +33,7 @@ def test_a_legend_tells_the_colours_that_occur() -> None:
         "waiting",
         "running",
         "running until a fault stopped it",
-        "holding nodes without working, because pods wait",
+        "holding nodes, waiting for lost pods",
     } <= set(broken)
 
 

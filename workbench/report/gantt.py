@@ -32,7 +32,7 @@ _BLUE, _RED = (job_colours(6)[i].colour for i in (0, 5))
 _WAITING = _BarStyle(NODE, 0.5, "waiting")
 _RUNNING = _BarStyle(_BLUE, 1.0, "running")
 _STOPPED = _BarStyle(_RED, 1.0, "running until a fault stopped it")
-_STANDING = _BarStyle(_BLUE, 0.4, "holding nodes without working, because pods wait")
+_STANDING = _BarStyle(_BLUE, 0.4, "holding nodes, waiting for lost pods")
 
 
 def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = None, job: int | None = None) -> str:
