@@ -56,7 +56,6 @@ __all__ = [
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 
 def session_order(gangs: Sequence[Gang]) -> list[int]:

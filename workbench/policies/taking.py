@@ -32,8 +32,8 @@ def take_pods(
     ledger : Ledger
     node : ndarray of shape (n_pods,), int32
         Node of each pod, -1 for none.
-    rows : ndarray of shape (roles, r) or (1, r), int64
-        Resources of one pod of each role; further columns as of `Ledger.take`.
+    rows : ndarray of shape (roles, r), int64
+        Resources of one pod of each role, or one row for all of them; further columns as of `Ledger.take`.
     words : ndarray of shape (n_pods, w), uint64, or None
         Bits of each pod's GPUs; None: no pod has any.
     """
