@@ -69,7 +69,7 @@ def test_the_file_without_gpus_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def test_orders_name_rows_of_the_file_whatever_their_order(run: Run, tmp_path: Path) -> None:
-    """The same arrivals by two files of pods, one of them upside down, and orders that fit each."""
+    """Two files of pods, one of them upside down, give equal curves if the order of arrivals fits each."""
     head, *rows = FILES[1].read_text().splitlines()
     arrivals = [5, 3, 3, *range(len(rows)), 0]
     ranks = list(range(len(FILES[0].read_text().splitlines()) - 1))

@@ -133,7 +133,7 @@ class Retry(StrEnum):
 
 
 class Restarts(StrEnum):
-    """What a fault takes from a job in `workbench simulate`, as `workbench.simulate.SimulatedJob` describes it."""
+    """How `workbench simulate` restarts a job after a fault: the whole job, or single pods (`SimulatedJob`)."""
 
     job = "job"
     pods = "pods"

@@ -28,7 +28,7 @@ from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.breakdowns import Breakdown
-from workbench.simulate.held_nodes import HeldNodes, whole_gpus
+from workbench.simulate.held_nodes import HeldNodes, held_gpus, pace_of, smallest_missing, whole_gpus
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.lost_pods import after_fault, can_go_on, former_pods, joined, missing_pods
 from workbench.simulate.queueing import (
@@ -380,7 +380,7 @@ class Simulation(Working):
         self._kinds[number] = ("alone", number)
         self._nodes.adopt(number, left)
         former = () if placement.gang.jobs else (*former, *former_pods(placement, lost))
-        self._standing[number] = one = StandingJob(left, self.now_s, _gpus(left), former)
+        self._standing[number] = one = StandingJob(left, self.now_s, held_gpus(left), former)
         self._count(number, one, 1)
 
     def _stop_standing(self, number: int) -> None:
@@ -569,8 +569,8 @@ class Simulation(Working):
         late = job.restart_s if self._n_starts[number] else 0.0
         self._n_starts[number] += 1
         begins, total = self.now_s + late, job.time_for(self._ahead[number])
-        gpus, whole = _gpus(placement), whole_gpus(placement)
-        one = RunningJob(placement, self.now_s, begins, total, gpus, whole, _pace(placement), former=former)
+        gpus, whole = held_gpus(placement), whole_gpus(placement)
+        one = RunningJob(placement, self.now_s, begins, total, gpus, whole, pace_of(placement), former=former)
         self._running[number] = one
         if placement.n_placed < job.gang.n_pods and not job.gang.jobs:
             self._growing[number] = None
@@ -611,7 +611,7 @@ class Simulation(Working):
             one = self._running[number]
             if self._head is not None and self._queued(number) > self._head:
                 continue
-            if ("grow", number) in self._refused or _smallest_missing(one.placement) > self._nodes.free_gpus:
+            if ("grow", number) in self._refused or smallest_missing(one.placement) > self._nodes.free_gpus:
                 continue
             found = self._nodes.decide(missing_pods(one.placement, one.former, self._broken_names())).result
             if not isinstance(found, Placement) or not found.n_placed:
@@ -621,7 +621,9 @@ class Simulation(Working):
             self._count(number, one, -1)
             self._nodes.extend(number, found)
             placement = self._nodes.placement(number)
-            row = one.grow(number, self.now_s, placement, _gpus(placement), whole_gpus(placement), _pace(placement))
+            row = one.grow(
+                number, self.now_s, placement, held_gpus(placement), whole_gpus(placement), pace_of(placement)
+            )
             if row.end_s > row.start_s:
                 self._attempts.append(row)
             self._count(number, one, 1)
@@ -697,20 +699,3 @@ class Simulation(Working):
             answer = self._nodes.decide(wanted).result if number in self._standing else self._nodes.try_on_copy(wanted)
             found[number] = "it waits behind another job" if isinstance(answer, Placement) else str(answer.reasons[0])
         return found
-
-
-def _gpus(placement: Placement) -> float:
-    """GPUs that a placement holds, shares as parts of one."""
-    milli = np.array([role.gpu_milli for role in placement.gang.roles], dtype=np.int64)
-    return whole_gpus(placement) + int(milli[placement.gang.role_of_pod[placement.node >= 0]].sum()) / WHOLE_GPU
-
-
-def _smallest_missing(placement: Placement) -> int:
-    """Whole GPUs of the smallest pod that has no node."""
-    missing = np.unique(placement.gang.role_of_pod[placement.node < 0]).tolist()
-    return min((placement.gang.roles[role].n_gpus for role in missing), default=0)
-
-
-def _pace(placement: Placement) -> float:
-    """Seconds that a second of work takes: the work of a job is shared by the pods that run."""
-    return placement.gang.n_pods / placement.n_placed

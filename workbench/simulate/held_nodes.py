@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.gang import Gang
+from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
@@ -20,7 +21,7 @@ from workbench.policies.base import Policy
 from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.lost_pods import joined, placement_of_running
 
-__all__ = ["HeldNodes", "whole_gpus"]
+__all__ = ["HeldNodes", "held_gpus", "pace_of", "smallest_missing", "whole_gpus"]
 
 #: Name of a job or a fault: a number in simulations, a text in timelines. Keys of one `HeldNodes` must be sortable.
 Key = Any
@@ -229,6 +230,23 @@ def whole_gpus(placement: Placement) -> int:
     """Whole GPUs that a placement holds."""
     counts = np.array([role.n_gpus for role in placement.gang.roles], dtype=np.int64)
     return int(counts[placement.gang.role_of_pod[placement.node >= 0]].sum())
+
+
+def held_gpus(placement: Placement) -> float:
+    """GPUs that a placement holds, shares as parts of one."""
+    milli = np.array([role.gpu_milli for role in placement.gang.roles], dtype=np.int64)
+    return whole_gpus(placement) + int(milli[placement.gang.role_of_pod[placement.node >= 0]].sum()) / WHOLE_GPU
+
+
+def smallest_missing(placement: Placement) -> int:
+    """Whole GPUs of the smallest pod that has no node."""
+    missing = np.unique(placement.gang.role_of_pod[placement.node < 0]).tolist()
+    return min((placement.gang.roles[role].n_gpus for role in missing), default=0)
+
+
+def pace_of(placement: Placement) -> float:
+    """Seconds that a second of work takes: the work of a job is shared by the pods that run."""
+    return placement.gang.n_pods / placement.n_placed
 
 
 def _pods_on(placement: Placement, nodes: tuple[int, ...], gpus: int) -> npt.NDArray[np.bool_]:

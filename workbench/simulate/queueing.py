@@ -94,7 +94,7 @@ def slowest_pace(gang: Gang) -> float:
 
 
 class Reservation(NamedTuple):
-    """What backfilling keeps for the first job that does not fit, by the count of GPUs.
+    """GPUs that backfilling reserves for the first job that does not fit, by their count alone.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ def jobs(draw: st.DrawFn) -> reference.Job:
 
 
 def circle(capacity: str, slot: int, given_jobs: list[reference.Job]) -> Circle:
-    """The same input for the package, with floats for the texts."""
+    """Input of the slow twin as a `Circle`, with floats for its texts."""
     made = (
         RotatingJob(f"j{number}", period, tuple((start, length, float(rate)) for start, length, rate in phases))
         for number, (period, phases) in enumerate(given_jobs)
