@@ -508,10 +508,13 @@ class ClusterSnapshot(Value, Displayed):
         """The snapshot after the gang named ``namespace/name`` has ended and its pods have given back their
         resources.
         """
+        return self.without_pods(lambda pod: pod.gang == gang).forgetting(gang)
+
+    def forgetting(self, gang: str) -> ClusterSnapshot:
+        """The snapshot without the HyperNodes that are recorded for a gang, or that its Jobs hold alone."""
         records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
         exclusive = {name: at for name, at in self.exclusive.items() if not name.startswith(f"{gang}/")}
-        remaining = self.without_pods(lambda pod: pod.gang == gang)
-        return dataclasses.replace(remaining, records=records, exclusive=exclusive)
+        return dataclasses.replace(self, records=records, exclusive=exclusive)
 
     def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
         """The snapshot after the running pods for which `ended` returns True have given back their resources."""

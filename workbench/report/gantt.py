@@ -131,7 +131,7 @@ def _legend(seen: set[_BarStyle]) -> list[str]:
 
 
 def _title(result: SimulationResult, waited: Any, n_here: int, between: tuple[float, float] | None) -> str:
-    """What the chart shows: `waited` are the seconds of the jobs that were chosen, out of `n_here`."""
+    """Title of the chart; `waited` are the seconds that the chosen jobs waited, out of `n_here` jobs."""
     some, everything = int((waited > 0).sum()), counted(n_here, "job", form=",")
     if n_here <= len(waited):
         jobs = everything

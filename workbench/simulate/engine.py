@@ -28,7 +28,7 @@ from workbench.policies import get_policy
 from workbench.policies.base import Policy
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.breakdowns import Breakdown
-from workbench.simulate.held_nodes import HeldNodes, held_gpus, pace_of, smallest_missing, whole_gpus
+from workbench.simulate.held_nodes import HeldNodes, held_gpus, smallest_missing
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.lost_pods import after_fault, can_go_on, former_pods, joined, missing_pods
 from workbench.simulate.queueing import (
@@ -569,8 +569,7 @@ class Simulation(Working):
         late = job.restart_s if self._n_starts[number] else 0.0
         self._n_starts[number] += 1
         begins, total = self.now_s + late, job.time_for(self._ahead[number])
-        gpus, whole = held_gpus(placement), whole_gpus(placement)
-        one = RunningJob(placement, self.now_s, begins, total, gpus, whole, pace_of(placement), former=former)
+        one = RunningJob(placement, self.now_s, begins, total, former)
         self._running[number] = one
         if placement.n_placed < job.gang.n_pods and not job.gang.jobs:
             self._growing[number] = None
@@ -585,11 +584,13 @@ class Simulation(Working):
         """Place a waiting job; None if it is refused. A job that stands still gets back what it is missing."""
         if number not in self._standing:
             answer = self._nodes.place(number, self._jobs[number].gang)
-            if isinstance(answer, Placement) and not answer.n_placed:
-                # Of a gang that needs no pod, and gets none.
-                self._nodes.release(number)
+            if not isinstance(answer, Placement):
                 return None
-            return answer if isinstance(answer, Placement) else None
+            if answer.n_placed:
+                return answer
+            # Of a gang that needs no pod, and gets none.
+            self._nodes.release(number)
+            return None
         stood = self._standing[number]
         found = self._nodes.decide(self._wanted(number)).result
         if isinstance(found, Placement) and found.n_placed:
@@ -621,9 +622,7 @@ class Simulation(Working):
             self._count(number, one, -1)
             self._nodes.extend(number, found)
             placement = self._nodes.placement(number)
-            row = one.grow(
-                number, self.now_s, placement, held_gpus(placement), whole_gpus(placement), pace_of(placement)
-            )
+            row = one.grow(number, self.now_s, placement)
             if row.end_s > row.start_s:
                 self._attempts.append(row)
             self._count(number, one, 1)

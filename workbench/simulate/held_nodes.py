@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -114,13 +113,9 @@ class HeldNodes(Working):
         UnknownNameError
             No pod of such a gang runs; terminating pods do not count, and stay as they are.
         """
-        placement, base = placement_of_running(gang, self._base), self._base
-
-        def others(names: Mapping[str, str]) -> dict[str, str]:
-            return {name: at for name, at in names.items() if name != gang and not name.startswith(f"{gang}/")}
-
-        left = base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.ending)
-        self._base = replace(left, records=others(base.records), exclusive=others(base.exclusive))
+        placement = placement_of_running(gang, self._base)
+        left = self._base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.ending)
+        self._base = left.forgetting(gang)
         self._stream = self._policy.stream(self._base)
         # Broken nodes first: Jobs of HyperJobs close what is idle around them, which would hide a broken node.
         for node in self._broken:

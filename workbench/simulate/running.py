@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement
+from workbench.simulate.held_nodes import held_gpus, pace_of, whole_gpus
 from workbench.simulate.lost_pods import missing_pods
 from workbench.simulate.result import Attempt
 
@@ -27,6 +28,8 @@ class RunningJob:
         When its work goes on, after a restart.
     total_s : float
         Seconds that it needs from then on with all its pods and free links, checkpoints included.
+    former : tuple of FormerPod
+        Ranks and nodes of pods that it lost to faults and goes on without.
     gpus : float
         GPUs that it holds; a share counts as a part of one.
     whole : int
@@ -41,8 +44,6 @@ class RunningJob:
         By how much the links make that longer now.
     step_s : float
         Seconds of `total_s` that one training step is; 0: none is known.
-    former : tuple of FormerPod
-        Ranks and nodes of pods that it lost to faults and goes on without.
     unslowed_s : float
         Seconds that `done_s` would have taken if no link had slowed it.
     told_slowed_s : float
@@ -53,19 +54,25 @@ class RunningJob:
     start_s: float
     begins_s: float
     total_s: float
-    gpus: float
-    whole: int
-    pace: float = 1.0
+    former: tuple[FormerPod, ...] = ()
+    gpus: float = field(init=False)
+    whole: int = field(init=False)
+    pace: float = field(init=False)
     done_s: float = 0.0
     since_s: float = 0.0
     slowdown: float = 1.0
     step_s: float = 0.0
-    former: tuple[FormerPod, ...] = ()
     unslowed_s: float = 0.0
     told_slowed_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.since_s = self.begins_s
+        self._measure()
+
+    def _measure(self) -> None:
+        """Keep the sizes of the placement: backfilling reads them of every running job at every event."""
+        self.gpus, self.whole = held_gpus(self.placement), whole_gpus(self.placement)
+        self.pace = pace_of(self.placement)
 
     def work_until(self, now_s: float) -> None:
         """Count the work up to an instant.
@@ -107,7 +114,7 @@ class RunningJob:
         told, self.told_slowed_s = self.told_slowed_s, slowed
         return Attempt(job, self.start_s, end_s, outcome, saved_s, nodes, self.gpus, _seconds(slowed - told), redone)
 
-    def grow(self, job: int, now_s: float, placement: Placement, gpus: float, whole: int, pace: float) -> Attempt:
+    def grow(self, job: int, now_s: float, placement: Placement) -> Attempt:
         """Go on with more pods; returns the time with the former ones as a row of the result.
 
         Parameters
@@ -117,12 +124,10 @@ class RunningJob:
             Work up to then is counted.
         placement : Placement
             With the further pods.
-        gpus, whole, pace : float
-            As the attributes, from now on.
         """
         row = self.attempt(job, now_s, "grown", 0.0)
         self.placement, self.start_s = placement, now_s
-        self.gpus, self.whole, self.pace = gpus, whole, pace
+        self._measure()
         return row
 
 

@@ -63,7 +63,7 @@ class CommunicationPlan(Value):
                 self._costs(placement.topology).crossed(nodes_by_rank(placement))
 
     def to_dict(self) -> dict[str, Any]:
-        """What prices rest on and what they leave out, as a JSON-ready dict."""
+        """Machine, calibration, speeds and shapes behind the prices, and what these leave out, as a JSON-ready dict."""
         return {
             "machine": self.machine,
             "calibration": {"name": self.calibration.name, "sources": list(self.calibration.sources)},
