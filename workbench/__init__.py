@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from workbench.evaluate.metrics import measure as measure
     from workbench.evaluate.regret import Regret as Regret
     from workbench.evaluate.regret import regret as regret
-    from workbench.evaluate.whatif.remedies import advise as advise
+    from workbench.evaluate.whatif.fix import fix_report as fix_report
     from workbench.formats.fabric.graphml import from_networkx as from_networkx
     from workbench.formats.fabric.graphml import to_networkx as to_networkx
     from workbench.formats.load import load as load
@@ -106,13 +106,13 @@ _HOME = {
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
     "VolcanoMemory": "workbench.model.extras",
-    "advise": "workbench.evaluate.whatif.remedies",
     "best_gpus": "workbench.model.best_gpus",
     "bottleneck_curve": "workbench.evaluate.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
     "cost": "workbench.evaluate",
     "differences": "workbench.evaluate.differences",
     "expand_job": "workbench.jobs.expand",
+    "fix_report": "workbench.evaluate.whatif.fix",
     "from_networkx": "workbench.formats.fabric.graphml",
     "generate_scenario": "workbench.topology.presets",
     "get_gpu_policy": "workbench.policies",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -48,9 +49,34 @@ spec:
 """
 
 
-def cluster_yaml() -> str:
-    """Leaves s0 over node0, node1 and s1 over node2, node3; s2 above."""
+RUNNING = """\
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {{name: {gang}, namespace: default}}
+spec: {{minMember: 1}}
+status: {{phase: Running}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {gang}-{node}, namespace: default, annotations: {{scheduling.k8s.io/group-name: {gang}}}}}
+spec:
+  schedulerName: volcano
+  nodeName: {node}
+  containers:
+  - name: main
+    image: train
+    resources: {{requests: {{cpu: "1", nvidia.com/gpu: "8"}}, limits: {{nvidia.com/gpu: "8"}}}}
+status: {{phase: Running}}
+"""
+
+
+def cluster_yaml(running: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Leaves s0 over node0, node1 and s1 over node2, node3; s2 above.
+
+    `running` names the gang of a pod that holds all GPUs of a node, by the node.
+    """
     parts = [NODE.format(name=f"node{i}") for i in range(4)]
+    parts += [RUNNING.format(gang=gang, node=node) for node, gang in running.items()]
     for leaf, nodes in (("s0", ("node0", "node1")), ("s1", ("node2", "node3"))):
         members = "".join(MEMBER.format(type="Node", name=n) for n in nodes)
         parts.append(HYPERNODES.format(name=leaf, tier=1, members=members))

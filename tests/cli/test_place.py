@@ -262,14 +262,14 @@ def test_csv_goes_to_a_file_and_takes_no_explanation(run: Run, files: Path, tmp_
     assert refused.status == 2 and "--explain" in refused.err
 
 
-def test_consecutive_nodes_of_a_remedy_are_a_range(run: Run, tmp_path: Path) -> None:
+def test_the_first_fix_and_one_at_no_cost_stand_in_the_headline(run: Run, tmp_path: Path) -> None:
     sizes = ("--set", "sizes=4,2", "--out", tmp_path / "cluster.yaml")
     assert run("topology", "generate", "balanced", *sizes).status == 0
     # Each job fills a HyperNode of four nodes; there are two.
     jobs = "---\n".join(job_yaml(name, 4) for name in ("a", "b", "c"))
     (tmp_path / "jobs.yaml").write_text(jobs, encoding="utf-8")
     result = run("place", tmp_path / "cluster.yaml", tmp_path / "jobs.yaml")
-    assert result.status == 1 and "free 8 GPUs on each of node0..node3" in result.out
+    assert result.status == 1 and "would help: raise its priority from 0 to 1 (then default/b waits)" in result.out
 
 
 def _misspelt(files: Path, count: int) -> Path:

@@ -76,7 +76,7 @@ def test_a_job_that_waits_has_the_headline_of_place_with_what_would_help(
     (tmp_path / "hard.yaml").write_text(to_yaml([hard]), encoding="utf-8")
     placed = run("place", cluster, tmp_path / "hard.yaml", "-o", "json")
     (row,) = run("run", cluster, tmp_path / "hard.yaml", "-o", "json").json["jobs"]
-    assert row["advice"] == placed.json["jobs"][0]["advice"] and row["advice"]["remedies"]
+    assert row["advice"] == placed.json["jobs"][0]["advice"] and row["advice"]["fixes"]
     told = run("run", cluster, tmp_path / "hard.yaml")
     assert f"default/train waits: {row['advice']['headline']}\n" in told.out
     assert f"  when it was tried: {row['waits_for']}\n" in told.out

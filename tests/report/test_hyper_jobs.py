@@ -11,7 +11,7 @@ from workbench.evaluate.compare import compare
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metrics import measure, measure_run
 from workbench.evaluate.records import decision_record, session_record
-from workbench.evaluate.whatif.remedies import advise_session
+from workbench.evaluate.whatif.fix import advise_session
 from workbench.model.placement import Decision, Placement
 from workbench.report.html import placement_html, report_html
 from workbench.report.tables import session_tables
@@ -99,6 +99,7 @@ def test_a_pending_one_says_what_is_missing() -> None:
     decisions = policy.schedule([gang], CLUSTER)
     advice = advise_session(policy, decisions, CLUSTER)["ml/h"]
     assert advice.headline == (
-        "tier 1: 4 of the 5 HyperNodes needed are free and hold 2 pods × 8 GPUs; 4 of 4 are free of accelerator pods; "
-        "nearest: s6 (tier 3) holds 8 of 10"
+        "never as it is written, even with the cluster to itself: tier 1: 4 of the 5 HyperNodes needed are free and hold "
+        "2 pods × 8 GPUs; 4 of 4 are free of accelerator pods; would help: lower minAvailable from 5 to 4 (no other job "
+        "waits)"
     )

@@ -19,7 +19,7 @@ from workbench.cli import main
 from workbench.evaluate import why
 from workbench.evaluate.choices import make_policy
 from workbench.evaluate.differences import differences
-from workbench.evaluate.whatif import remedies
+from workbench.evaluate.whatif import fix
 from workbench.formats.scheduler_conf import load_config
 from workbench.model.explanation import NO_RECORDERS
 from workbench.policies import registry
@@ -222,7 +222,7 @@ def too_big(comparer, pods=8):
 
 def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer, said, monkeypatch):
     advised = []
-    monkeypatch.setattr(why, "advise", lambda *arguments: advised.append(arguments) or remedies.advise(*arguments))
+    monkeypatch.setattr(why, "advise", lambda *arguments: advised.append(arguments) or fix.advise(*arguments))
     too_big(comparer, pods=2)
     row = comparer.comparison.rows[0]
     cell = last(said, "result")["jobs"][-1]["cells"][0]
@@ -232,8 +232,9 @@ def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer
     assert row.advice == {} and advised == []
 
     html = ask(comparer, "explain", policy=0, job="default/too-big")["html"]
-    ((policy, refusal, after),) = advised
-    headline = escape(remedies.advise(policy, refusal, after).headline)
+    (asked,) = advised
+    refusal = next(one for one in row.refusals if one.gang.key == "default/too-big")
+    headline = escape(fix.advise(*asked).headline)
     assert "would help" in headline and f"<b>{headline}</b>" in html
     of_volcano = next(reason.message for reason in refusal.reasons if reason.code == "gang-unschedulable")
     assert html.index(headline) < html.index(f"Volcano writes: “{escape(of_volcano)}”")

@@ -82,7 +82,7 @@ def place(
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.evaluate.records import session_record
-    from workbench.evaluate.whatif.remedies import advise_session
+    from workbench.evaluate.whatif.fix import advise_session
     from workbench.model.explanation import Recorder
 
     inputs = given_paths(paths, file)

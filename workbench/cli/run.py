@@ -21,7 +21,7 @@ from workbench.model.name_list import name_list
 if TYPE_CHECKING:
     from workbench.cancel import Token
     from workbench.control.cluster import EmbeddedCluster
-    from workbench.evaluate.whatif.remedies import Advice
+    from workbench.evaluate.whatif.fix import FixReport
     from workbench.policies import Policy
 
 __all__ = ["run"]
@@ -206,7 +206,9 @@ def _tell_warnings(cluster: EmbeddedCluster) -> None:
         tell(f"{name_list(keys)}: {text}")
 
 
-def _tell_result(cluster: EmbeddedCluster, advice: Mapping[str, Advice], output: PlaceOutput, out: Path | None) -> None:
+def _tell_result(
+    cluster: EmbeddedCluster, advice: Mapping[str, FixReport], output: PlaceOutput, out: Path | None
+) -> None:
     from workbench.report import cluster_tables as tables
 
     if output is PlaceOutput.yaml:
@@ -224,21 +226,19 @@ def _tell_result(cluster: EmbeddedCluster, advice: Mapping[str, Advice], output:
     print_tables(*tables.log_table(cluster.log))
 
 
-def _advice(cluster: EmbeddedCluster, policy: Policy) -> dict[str, Advice]:
-    """What the jobs lack that wait now, and what would help, by ``namespace/name``; tried at the end of the run."""
-    from workbench.evaluate.whatif.remedies import MOST_ADVISED, advise
+def _advice(cluster: EmbeddedCluster, policy: Policy) -> dict[str, FixReport]:
+    """Why jobs wait at the end of the run and what would help, by the name in the table of jobs."""
+    from workbench.control.waiting import waiting_session
+    from workbench.evaluate.whatif.fix import advise_session
 
     waiting = {f"{row.namespace}/{row.name}" for row in cluster.jobs() if row.waits_for}
-    refusals = {key: refusal for key, refusal in cluster.refusals().items() if key in waiting}
-    snapshot = cluster.snapshot
-    advice: dict[int, Advice] = {}  # by the identity of the refusal, which all Jobs of a HyperJob share
-    for refusal in refusals.values():
-        if id(refusal) not in advice and len(advice) < MOST_ADVISED:
-            advice[id(refusal)] = advise(policy, refusal, snapshot)
-    return {key: advice[id(refusal)] for key, refusal in refusals.items() if id(refusal) in advice}
+    session = waiting_session(cluster)
+    decisions = policy.schedule(session.gangs, session.snapshot)
+    found = advise_session(policy, decisions, session.snapshot)
+    return {row: found[job] for row, job in session.jobs.items() if row in waiting and job in found}
 
 
-def _record(cluster: EmbeddedCluster, advice: Mapping[str, Advice]) -> dict[str, Any]:
+def _record(cluster: EmbeddedCluster, advice: Mapping[str, FixReport]) -> dict[str, Any]:
     rows = [(row, advice.get(f"{row.namespace}/{row.name}")) for row in cluster.jobs()]
     return {
         "now": cluster.now,

@@ -18,7 +18,7 @@ from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
 from workbench.evaluate.usual_policies import USUAL_POLICIES
-from workbench.evaluate.whatif.remedies import MOST_ADVISED, Advice, advise_session
+from workbench.evaluate.whatif.fix import MOST_ADVISED, FixReport, advise_session
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
@@ -69,7 +69,7 @@ class ComparisonRow(Value):
     decision_s : float
         Wall-clock seconds of `schedule()`; the only field that differs between two equal runs.
     error : RowError, optional
-    advice : mapping of str to Advice
+    advice : mapping of str to FixReport
         What is missing for pending jobs and what would help, by ``namespace/name``; only for the first jobs
         (`most_advised` of `compare`).
     """
@@ -80,7 +80,7 @@ class ComparisonRow(Value):
     metrics: RunMetrics | None
     decision_s: float
     error: RowError | None = None
-    advice: Mapping[str, Advice] = field(default_factory=dict)
+    advice: Mapping[str, FixReport] = field(default_factory=dict)
 
     @property
     def in_turn(self) -> tuple[Decision, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metrics import RunMetrics
-from workbench.evaluate.whatif.remedies import Advice
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.gang import Gang, PodRef
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, PlacedPod, Placement
@@ -20,7 +20,7 @@ __all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devi
 VISIBLE_DEVICES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
-_NO_ADVICE: Mapping[str, Advice] = {}
+_NO_ADVICE: Mapping[str, FixReport] = {}
 
 
 def session_record(
@@ -28,7 +28,7 @@ def session_record(
     parameters: Mapping[str, Any],
     decisions: Sequence[Decision],
     metrics: RunMetrics | None,
-    advice: Mapping[str, Advice] = _NO_ADVICE,
+    advice: Mapping[str, FixReport] = _NO_ADVICE,
     *,
     group_annotation: str = "",
 ) -> dict[str, Any]:
@@ -41,8 +41,8 @@ def session_record(
     decisions : sequence of Decision
     metrics : RunMetrics or None
         None if the policy raised.
-    advice : mapping of str to Advice
-        Advice on pending jobs, by ``namespace/name``.
+    advice : mapping of str to FixReport
+        Why pending jobs wait and what would help, by ``namespace/name``.
     group_annotation : str
         Annotation with which the policy's scheduler writes the HyperNode of a job on its PodGroup: each placed job then
         has the key ``group_annotations``. Empty: it writes none.

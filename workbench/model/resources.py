@@ -23,6 +23,7 @@ __all__ = [
     "UNLIMITED",
     "amount_text",
     "is_gpu_resource",
+    "quantity_text",
     "request_rows",
     "request_vector",
     "resource_columns",
@@ -42,6 +43,9 @@ UNLIMITED = 1 << 40
 MAX_AMOUNT = MAX_QUANTITY
 
 _BYTES = (MEMORY, "ephemeral-storage")
+
+#: Resources counted in thousandths: cpu, and the names by which quotas and PodGroups count it.
+THOUSANDTHS = frozenset({CPU, f"requests.{CPU}", f"limits.{CPU}"})
 
 _GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpu", "huawei.com/npu"})
 
@@ -63,6 +67,15 @@ def amount_text(resource: str, amount: int) -> str:
     gib = amount / 2**30
     # A whole cluster has tens of thousands, which `g` would write as 1.638e+04.
     return f"{gib:,.0f} GiB" if gib >= 1000 else f"{gib:,.4g} GiB"
+
+
+def quantity_text(resource: str, amount: int) -> str:
+    """Write an amount in base units as a Kubernetes quantity: ``150m`` for 150 of cpu, ``2`` for 2 of any other
+    resource.
+    """
+    if resource not in THOUSANDTHS:
+        return str(amount)
+    return f"{amount}m" if amount % 1000 else str(amount // 1000)
 
 
 def resource_columns(names: Iterable[str]) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from workbench.model.gang import TopologyConstraint
 from workbench.model.labels import Requirement
+from workbench.model.resources import quantity_text
 from workbench.objects.metadata import Metadata, Owner
 from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod_group import PodGroup
-from workbench.objects.quantity import quantity_text
 
 __all__ = ["pod_group_manifest"]
 

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.model.resources import CPU, MAX_AMOUNT
+from workbench.model.resources import MAX_AMOUNT, THOUSANDTHS
 from workbench.objects.fields import shown, wrong
 
-__all__ = ["check_amounts", "parse_quantity", "quantity_text", "read_resources", "to_base_units"]
+__all__ = ["check_amounts", "parse_quantity", "read_resources", "to_base_units"]
 
 _GRAMMAR = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]{1,3}))?", re.ASCII)
 
@@ -32,9 +32,6 @@ _SUFFIXES = {
 _LARGEST = 1 << 62
 
 _LONGEST = 64
-
-#: Resources counted in thousandths: cpu, and the names by which quotas and PodGroups count it.
-_THOUSANDTHS = frozenset({CPU, f"requests.{CPU}", f"limits.{CPU}"})
 
 _EXPECTED = "a Kubernetes quantity such as 2, 500m, 4Gi or 1e3"
 
@@ -65,7 +62,7 @@ def parse_quantity(text: str) -> Fraction:
 @lru_cache(maxsize=1 << 16)
 def _base_units(resource: str, text: str) -> int:
     value = parse_quantity(text)
-    if resource in _THOUSANDTHS:
+    if resource in THOUSANDTHS:
         value *= 1000
     if value < 0:
         raise InputError("a negative amount", got=shown(text), expected=_EXPECTED)
@@ -95,15 +92,6 @@ def to_base_units(resource: str, value: Any) -> int:
     if type(value) is int or type(value) is float:
         return _base_units(resource, repr(value))
     raise InputError("not a quantity", got=shown(value), expected=_EXPECTED)
-
-
-def quantity_text(resource: str, amount: int) -> str:
-    """Write an amount in base units as a Kubernetes quantity: ``150m`` for 150 of cpu, ``2`` for 2 of any other
-    resource.
-    """
-    if resource not in _THOUSANDTHS:
-        return str(amount)
-    return f"{amount}m" if amount % 1000 else str(amount // 1000)
 
 
 def check_amounts(amounts: Mapping[str, int], where: str) -> None:

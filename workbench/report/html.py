@@ -19,7 +19,7 @@ from workbench.evaluate.differences import differences, moves_in_brief
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
-from workbench.evaluate.whatif.remedies import Advice
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Explanation
@@ -143,14 +143,14 @@ def refusal_html(refusal: Refusal) -> str:
     return render("refusal.html.j2", refusal=refusal)
 
 
-def explanation_html(explanation: Explanation, advice: Advice | None = None) -> str:
+def explanation_html(explanation: Explanation, advice: FixReport | None = None) -> str:
     """An explanation as an HTML fragment: the decision, and everything the policy considered, in its order.
 
     Parameters
     ----------
     explanation : Explanation
-    advice : Advice, optional
-        Advice on a pending job, shown before the reasons.
+    advice : FixReport, optional
+        Why a pending job waits and what would help, shown before the reasons.
     """
     result = explanation.decision.result
     return render(

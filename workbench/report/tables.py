@@ -19,7 +19,7 @@ from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.pod_frame import visible_text
 from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
 from workbench.evaluate.switch_changes import SwitchChange
-from workbench.evaluate.whatif.remedies import Advice
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
@@ -109,7 +109,7 @@ def session_tables(
     decisions: Sequence[Decision],
     metrics: RunMetrics,
     switches: Sequence[SwitchChange] = (),
-    advice: Mapping[str, Advice] = _NO_ADVICE,
+    advice: Mapping[str, FixReport] = _NO_ADVICE,
 ) -> list[Any]:
     """Terminal tables of one scheduling session: jobs, their pods, leaf switches, and reasons of pending pods.
 
@@ -121,8 +121,8 @@ def session_tables(
     metrics : RunMetrics
     switches : sequence of SwitchChange
         Only those that changed are listed.
-    advice : mapping of str to Advice
-        Advice on pending jobs, by ``namespace/name``, shown before the reasons.
+    advice : mapping of str to FixReport
+        Why pending jobs wait and what would help, by ``namespace/name``; shown before the policy's own reasons.
     """
     topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
     columns = session_columns(metrics, topology)
@@ -193,7 +193,7 @@ def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
     return [*([table] if changed else []), *_more(len(changed) - _ROWS, "switches"), *([Text(said)] if said else [])]
 
 
-def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_ADVICE) -> list[Text]:
+def _reasons(decisions: Sequence[Decision], advice: Mapping[str, FixReport] = _NO_ADVICE) -> list[Text]:
     """Lines of text about pending jobs (the advice, then the policy's reasons) and about pods left pending."""
     lines = []
     for decision in decisions:

@@ -13,7 +13,7 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.differences import differences
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
-from workbench.evaluate.whatif.remedies import nearest_first
+from workbench.evaluate.whatif.fix import nearest_first
 from workbench.model.counted import counted
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal

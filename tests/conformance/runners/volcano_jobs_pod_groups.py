@@ -14,13 +14,13 @@ from workbench.jobs.next_pod_group import next_pod_group
 from workbench.jobs.pod_group_of_job import pod_group_of_job, updated_pod_group
 from workbench.jobs.pod_group_of_pods import pod_group_of_pods, rebuilt_pod_group
 from workbench.jobs.roles import Priorities
+from workbench.model.resources import quantity_text
 from workbench.objects.deployment import min_member_of
 from workbench.objects.job import Job, read_job
 from workbench.objects.metadata import read_metadata
 from workbench.objects.pod import read_pod_as_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup, read_pod_group
 from workbench.objects.pod_group_manifest import pod_group_manifest
-from workbench.objects.quantity import quantity_text
 from workbench.objects.queue import PriorityClass
 
 _NO_CLASSES = Priorities({})

@@ -1,1 +1,1 @@
-"""Find changes to a cluster or a job that would let a pending job run, by trying them on copies."""
+"""Why a job is pending and the least that helps: edits of cluster and job, tried by running the policy again."""

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.model.resources import CPU, MEMORY
+from workbench.model.resources import CPU, MEMORY, quantity_text
 from workbench.objects.admission import schema
 from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import child, get_map, wrong
 from workbench.objects.pod import read_pod_spec
-from workbench.objects.quantity import parse_quantity, quantity_text
+from workbench.objects.quantity import parse_quantity
 
 __all__ = ["container_resource_findings", "pod_resource_findings"]
 

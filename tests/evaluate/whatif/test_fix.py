@@ -1,0 +1,181 @@
+"""Why a job is pending and the least that helps: every fix was tried, is minimal, and says what others lose by it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import cluster_yaml, job_yaml
+from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.whatif.edit import Case
+from workbench.evaluate.whatif.fix import FixReport, advise_session, fix_report
+from workbench.formats.load import load
+from workbench.model.placement import Placement
+from workbench.model.snapshot import Scenario
+from workbench.policies import Policy, get_policy
+
+POLICIES = ("volcano-1.15", "volcano-1.13", "allocate", "gang", "koordinator-network")
+
+
+@pytest.fixture
+def scenario(tmp_path: Path):
+    """Two leaves of two nodes of 8 GPUs (`tests.cli.conftest.cluster_yaml`) and the jobs of the given texts."""
+
+    def call(*jobs: str, cluster: str = cluster_yaml()) -> Scenario:
+        (tmp_path / "all.yaml").write_text("---\n".join((cluster, *jobs)), "utf-8")
+        return load(tmp_path / "all.yaml")
+
+    return call
+
+
+def placed(policy: Policy, scenario: Scenario, job: str, edits: tuple) -> bool:
+    """Whether a policy places a job, in the whole session, after edits."""
+    case = Case(scenario.gangs, scenario.snapshot, job)
+    for edit in edits:
+        case = edit.apply(case)
+    decisions = policy.schedule(case.gangs, case.snapshot)
+    return isinstance(decisions[case.position].result, Placement)
+
+
+def reports_of(scenario: Scenario, policy: str = "volcano-1.15") -> dict[str, FixReport]:
+    """The reports of a session; every fix is made once more and places the job, and no part of it does."""
+    chosen = get_policy(policy)
+    decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
+    reports = advise_session(chosen, decisions, scenario.snapshot)
+    assert set(reports) == {decision.gang.key for decision in decisions if not decision.placed}
+    for key, report in reports.items():
+        for fix in report.fixes:
+            assert placed(chosen, scenario, key, fix.edits), fix
+            for size in range(len(fix.edits)):
+                for part in combinations(fix.edits, size):
+                    assert not placed(chosen, scenario, key, part), (fix, part)
+        assert list(report.fixes) == sorted(report.fixes, key=lambda fix: len(fix.edits))
+        assert report.never == all(edit.category == "nodes" for fix in report.fixes for edit in fix.edits)
+    return reports
+
+
+def first_of(report: FixReport) -> list[str]:
+    return [edit.text for edit in report.fixes[0].edits]
+
+
+def texts_of(report: FixReport) -> list[str]:
+    return [" and ".join(edit.text for edit in fix.edits) for fix in report.fixes]
+
+
+def test_a_wider_tier_helps_and_is_the_smallest_one(scenario) -> None:
+    (one,) = reports_of(scenario(job_yaml("a", 3, highest_tier=1)), "volcano-1.13").values()
+    assert texts_of(one) == ["allow tier 2", "lower minAvailable from 3 to 2"]
+    assert one.headline == (
+        "never as it is written, even with the cluster to itself: s0 (tier 1) has room for 2 of its 3 pods; "
+        "would help: allow tier 2 (no other job waits)"
+    )
+    assert one.never_as_written and not one.never
+
+
+def test_volcano_1_15_wants_room_for_every_pod_so_that_only_fewer_replicas_help(scenario) -> None:
+    (one,) = reports_of(scenario(job_yaml("a", 3, highest_tier=1))).values()
+    assert texts_of(one) == ["allow tier 2", "2 instead of 3 pods of worker"]
+
+
+def test_the_gang_that_ends_is_named_with_what_it_loses(scenario) -> None:
+    """Two gangs of one node each hold a leaf; the job wants both nodes of one leaf."""
+    held = cluster_yaml(running={"node0": "one", "node2": "two"})
+    (one,) = reports_of(scenario(job_yaml("a", 2, highest_tier=1), cluster=held)).values()
+    ends = [fix for fix in one.fixes if fix.edits[0].kind == "finish"]
+    assert [fix.edits[0].subject for fix in ends] == ["job default/one", "job default/two"]
+    assert ends[0].to_dict()["others"] == [{"job": "default/one", "effect": "ends", "pods": 1, "gpus": 8}]
+    assert [holder.job for holder in one.holders] == ["default/one"]
+
+
+def test_who_then_waits_is_told(scenario) -> None:
+    """`a` comes first and takes a leaf; `b` and `c` want one each."""
+    jobs = [job_yaml(name, 2, highest_tier=1) for name in ("a", "b", "c")]
+    (one,) = reports_of(scenario(*jobs)).values()
+    (raised,) = [fix for fix in one.fixes if fix.edits[0].kind == "priority"]
+    assert [effect.to_dict() for effect in raised.others] == [{"job": "default/b", "effect": "waits"}]
+    assert raised.costs and one.fixes[0].costs == (one.free is None)
+
+
+def test_a_cordoned_node_is_named(scenario) -> None:
+    cluster = cluster_yaml().replace(
+        "metadata: {name: node1}\n", "metadata: {name: node1}\nspec: {unschedulable: true}\n"
+    )
+    (one,) = reports_of(scenario(job_yaml("a", 4), cluster=cluster)).values()
+    assert first_of(one) == ["uncordon node1"]
+    assert one.headline.startswith("node1 is cordoned; would help: uncordon node1")
+
+
+def test_what_no_edit_helps_is_never_placed_on_this_cluster(scenario) -> None:
+    (one,) = reports_of(scenario(job_yaml("a", 1, gpus=9))).values()
+    assert one.fixes == () and one.never and one.headline.startswith("never on this cluster: ")
+
+
+def test_new_nodes_come_last_and_as_few_as_possible(scenario) -> None:
+    """Pods of 8 GPUs with another selector than any node has, and the selector is not to be changed."""
+    loaded = scenario(job_yaml("a", 6))
+    policy = get_policy("volcano-1.13")
+    report = fix_report(policy, loaded.gangs, loaded.snapshot, "default/a", classes=("nodes",))
+    (edit,) = report.fixes[0].edits
+    assert (edit.kind, edit.before, edit.after) == ("add-nodes", 4, 6) and report.never
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_fix_holds_on_random_loads(scenario, policy: str, seed: int) -> None:
+    import random
+
+    draw = random.Random(seed)
+    jobs = [
+        job_yaml(f"j{i}", draw.randint(1, 4), gpus=draw.choice([2, 4, 8]), highest_tier=draw.choice([None, 1, 2]))
+        for i in range(6)
+    ]
+    reports_of(scenario(*jobs), policy)
+
+
+def test_only_classes_that_are_allowed_are_used(scenario) -> None:
+    loaded = scenario(job_yaml("a", 3, highest_tier=1))
+    policy = get_policy("volcano-1.13")
+    report = fix_report(policy, loaded.gangs, loaded.snapshot, "default/a", classes=("shrink",))
+    assert {edit.category for fix in report.fixes for edit in fix.edits} == {"shrink"}
+
+
+def test_a_placed_job_an_unknown_job_and_an_unknown_class_are_refused(scenario) -> None:
+    loaded = scenario(job_yaml("a", 1), job_yaml("b", 9))
+    policy = get_policy("gang")
+    with pytest.raises(InputError, match="nothing to fix"):
+        fix_report(policy, loaded.gangs, loaded.snapshot, "default/a")
+    with pytest.raises(UnknownNameError, match="default/b"):
+        fix_report(policy, loaded.gangs, loaded.snapshot, "default/bb")
+    with pytest.raises(UnknownNameError, match="evict"):
+        fix_report(policy, loaded.gangs, loaded.snapshot, "default/b", classes=("evikt",))
+
+
+def test_a_policy_that_fails_on_a_changed_cluster_finds_no_fix_there(scenario) -> None:
+    loaded = scenario(job_yaml("a", 3, highest_tier=1))
+    policy = get_policy("volcano-1.13")
+    tiers = policy.schedule
+
+    def fragile(gangs, snapshot, *recorders):
+        if gangs[0].constraint.highest_tier > 1:
+            raise ValueError("a tier that the policy does not know")
+        return tiers(gangs, snapshot, *recorders)
+
+    policy.schedule = fragile
+    report = fix_report(policy, loaded.gangs, loaded.snapshot, "default/a")
+    assert texts_of(report) == ["lower minAvailable from 3 to 2"]
+
+
+def test_the_record_is_plain(scenario) -> None:
+    (one,) = reports_of(scenario(job_yaml("a", 3, highest_tier=1))).values()
+    assert one.to_dict()["fixes"][0]["edits"] == [
+        {
+            "kind": "tier",
+            "subject": "job default/a",
+            "from": 1,
+            "to": 2,
+            "class": "job",
+            "text": "allow tier 2",
+        }
+    ]

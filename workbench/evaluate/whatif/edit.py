@@ -1,0 +1,133 @@
+"""`Edit`: one change to a pending job or to the cluster, applied to a `Case` so that the session can be run again."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from workbench.model.gang import Gang, MemberJob, Role
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
+
+__all__ = ["CLASSES", "Case", "Edit", "every_role"]
+
+#: Classes of edits in the default order of preference: changes to the job that cost it nothing; changes to queues and
+#: to the order of jobs; waiting, and repairing nodes; a smaller job; ending running gangs; new nodes.
+CLASSES = ("job", "queue", "wait", "shrink", "evict", "nodes")
+
+
+@dataclass(frozen=True, eq=False)
+class Case(Value):
+    """A scheduling session with one job in question: its gangs and its cluster, before or after edits.
+
+    Attributes
+    ----------
+    gangs : tuple of Gang
+        All gangs of the session.
+    snapshot : ClusterSnapshot
+    job : str
+        ``namespace/name`` of the job in question.
+    """
+
+    gangs: tuple[Gang, ...]
+    snapshot: ClusterSnapshot
+    job: str
+
+    @cached_property
+    def position(self) -> int:
+        """Index of the job in `gangs`."""
+        return next(i for i, gang in enumerate(self.gangs) if gang.key == self.job)
+
+    @property
+    def gang(self) -> Gang:
+        """The job in question."""
+        return self.gangs[self.position]
+
+    @cached_property
+    def own_keys(self) -> frozenset[str]:
+        """Keys under which running pods belong to the job: its own, and those of the Jobs of a HyperJob."""
+        return frozenset({self.job, *(f"{self.gang.namespace}/{part.name}" for part in self.gang.jobs)})
+
+    def with_gang(self, gang: Gang) -> Case:
+        """The case with another version of the job."""
+        at = self.position
+        return dataclasses.replace(self, gangs=(*self.gangs[:at], gang, *self.gangs[at + 1 :]))
+
+    def with_snapshot(self, snapshot: ClusterSnapshot) -> Case:
+        """The case with another state of the cluster."""
+        snapshot.share_derived(self.snapshot)
+        return dataclasses.replace(self, snapshot=snapshot)
+
+    def without(self, gangs: frozenset[str]) -> Case:
+        """The case without some pending gangs, named ``namespace/name``; the job in question stays."""
+        kept = tuple(gang for gang in self.gangs if gang.key == self.job or gang.key not in gangs)
+        return dataclasses.replace(self, gangs=kept)
+
+
+class Edit(ABC):
+    """One change to the pending job or to the cluster. Subclasses are frozen dataclasses and compare by value.
+
+    Attributes
+    ----------
+    kind : str
+        Stable word in kebab case.
+    category : str
+        One of `CLASSES`.
+    """
+
+    kind: ClassVar[str]
+    category: ClassVar[str]
+
+    @abstractmethod
+    def apply(self, case: Case) -> Case:
+        """The case with the change made; objects that do not change are shared with the given case."""
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """The object that changes, as ``job NAMESPACE/NAME``, ``queue NAME``, ``HyperNode NAME`` or ``nodes``."""
+
+    @property
+    @abstractmethod
+    def before(self) -> Any:
+        """The present value as JSON-ready data, for the key ``from``."""
+
+    @property
+    @abstractmethod
+    def after(self) -> Any:
+        """The new value as JSON-ready data, for the key ``to``."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """What to do, in the imperative: ``allow tier 2``."""
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """Further keys of `to_dict`, such as the names of the nodes; empty for most edits."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The edit as a JSON-ready dict with the keys kind, subject, from, to, class, text and those of `details`."""
+        return {
+            "kind": self.kind,
+            "subject": self.subject,
+            "from": self.before,
+            "to": self.after,
+            "class": self.category,
+            "text": self.text,
+            **self.details,
+        }
+
+
+def every_role(gang: Gang, change: Callable[[Role], Role]) -> Gang:
+    """A gang with each of its roles changed, those of the Jobs of a HyperJob too."""
+    members = tuple(
+        part if part.gang is None else MemberJob(part.name, every_role(part.gang, change), part.record)
+        for part in gang.jobs
+    )
+    return dataclasses.replace(gang, roles=tuple(map(change, gang.roles)), jobs=members)

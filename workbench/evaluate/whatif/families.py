@@ -1,0 +1,401 @@
+"""`Family`: edits of one kind and subject, from the least change to the largest; `families` lists those of a job."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.evaluate.whatif.cluster_edits import (
+    CORDON_TAINT,
+    NOT_READY_TAINTS,
+    AwaitTermination,
+    MakeReady,
+    NodesEdit,
+    RemoveTaint,
+    Uncordon,
+)
+from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.job_edits import (
+    AllowTier,
+    DropAffinity,
+    DropSelector,
+    FewerReplicas,
+    LowerMinimum,
+    RaisePriority,
+    Tolerate,
+    minimum_of,
+)
+from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
+from workbench.evaluate.whatif.trials import Outcome
+from workbench.model.gang import Gang, TopologyConstraint
+from workbench.model.labels import Taint
+from workbench.model.placement import Placement
+from workbench.model.resources import PODS
+from workbench.model.snapshot import Queue
+from workbench.model.topology import Topology
+
+__all__ = ["Family", "One", "Several", "families", "families_of_nodes", "hard_limit", "held_by", "tightest_limit"]
+
+#: Largest weight of a queue that is tried.
+_MOST_WEIGHT = 1_000
+#: Amounts of a queue that are told apart at most.
+_MOST_STEPS = 4_096
+
+
+#: By the kind of an edit: kinds after whose success it is not tried alone.
+_SPARED_BY = {
+    "queue-guarantee": ("queue-capability", "queue-weight"),
+    "queue-deserved": ("queue-capability", "queue-weight"),
+    "replicas": ("min-available",),
+    "withdraw": ("priority",),
+    "untaint": ("toleration",),
+}
+
+
+class Family(ABC):
+    """Edits of one kind and subject that differ in how much they change."""
+
+    @property
+    @abstractmethod
+    def loosest(self) -> Edit:
+        """The largest change; if it does not help, no smaller one is expected to."""
+
+    @property
+    def spared_by(self) -> tuple[str, ...]:
+        """Kinds of edits that make this one superfluous where they help alone: they say the same in a better way."""
+        return _SPARED_BY.get(self.loosest.kind, ())
+
+    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+        """Smaller changes, the smallest first, given a session in which the largest one helped."""
+        return ()
+
+    def shrunk(self, edit: Edit) -> Iterator[Edit]:
+        """Changes that are parts of `edit`, such as the same for fewer nodes."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class One(Family):
+    """A family of a single edit."""
+
+    edit: Edit
+
+    @property
+    def loosest(self) -> Edit:
+        return self.edit
+
+
+@dataclass(frozen=True)
+class Several(Family):
+    """A family of a few edits, the smallest change first."""
+
+    edits: tuple[Edit, ...]
+
+    @property
+    def loosest(self) -> Edit:
+        return self.edits[-1]
+
+    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+        return self.edits[:-1]
+
+
+@dataclass(frozen=True)
+class OfNodes(Family):
+    """An edit of nodes, which may concern fewer nodes."""
+
+    edit: NodesEdit
+
+    @property
+    def loosest(self) -> Edit:
+        return self.edit
+
+    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+        """The edit for the nodes that the job then uses."""
+        assert outcome.placement is not None
+        names = outcome.case.snapshot.topology.node_names
+        node = outcome.placement.node
+        taken = {names[i] for i in np.unique(node[node >= 0]).tolist()}
+        some = [name for name in self.edit.nodes if name in taken]
+        return [self.edit.only(some)] if 0 < len(some) < len(self.edit.nodes) else []
+
+    def shrunk(self, edit: Edit) -> Iterator[Edit]:
+        """The edit without one of its nodes."""
+        assert isinstance(edit, NodesEdit)
+        if len(edit.nodes) > 1:
+            for gone in reversed(edit.nodes):
+                yield edit.only([name for name in edit.nodes if name != gone])
+
+
+@dataclass(frozen=True)
+class OfQueue(Family):
+    """Amounts of a queue, which may be raised as far as its jobs then need.
+
+    Attributes
+    ----------
+    edit : QueueAmounts
+        The largest change.
+    steps : mapping of str to int
+        Smallest useful step of each resource in base units: the request of one pod.
+    """
+
+    edit: QueueAmounts
+    steps: Mapping[str, int]
+
+    @property
+    def loosest(self) -> Edit:
+        return self.edit
+
+    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+        """Amounts of the resources that are short, the smallest first, up to what the queue then holds."""
+        queue, old = self.edit.queue, {name: amount or 0 for name, amount in self.edit.old}
+        held = held_by(queue, outcome)
+        short = {name: held[name] for name in old if held.get(name, 0) > old[name]}
+        if not short:
+            return ()
+        before = tuple((name, amount) for name, amount in self.edit.old if name in short)
+        n_steps = max(-(-(amount - old[name]) // self.steps[name]) for name, amount in short.items())
+        return [
+            QueueAmounts(
+                queue,
+                self.edit.field,
+                before,
+                tuple((name, min(old[name] + n * self.steps[name], amount)) for name, amount in short.items()),
+            )
+            for n in range(1, min(n_steps, _MOST_STEPS) + 1)
+        ]
+
+    def shrunk(self, edit: Edit) -> Iterator[Edit]:
+        """The edit without one of its resources."""
+        assert isinstance(edit, QueueAmounts)
+        if len(edit.new) > 1:
+            for gone, _ in edit.new:
+                old, new = (tuple(one for one in some if one[0] != gone) for some in (edit.old, edit.new))
+                yield QueueAmounts(edit.queue, edit.field, old, new)
+
+
+def held_by(queue: str, outcome: Outcome) -> dict[str, int]:
+    """Resources in base units that the pods of a queue hold after a session, those placed in it included."""
+    use = outcome.case.snapshot.running_index.queues.get(queue)
+    held = dict(use.requests) if use is not None else {}
+    for decision in outcome.decisions:
+        result = decision.result
+        if decision.gang.queue != queue or not isinstance(result, Placement):
+            continue
+        counts = np.bincount(decision.gang.role_of_pod[result.node >= 0], minlength=len(decision.gang.roles))
+        for role, count in zip(decision.gang.roles, counts.tolist(), strict=True):
+            for name, amount in role.requests.items():
+                held[name] = held.get(name, 0) + amount * count
+    return held
+
+
+def hard_limit(constraint: TopologyConstraint | None, topology: Topology) -> int | None:
+    """The highest tier that a constraint allows, for an edit that raises it; None if no edit of it can help.
+
+    A hard constraint without a usable limit counts as limited to tier 0: some release applies a default.
+    """
+    if constraint is None or constraint.mode == "soft":
+        return None
+    if constraint.highest_tier is not None:
+        return constraint.highest_tier
+    named = [int(topology.tier[j]) for j, n in enumerate(topology.tier_names) if n == constraint.highest_tier_name]
+    return min(named, default=0) if constraint.highest_tier_name else 0
+
+
+def tightest_limit(gang: Gang, topology: Topology) -> int | None:
+    """The lowest tier to which a hard constraint of the job or of a sub-group limits it; None: nothing limits it.
+
+    0 as in `hard_limit`.
+    """
+    constraints = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
+    limits = [limit for one in constraints if (limit := hard_limit(one, topology)) is not None]
+    return min(limits, default=None)
+
+
+def families_of_nodes(case: Case) -> list[NodesEdit]:
+    """Edits that make all cordoned nodes schedulable and all nodes ready."""
+    return [family.edit for family in _repairs(case)]
+
+
+def families(case: Case, others: int) -> list[Family]:
+    """The edits of a pending job and its cluster that may help it, without running gangs and new nodes.
+
+    Parameters
+    ----------
+    case : Case
+        The session without edits.
+    others : int
+        Pending jobs at most that may be withdrawn; those of the job's queue come first.
+
+    Returns
+    -------
+    list of Family
+        In the order of `CLASSES`, then as listed in `_FAMILIES`.
+    """
+    return [family for make in _FAMILIES for family in make(case)] + _withdrawals(case, others)
+
+
+def _tiers(case: Case) -> Iterator[Family]:
+    gang, topology = case.gang, case.snapshot.topology
+    written = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
+    limits = [(limit, c) for c in written if (limit := hard_limit(c, topology)) is not None]
+    if not limits:
+        return
+    limit, constraint = min(limits, key=lambda one: one[0])
+    assert constraint is not None
+    old = constraint.highest_tier if constraint.highest_tier is not None else constraint.highest_tier_name
+    # Not the virtual top: nothing connects the HyperNodes below it.
+    edits = tuple(AllowTier(case.job, old, tier) for tier in topology.tiers if tier > limit)
+    if edits:
+        yield Several(edits)
+
+
+def _minimums(case: Case) -> Iterator[Family]:
+    gang = case.gang
+    old = minimum_of(gang)
+    # A job of which nothing more has to start is no pending job.
+    least = sum(part.gang is None for part in gang.jobs) + 1 if gang.jobs else gang.ready + 1
+    edits = tuple(LowerMinimum(case.job, old, new) for new in range(old - 1, max(least, 1) - 1, -1))
+    if edits:
+        yield Several(edits)
+
+
+def _replicas(case: Case) -> Iterator[Family]:
+    gang = case.gang
+    if gang.jobs:
+        return
+    for role in gang.roles:
+        least = 1 if len(gang.roles) == 1 else 0
+        edits = tuple(
+            FewerReplicas(case.job, role.name, role.count, new) for new in range(role.count - 1, least - 1, -1)
+        )
+        if edits:
+            yield Several(edits)
+
+
+def _untolerated(case: Case) -> dict[Taint, list[str]]:
+    """Taints that some role does not tolerate, with the nodes that have each, by name; those of Kubernetes left out."""
+    snapshot, tolerations = case.snapshot, [role.filter.tolerations for role in case.gang.roles]
+    found: dict[Taint, list[str]] = {}
+    for code, taints in enumerate(snapshot.taints.sets):
+        nodes = np.flatnonzero(snapshot.taints.codes == code).tolist()
+        for taint in taints:
+            if taint.effect == "PreferNoSchedule" or taint.key == CORDON_TAINT or taint.key in NOT_READY_TAINTS:
+                continue
+            if nodes and any(not any(one.covers(taint) for one in some) for some in tolerations):
+                found.setdefault(taint, []).extend(snapshot.topology.node_names[i] for i in nodes)
+    order = sorted(found, key=lambda taint: (taint.key.encode(), taint.value.encode(), taint.effect))
+    return {taint: sorted(found[taint], key=str.encode) for taint in order}
+
+
+def _tolerations(case: Case) -> Iterator[Family]:
+    return (One(Tolerate(case.job, taint)) for taint in _untolerated(case))
+
+
+def _selectors(case: Case) -> Iterator[Family]:
+    gang, labels = case.gang, case.snapshot.labels
+    required = dict.fromkeys(one for role in gang.roles for one in role.filter.required)
+    for requirement in required:
+        if not labels.mask(requirement).all():
+            yield One(DropSelector(case.job, requirement))
+    terms = next((role.filter.any_of for role in gang.roles if role.filter.any_of), ())
+    if terms:
+        yield One(DropAffinity(case.job, terms))
+
+
+def _priorities(case: Case) -> Iterator[Family]:
+    gang = case.gang
+    others = [one.priority for one in case.gangs if one.key != case.job]
+    if others and max(others) >= gang.priority:
+        yield One(RaisePriority(case.job, gang.priority, max(others) + 1))
+
+
+def _queues(case: Case) -> Iterator[Family]:
+    gang, snapshot = case.gang, case.snapshot
+    queue = snapshot.queues.get(gang.queue, Queue(gang.queue))
+    steps: dict[str, int] = {}
+    for role in gang.roles:
+        for name, amount in role.requests.items():
+            if amount > 0 and name != PODS:
+                steps[name] = min(steps.get(name, amount), amount)
+    names = sorted(steps, key=str.encode)
+    limited = [name for name in names if name in (queue.capability or {})]
+    if limited:
+        old = tuple((name, (queue.capability or {})[name]) for name in limited)
+        free = tuple((name, None) for name in limited)
+        yield OfQueue(QueueAmounts(queue.name, "capability", old, free), steps)
+    yield Several(
+        tuple(QueueWeight(queue.name, queue.weight, new) for new in range(queue.weight + 1, _MOST_WEIGHT + 1))
+    )
+    total = dict(zip(snapshot.resources, snapshot.allocatable.sum(axis=0).tolist(), strict=True))
+    for field in ("guarantee", "deserved"):
+        given = getattr(queue, field) or {}
+        raised = [name for name in names if total.get(name, 0) > given.get(name, 0)]
+        if raised and (field == "guarantee" or queue.deserved):
+            now = tuple((name, given.get(name)) for name in raised)
+            yield OfQueue(QueueAmounts(queue.name, field, now, tuple((name, total[name]) for name in raised)), steps)
+    for name in sorted(snapshot.queues, key=str.encode):
+        kept = {
+            one: amount for one, amount in (snapshot.queues[name].guarantee or {}).items() if one in steps and amount
+        }
+        if name != queue.name and kept:
+            old = tuple(sorted(kept.items()))
+            yield One(QueueAmounts(name, "guarantee", old, tuple((one, 0) for one, _ in old)))
+
+
+def _repairs(case: Case) -> Iterator[OfNodes]:
+    snapshot = case.snapshot
+    names = snapshot.topology.node_names
+
+    def where(mask: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+        return tuple(sorted((names[i] for i in np.flatnonzero(mask).tolist()), key=str.encode))
+
+    def tainted(keys: Collection[str]) -> npt.NDArray[np.bool_]:
+        bad = [
+            any(one.key in keys and one.effect != "PreferNoSchedule" for one in some) for some in snapshot.taints.sets
+        ]
+        return np.array(bad, dtype=np.bool_)[snapshot.taints.codes]
+
+    if not snapshot.n_nodes:
+        return
+    for make, nodes in (
+        (Uncordon, where(snapshot.unschedulable | tainted((CORDON_TAINT,)))),
+        (MakeReady, where(tainted(NOT_READY_TAINTS))),
+    ):
+        if nodes:
+            yield OfNodes(make(nodes))
+
+
+def _untaints(case: Case) -> Iterator[Family]:
+    for taint, tainted_nodes in _untolerated(case).items():
+        yield OfNodes(RemoveTaint(tuple(tainted_nodes), taint))
+
+
+def _terminations(case: Case) -> Iterator[Family]:
+    ending = case.snapshot.running_index.ending
+    if ending:
+        yield One(AwaitTermination(tuple(sorted((f"{pod.namespace}/{pod.name}" for pod in ending), key=str.encode))))
+
+
+#: What makes the families of a job, in the order in which they are tried.
+_FAMILIES: tuple[Callable[[Case], Iterable[Family]], ...] = (
+    _tiers,
+    _selectors,
+    _tolerations,
+    _queues,
+    _priorities,
+    _terminations,
+    _repairs,
+    _untaints,
+    _minimums,
+    _replicas,
+)
+
+
+def _withdrawals(case: Case, most: int) -> list[Family]:
+    rivals = [gang for gang in case.gangs if gang.key != case.job]
+    rivals.sort(key=lambda gang: (gang.queue != case.gang.queue, not gang.volcano.inqueue, gang.key.encode()))
+    return [One(Withdraw(gang.key)) for gang in rivals[:most]]

@@ -1,0 +1,370 @@
+"""`fix_report`: why a job is pending, and the smallest sets of edits with which its policy places it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.whatif.cluster_edits import Finish
+from workbench.evaluate.whatif.edit import CLASSES, Edit
+from workbench.evaluate.whatif.families import Family, One, families
+from workbench.evaluate.whatif.holders import Holder, holders
+from workbench.evaluate.whatif.new_nodes import new_nodes
+from workbench.evaluate.whatif.queue_edits import Withdraw
+from workbench.evaluate.whatif.sentences import cause_text, fix_text, idle_text
+from workbench.evaluate.whatif.smallest import Search
+from workbench.evaluate.whatif.trials import Outcome, Trials
+from workbench.evaluate.whatif.victims import Victims
+from workbench.model.gang import Gang
+from workbench.model.placement import Decision, NearestMiss, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
+from workbench.policies import Policy
+
+__all__ = ["MOST_ADVISED", "Effect", "Fix", "FixReport", "advise", "advise_session", "fix_report", "nearest_first"]
+
+#: Pending jobs of a session for which edits are tried where nobody says how many; a table shows no more.
+MOST_ADVISED = 40
+
+#: Sessions that may be run for all pending jobs of a session together, and for a single job at least.
+_RUNS_OF_A_SESSION, _FEWEST_RUNS = 2_000, 24
+#: Nodes times sessions for one job; a session of a small cluster takes a fraction of a millisecond.
+_WORK, _MOST_RUNS = 120_000, 3_000
+#: Nodes up to which the smaller changes of a kind are tried where the largest does not help.
+_SMALL = 16
+#: Sets of edits of one class, and pairs, that are reported at most.
+_ALTERNATIVES = 3
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a fix does to another job.
+
+    Attributes
+    ----------
+    job : str
+        ``namespace/name``.
+    effect : {"ends", "waits", "starts", "withdrawn"}
+        The running gang ends; the job would have been placed and now waits; it would have waited and is now placed; it
+        was pending and leaves the session.
+    pods, gpus : int
+        Pods and GPUs that end; 0 for the other effects.
+    """
+
+    job: str
+    effect: str
+    pods: int = 0
+    gpus: int = 0
+
+    @property
+    def harms(self) -> bool:
+        """Whether the other job is worse off."""
+        return self.effect != "starts"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The effect as a JSON-ready dict; ``pods`` and ``gpus`` only for a gang that ends."""
+        loss = {"pods": self.pods, "gpus": self.gpus} if self.effect == "ends" else {}
+        return {"job": self.job, "effect": self.effect, **loss}
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A minimal set of edits with which the policy, run again on the whole session, places the job.
+
+    Attributes
+    ----------
+    edits : tuple of Edit
+        In the order of `CLASSES`, then by kind and subject.
+    others : tuple of Effect
+        What becomes of other jobs, by name.
+    """
+
+    edits: tuple[Edit, ...]
+    others: tuple[Effect, ...]
+
+    @property
+    def costs(self) -> bool:
+        """Whether another job is worse off by it, or the job itself runs with fewer pods."""
+        return any(effect.harms for effect in self.others) or any(edit.category == "shrink" for edit in self.edits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fix as a JSON-ready dict with edits, verified (always true: the session was run), others and text."""
+        return {
+            "edits": [edit.to_dict() for edit in self.edits],
+            "verified": True,
+            "others": [effect.to_dict() for effect in self.others],
+            "text": fix_text(self.edits, self.others),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class FixReport(Value):
+    """Why a job is pending, who holds what it needs, and the least that would help.
+
+    Attributes
+    ----------
+    job : str
+        ``namespace/name``.
+    policy : str
+    cause : str
+        What the first fix, and the first fix that costs nobody anything, remove: in words and with the numbers.
+    fixes : tuple of Fix
+        Minimal sets of edits: fewest edits first, then by the class of the dearest edit (`CLASSES`), then those that
+        cost nobody anything, then by kind and subject.
+    never : bool
+        Whether no set of edits without new nodes places the job, as far as was tried.
+    never_as_written : bool
+        Whether the job, unchanged, would stay pending even if it had the cluster to itself.
+    proved : bool
+        Whether every smaller set of the edits considered was tried.
+    nearest : NearestMiss, optional
+        HyperNode that comes closest to holding the job, if it holds less than the job needs.
+    holders : tuple of Holder
+        Gangs that hold what the job lacks.
+    """
+
+    job: str
+    policy: str
+    cause: str
+    fixes: tuple[Fix, ...]
+    never: bool
+    never_as_written: bool
+    proved: bool
+    nearest: NearestMiss | None
+    holders: tuple[Holder, ...]
+
+    @property
+    def causes(self) -> tuple[Edit, ...]:
+        """The edits that belong to some minimal set, one for each kind and subject."""
+        found: dict[tuple[str, str], Edit] = {}
+        for fix in self.fixes:
+            for edit in fix.edits:
+                found.setdefault((edit.kind, edit.subject), edit)
+        return tuple(found.values())
+
+    @property
+    def free(self) -> Fix | None:
+        """The first fix that costs neither another job nor this one anything; None if each does."""
+        return next((fix for fix in self.fixes if not fix.costs), None)
+
+    @property
+    def headline(self) -> str:
+        """The report in one line: the cause, the smallest fix, and the first one at no cost if it is another."""
+        parts = [self.cause]
+        if self.fixes:
+            first = self.fixes[0]
+            parts.append(f"would help: {fix_text(first.edits, first.others)}")
+            if first.costs and self.free is not None:
+                parts.append(f"at no loss: {fix_text(self.free.edits, self.free.others)}")
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as a JSON-ready dict."""
+        near = self.nearest
+        return {
+            "job": self.job,
+            "policy": self.policy,
+            "headline": self.headline,
+            "causes": [edit.to_dict() for edit in self.causes],
+            "fixes": [fix.to_dict() for fix in self.fixes],
+            "never": self.never,
+            "never_as_written": self.never_as_written,
+            "proved": self.proved,
+            "nearest": None
+            if near is None
+            else {"tier": int(near.tier), "domain": near.domain, "holds": int(near.holds), "needs": int(near.needs)},
+            "holders": [holder.to_dict() for holder in self.holders],
+        }
+
+
+def nearest_first(refusal: Refusal) -> list[NearestMiss]:
+    """A refusal's nearest HyperNodes, sorted: first the one that holds the largest part of the pods.
+
+    Ties: smaller tier.
+    """
+    return sorted(refusal.nearest_misses, key=lambda miss: (-miss.holds / max(miss.needs, 1), miss.tier))
+
+
+def fix_report(
+    policy: Policy,
+    gangs: Sequence[Gang],
+    snapshot: ClusterSnapshot,
+    job: str,
+    *,
+    decisions: Sequence[Decision] | None = None,
+    classes: Sequence[str] = CLASSES,
+    most_runs: int | None = None,
+) -> FixReport:
+    """Find why a policy leaves a job pending, and the smallest sets of edits with which it places the job.
+
+    Each set was tried: the policy ran the whole session again with the edits made. A set is minimal: without any of
+    its edits, or with a smaller change of its kind, the job stays pending. No edit touches a running pod of the job
+    itself.
+
+    Parameters
+    ----------
+    policy : Policy
+    gangs : sequence of Gang
+        All gangs of the session.
+    snapshot : ClusterSnapshot
+        The cluster when the session begins.
+    job : str
+        ``namespace/name`` of a gang that the policy leaves pending.
+    decisions : sequence of Decision, optional
+        The policy's decisions, in the order of the gangs; None: the session is run.
+    classes : sequence of str
+        Classes of edits that may be used, the most welcome first (`CLASSES`); others are not considered.
+    most_runs : int, optional
+        Sessions to run at most; None: depends on the number of nodes. It limits larger sets and running gangs first.
+
+    Raises
+    ------
+    UnknownNameError
+        No gang has this name, or there is no such class.
+    InputError
+        The policy places the job.
+    """
+    keys = [gang.key for gang in gangs]
+    if job not in keys:
+        raise UnknownNameError("job", job, keys)
+    for name in classes:
+        if name not in CLASSES:
+            raise UnknownNameError("class of edits", name, list(CLASSES))
+    if most_runs is None:
+        most_runs = max(min(_WORK // max(snapshot.n_nodes, 1), _MOST_RUNS), 60)
+    trials = Trials(policy, gangs, snapshot, job, decisions, most_runs)
+    refusal = trials.base.decisions[keys.index(job)].result
+    if not isinstance(refusal, Refusal):
+        raise InputError(
+            "nothing to fix", source=f"job {job}", got=f"placed by {policy.name}", expected="a pending job"
+        )
+    return _Question(policy, trials, refusal, tuple(classes)).answer()
+
+
+class _Question:
+    """One pending job, and the edits that may be made for it."""
+
+    def __init__(self, policy: Policy, trials: Trials, refusal: Refusal, classes: tuple[str, ...]) -> None:
+        self._policy, self._trials, self._refusal, self._classes = policy, trials, refusal, classes
+        self._rank = {name: i for i, name in enumerate(classes)}
+
+    def answer(self) -> FixReport:
+        """Find the fixes and put them into words."""
+        trials, case = self._trials, self._trials.base.case
+        rivals = len(case.gangs) if case.snapshot.n_nodes <= _SMALL else 8
+        cheap = self._allowed(families(case, rivals))
+        victims = Victims(case) if "evict" in self._classes else None
+        running: list[Family] = [One(edit) for edit in victims.edits] if victims is not None else []
+        every = sorted([*cheap, *running], key=lambda family: self._rank[family.loosest.category])
+        search = Search(trials, every, exhaustive=case.snapshot.n_nodes <= _SMALL)
+        found = search.singles(_ALTERNATIVES)
+        fixes = [self._fix(edits) for edits in found]
+        if all(fix.costs for fix in fixes):
+            fixes += [self._fix(edits) for edits in [search.preferred(list(filter(_is_free, cheap)))] if edits]
+        possible = bool(fixes)
+        if not found:
+            preferred = search.preferred()
+            possible = possible or bool(preferred)
+            if preferred:
+                fixes.append(self._fix(preferred))
+            if not fixes or min(len(fix.edits) for fix in fixes) > 2:
+                further = victims.sets(_ALTERNATIVES) if victims is not None else ()
+                pairs = search.pairs(_ALTERNATIVES, further)
+                possible = possible or bool(pairs)
+                fixes += [self._fix(edits) for edits in pairs]
+        if not possible and "nodes" in self._classes:
+            fixes += [self._fix((edit,)) for edit in new_nodes(trials, self._refusal)]
+        fixes = sorted({fix.edits: fix for fix in fixes}.values(), key=self._order)
+        return self._report(fixes, never=not possible, proved=search.proved)
+
+    def _allowed(self, some: Sequence[Family]) -> list[Family]:
+        return [family for family in some if family.loosest.category in self._rank]
+
+    def _order(self, fix: Fix) -> tuple[object, ...]:
+        ranks = sorted((self._rank[edit.category] for edit in fix.edits), reverse=True)
+        lost = sum(effect.pods for effect in fix.others)
+        kinds = [(edit.kind != "tier", edit.kind, edit.subject) for edit in fix.edits]
+        return len(fix.edits), ranks, fix.costs, lost, kinds
+
+    def _fix(self, edits: Collection[Edit]) -> Fix:
+        ordered = sorted(edits, key=lambda edit: (self._rank[edit.category], edit.kind, edit.subject))
+        return Fix(tuple(ordered), self._effects(ordered, self._trials.outcome(edits)))
+
+    def _effects(self, edits: Sequence[Edit], outcome: Outcome) -> tuple[Effect, ...]:
+        before = {decision.gang.key: decision.placed for decision in self._trials.base.decisions}
+        after = {decision.gang.key: decision.placed for decision in outcome.decisions}
+        found = [
+            Effect(key, "starts" if placed else "waits")
+            for key, placed in after.items()
+            if key != self._refusal.gang.key and placed != before[key]
+        ]
+        for edit in edits:
+            if isinstance(edit, Withdraw):
+                found.append(Effect(edit.job, "waits" if before[edit.job] else "withdrawn"))
+            elif isinstance(edit, Finish):
+                found.append(Effect(edit.name, "ends", edit.pods, edit.gpus))
+        return tuple(sorted(found, key=lambda effect: (effect.job.encode(), effect.effect)))
+
+    def _report(self, fixes: Sequence[Fix], *, never: bool, proved: bool) -> FixReport:
+        case = self._trials.base.case
+        misses = nearest_first(self._refusal)
+        nearest = misses[0] if misses and misses[0].holds < misses[0].needs else None
+        free = next((fix.edits for fix in fixes if not fix.costs), ())
+        named = tuple(dict.fromkeys([*(fixes[0].edits if fixes else ()), *free]))
+        idle = idle_text(self._policy, case)
+        cause = cause_text(named, self._refusal, nearest, self._trials.base, never=never, idle=idle)
+        held = holders(self._trials.base, self._refusal, nearest, named)
+        key, name = self._refusal.gang.key, self._policy.name
+        return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held)
+
+
+def _is_free(family: Family) -> bool:
+    """Whether edits of the family are not made at the cost of another job, or of pods of this one."""
+    return family.loosest.category != "shrink" and family.loosest.kind not in ("priority", "withdraw")
+
+
+def advise(
+    policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot, decisions: Sequence[Decision], job: str
+) -> FixReport | None:
+    """`fix_report` for a job of a session that was run, with as much effort as a page waits for.
+
+    None if the policy fails on a changed cluster, as one from a notebook may.
+    """
+    try:
+        return fix_report(policy, gangs, snapshot, job, decisions=decisions)
+    except (
+        Exception
+    ):  # the policy answered what it was asked; that it fails on a cluster that might be takes nothing away
+        return None
+
+
+def advise_session(
+    policy: Policy, decisions: Sequence[Decision], snapshot: ClusterSnapshot, most: int = MOST_ADVISED
+) -> dict[str, FixReport]:
+    """Reports on the pending jobs of a scheduling session: why each waits, and the least that would help.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy of the session.
+    decisions : sequence of Decision
+        All decisions of the session, in the order of its gangs.
+    snapshot : ClusterSnapshot
+        The cluster when the session began.
+    most : int
+        Pending jobs to report on at most, the first ones in the order of the decisions. The more there are, the fewer
+        edits are tried for each.
+
+    Returns
+    -------
+    dict of str to FixReport
+        By the job's ``namespace/name``.
+    """
+    refused = [d.gang.key for d in decisions if isinstance(d.result, Refusal)][:most]
+    gangs = [decision.gang for decision in decisions]
+    share = None if len(refused) <= 4 else max(_RUNS_OF_A_SESSION // len(refused), _FEWEST_RUNS)
+    if share is not None:
+        share = min(share, max(_WORK // max(snapshot.n_nodes, 1), _FEWEST_RUNS))
+    return {job: fix_report(policy, gangs, snapshot, job, decisions=decisions, most_runs=share) for job in refused}

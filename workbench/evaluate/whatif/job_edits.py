@@ -1,0 +1,393 @@
+"""Edits of the pending job: tier, minimum, replicas, tolerations, selectors, dependencies, priority."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.evaluate.whatif.edit import Case, Edit, every_role
+from workbench.model.counted import counted
+from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint
+from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
+
+__all__ = [
+    "AllowTier",
+    "DropAffinity",
+    "DropSelector",
+    "FewerReplicas",
+    "JobEdit",
+    "LowerMinimum",
+    "RaisePriority",
+    "Tolerate",
+    "minimum_of",
+    "requirement_text",
+    "taint_text",
+]
+
+
+@dataclass(frozen=True)
+class JobEdit(Edit):
+    """An edit of the pending job.
+
+    Attributes
+    ----------
+    job : str
+        ``namespace/name``.
+    """
+
+    job: str
+
+    category = "job"
+
+    def apply(self, case: Case) -> Case:
+        """The case with the changed job."""
+        return case.with_gang(self.changed(case.gang))
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job after the edit."""
+        raise NotImplementedError
+
+    @property
+    def subject(self) -> str:
+        return f"job {self.job}"
+
+
+@dataclass(frozen=True)
+class AllowTier(JobEdit):
+    """Let the job, and its sub-groups and Jobs with a lower limit, use HyperNodes up to a tier.
+
+    Attributes
+    ----------
+    old : int, str or None
+        The present limit: highestTierAllowed, a tier name, or None where the constraint names no tier.
+    tier : int
+        The new highestTierAllowed.
+    """
+
+    old: int | str | None
+    tier: int
+
+    kind = "tier"
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job with the higher limit of tiers, wherever it has a hard constraint with a lower limit."""
+        groups = tuple(dataclasses.replace(g, constraint=self._widened(g.constraint)) for g in gang.sub_groups)
+        members = tuple(
+            part if part.gang is None else MemberJob(part.name, self.changed(part.gang), part.record)
+            for part in gang.jobs
+        )
+        constraint = self._widened(gang.constraint)
+        return dataclasses.replace(gang, constraint=constraint, sub_groups=groups, jobs=members)
+
+    def _widened(self, constraint: TopologyConstraint | None) -> TopologyConstraint | None:
+        if constraint is None or constraint.mode == "soft":
+            return constraint
+        if constraint.highest_tier is not None and constraint.highest_tier >= self.tier:
+            return constraint
+        return dataclasses.replace(constraint, mode="hard", highest_tier=self.tier, highest_tier_name=None)
+
+    @property
+    def before(self) -> int | str | None:
+        return self.old
+
+    @property
+    def after(self) -> int:
+        return self.tier
+
+    @property
+    def text(self) -> str:
+        return f"allow tier {self.tier}"
+
+
+def minimum_of(gang: Gang) -> int:
+    """The minAvailable that a user sees: pods of a gang, Jobs of a HyperJob (those that run count)."""
+    if not gang.jobs:
+        return gang.min_available
+    return sum(gang.min_subgroups.values()) + sum(part.gang is None for part in gang.jobs)
+
+
+@dataclass(frozen=True)
+class LowerMinimum(JobEdit):
+    """Let the job start with fewer pods, or a HyperJob with fewer Jobs (a lower minAvailable).
+
+    Attributes
+    ----------
+    old, new : int
+        minAvailable before and after, counting what runs already.
+    """
+
+    old: int
+    new: int
+
+    kind = "min-available"
+    category = "shrink"
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job with the lower minimum.
+
+        minResources of the PodGroup, which the controller computes from the minimum, shrinks in proportion.
+        """
+        if gang.jobs:
+            fewer = self.old - self.new
+            minimums = {policy: max(needed - fewer, 0) for policy, needed in gang.min_subgroups.items()}
+            sizes = sorted(part.min_available for part in gang.sub_groups)
+            return dataclasses.replace(
+                gang, min_subgroups=minimums, min_available=gang.ready + sum(sizes[: sum(minimums.values())])
+            )
+        return _with_minimum(gang, self.new)
+
+    @property
+    def before(self) -> int:
+        return self.old
+
+    @property
+    def after(self) -> int:
+        return self.new
+
+    @property
+    def text(self) -> str:
+        return f"lower minAvailable from {self.old} to {self.new}"
+
+
+def _with_minimum(gang: Gang, minimum: int) -> Gang:
+    memory, resources = gang.volcano, gang.volcano.min_resources
+    if resources and gang.min_available:
+        fewer = {name: amount * minimum // gang.min_available for name, amount in resources.items()}
+        memory = dataclasses.replace(memory, min_resources=fewer)
+    return dataclasses.replace(gang, min_available=minimum, volcano=memory)
+
+
+@dataclass(frozen=True)
+class FewerReplicas(JobEdit):
+    """Give one role fewer pods, and the gang a minimum that is lower by as many.
+
+    Attributes
+    ----------
+    role : str
+    old, new : int
+        Number of pending pods of the role before and after.
+    """
+
+    role: str
+    old: int
+    new: int
+
+    kind = "replicas"
+    category = "shrink"
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job without the last pods of the role."""
+        number = next(i for i, role in enumerate(gang.roles) if role.name == self.role)
+        fewer = self.old - self.new
+        role = gang.roles[number]
+        first, last = int(gang.role_start[number]) + self.new, int(gang.role_start[number]) + self.old
+        gone = frozenset(range(first, last))
+        groups = tuple(_without_pods(group, gone) for group in gang.sub_groups)
+        # Not below what runs, and at least one pod.
+        minimum = max(gang.min_available - fewer, min(gang.ready + 1, gang.min_available))
+        names = set(gang.pod_names(_positions(first, last)))
+        roles = (*gang.roles[:number], _smaller(role, self.new, fewer), *gang.roles[number + 1 :])
+        order = tuple(name for name in gang.order if name not in names)
+        shrunk = _with_minimum(gang, minimum)
+        return dataclasses.replace(shrunk, roles=roles, sub_groups=groups, order=order)
+
+    @property
+    def before(self) -> int:
+        return self.old
+
+    @property
+    def after(self) -> int:
+        return self.new
+
+    @property
+    def text(self) -> str:
+        return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}"
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        return {"role": self.role}
+
+
+def _positions(first: int, last: int) -> Any:
+    import numpy as np
+
+    return np.arange(first, last)
+
+
+def _smaller(role: Role, count: int, fewer: int) -> Role:
+    def cut(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if values is None else values[:count]
+
+    minimum = None if role.min_available is None else max(role.min_available - fewer, 0)
+    return dataclasses.replace(
+        role,
+        count=count,
+        min_available=minimum,
+        pod_names=cut(role.pod_names),
+        pod_uids=cut(role.pod_uids),
+        pod_resource_versions=cut(role.pod_resource_versions),
+    )
+
+
+def _without_pods(group: SubGroup, gone: frozenset[int]) -> SubGroup:
+    """A sub-group without the pods at some positions, the later positions moved down."""
+    kept = [pod for pod in group.pods if pod not in gone]
+    pods = tuple(pod - sum(one < pod for one in gone) for pod in kept)
+    least = max(group.min_available - (len(group.pods) - len(kept)), 0)
+    return dataclasses.replace(group, pods=pods, min_available=least)
+
+
+def taint_text(taint: Taint) -> str:
+    """A taint as kubectl writes it: ``team=inference:NoSchedule``."""
+    return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+
+
+@dataclass(frozen=True)
+class Tolerate(JobEdit):
+    """Add a toleration for one taint to every role of the job."""
+
+    taint: Taint
+
+    kind = "toleration"
+
+    @property
+    def _toleration(self) -> Toleration:
+        return Toleration(self.taint.key, "Equal", self.taint.value, self.taint.effect)
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job with the toleration."""
+
+        def more(role: Role) -> Role:
+            tolerations = (*role.filter.tolerations, self._toleration)
+            return dataclasses.replace(role, filter=dataclasses.replace(role.filter, tolerations=tolerations))
+
+        return every_role(gang, more)
+
+    @property
+    def before(self) -> None:
+        return None
+
+    @property
+    def after(self) -> list[dict[str, str]]:
+        return [dataclasses.asdict(self._toleration)]
+
+    @property
+    def text(self) -> str:
+        return f"tolerate the taint {taint_text(self.taint)}"
+
+
+def requirement_text(requirement: Requirement) -> str:
+    """A condition on a label in words: ``gpu=h200``, ``zone in (a, b)``, ``gpu exists``."""
+    key, values = requirement.key, ", ".join(requirement.values)
+    match requirement.operator:
+        case "In" if len(requirement.values) == 1:
+            return f"{key}={values}"
+        case "Exists":
+            return f"{key} exists"
+        case "DoesNotExist":
+            return f"{key} does not exist"
+        case "Gt" | "Lt":
+            return f"{key} {'>' if requirement.operator == 'Gt' else '<'} {values}"
+        case _:
+            return f"{key} {'not in' if requirement.operator == 'NotIn' else 'in'} ({values})"
+
+
+@dataclass(frozen=True)
+class DropSelector(JobEdit):
+    """Drop one entry of nodeSelector from every role that has it."""
+
+    requirement: Requirement
+
+    kind = "selector"
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job without the entry."""
+
+        def fewer(role: Role) -> Role:
+            required = tuple(one for one in role.filter.required if one != self.requirement)
+            return dataclasses.replace(role, filter=dataclasses.replace(role.filter, required=required))
+
+        return every_role(gang, fewer)
+
+    @property
+    def before(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self.requirement), "values": list(self.requirement.values)}
+
+    @property
+    def after(self) -> None:
+        return None
+
+    @property
+    def text(self) -> str:
+        return f"drop the nodeSelector {requirement_text(self.requirement)}"
+
+
+@dataclass(frozen=True)
+class DropAffinity(JobEdit):
+    """Drop the required node affinity of every role.
+
+    Attributes
+    ----------
+    terms : tuple of tuple of Requirement
+        The terms of the first role that has some.
+    """
+
+    terms: tuple[tuple[Requirement, ...], ...]
+
+    kind = "affinity"
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job without required node affinity."""
+
+        def freed(role: Role) -> Role:
+            condition = NodeFilter(role.filter.required, (), role.filter.tolerations)
+            return dataclasses.replace(role, filter=condition)
+
+        return every_role(gang, freed)
+
+    @property
+    def before(self) -> list[list[dict[str, Any]]]:
+        return [[{**dataclasses.asdict(one), "values": list(one.values)} for one in term] for term in self.terms]
+
+    @property
+    def after(self) -> None:
+        return None
+
+    @property
+    def text(self) -> str:
+        return "drop the required node affinity"
+
+
+@dataclass(frozen=True)
+class RaisePriority(JobEdit):
+    """Put the job before the other jobs of its session by a higher priority.
+
+    Attributes
+    ----------
+    old, new : int
+        Priority before and after.
+    """
+
+    old: int
+    new: int
+
+    kind = "priority"
+    category = "queue"
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job with the higher priority."""
+        return dataclasses.replace(gang, priority=self.new)
+
+    @property
+    def before(self) -> int:
+        return self.old
+
+    @property
+    def after(self) -> int:
+        return self.new
+
+    @property
+    def text(self) -> str:
+        return f"raise its priority from {self.old} to {self.new}"

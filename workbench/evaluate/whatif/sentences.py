@@ -1,0 +1,217 @@
+"""Sentences about a pending job: its cause with the numbers, and what a fix does to it and to others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.evaluate.whatif.cluster_edits import MakeReady, RemoveTaint, Uncordon
+from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.families import families_of_nodes, held_by, tightest_limit
+from workbench.evaluate.whatif.job_edits import DropSelector, Tolerate, requirement_text, taint_text
+from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
+from workbench.evaluate.whatif.trials import Outcome
+from workbench.model.counted import counted
+from workbench.model.gang import Gang
+from workbench.model.labels import Requirement, Taint
+from workbench.model.name_list import name_list
+from workbench.model.placement import NearestMiss, Placement, Refusal
+from workbench.model.resources import amount_text
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies import Policy
+
+if TYPE_CHECKING:
+    from workbench.evaluate.whatif.fix import Effect
+
+__all__ = ["cause_text", "fix_text", "idle_text"]
+
+#: Kinds of edits that make room for the job, so that the cause is a lack of room.
+_ROOM = frozenset({"tier", "min-available", "replicas", "finish", "move", "wait", "add-nodes", "priority"})
+#: Codes of reasons that speak of a queue.
+_QUEUE_CODES = ("queue-limit", "queue-share", "queue-overused", "not-admitted", "queue-waits")
+
+
+def fix_text(edits: Sequence[Edit], others: Sequence[Effect]) -> str:
+    """What to do and what it does to other jobs: ``allow tier 2 (nobody else waits)``."""
+    done = " and ".join(edit.text for edit in edits)
+    said = []
+    for effect, text in (("waits", "waits"), ("starts", "starts, too")):
+        jobs = [one.job for one in others if one.effect == effect and f"job {one.job}" not in _withdrawn(edits)]
+        if jobs:
+            verb = text if len(jobs) == 1 else text.replace("waits", "wait").replace("starts", "start")
+            said.append(f"then {name_list(jobs)} {verb}")
+    return f"{done} ({'; '.join(said)})" if said else f"{done} (no other job waits)" if not others else done
+
+
+def _withdrawn(edits: Sequence[Edit]) -> set[str]:
+    return {edit.subject for edit in edits if isinstance(edit, Withdraw)}
+
+
+def idle_text(policy: Policy, case: Case) -> str:
+    """Why the job would stay pending even if it had the cluster to itself; empty if it would then be placed.
+
+    Nobody else's pods run there, no node is cordoned or not ready, and no other job is in the session.
+    """
+    alone = dataclasses.replace(case, gangs=(case.gang,))
+    alone = alone.with_snapshot(case.snapshot.without_pods(lambda pod: pod.gang not in case.own_keys))
+    others = dict.fromkeys(pod.gang for pod in case.snapshot.running if pod.gang and pod.gang not in case.own_keys)
+    snapshot = alone.snapshot
+    for gang in others:
+        snapshot = snapshot.forgetting(gang)
+    snapshot = dataclasses.replace(snapshot, exclusive=_own_exclusive(snapshot, case))
+    alone = alone.with_snapshot(snapshot)
+    for edit in families_of_nodes(alone):
+        alone = edit.apply(alone)
+    try:
+        (decision,) = policy.schedule(alone.gangs, alone.snapshot)
+    except Exception:  # as in `Trials`: a policy from a notebook may fail on a cluster that only might be
+        return ""
+    if not isinstance(decision.result, Refusal):
+        return ""
+    misses = [miss for miss in decision.result.nearest_misses if miss.holds < miss.needs]
+    if misses and not case.gang.jobs:
+        best = max(misses, key=lambda miss: (miss.holds, -miss.tier))
+        return f"{_place(best)} has room for {best.holds} of its {counted(best.needs, 'pod')}"
+    return decision.result.reasons[0].message if decision.result.reasons else "the policy gives no reason"
+
+
+def _own_exclusive(snapshot: ClusterSnapshot, case: Case) -> dict[str, str]:
+    return {key: at for key, at in snapshot.exclusive.items() if key.startswith(f"{case.job}/")}
+
+
+def _place(miss: NearestMiss) -> str:
+    return f"{miss.domain} (tier {miss.tier})" if not miss.domain.startswith("<") else "the cluster"
+
+
+def cause_text(
+    edits: Sequence[Edit], refusal: Refusal, nearest: NearestMiss | None, base: Outcome, *, never: bool, idle: str
+) -> str:
+    """The cause of a refusal in words: what the edits of a fix take away.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+        The first fix; empty: none was found.
+    refusal : Refusal
+    nearest : NearestMiss or None
+        HyperNode that comes closest to holding the job, with less room than it needs.
+    base : Outcome
+        The session without edits.
+    never : bool
+        No set of edits without new nodes places the job.
+    idle : str
+        What `idle_text` says.
+    """
+    found: list[str] = []
+    for edit in edits:
+        if edit.kind in _ROOM:
+            text = _room(refusal, nearest, base.case)
+        else:
+            text = _of_edit(edit, refusal, base)
+        if text not in found:
+            found.append(text)
+    if not found:
+        found = [_room(refusal, nearest, base.case)]
+    room = any(edit.kind in _ROOM for edit in edits) or not edits
+    if never:
+        return f"never on this cluster: {idle or found[0]}"
+    if idle and room:
+        return f"never as it is written, even with the cluster to itself: {idle}"
+    return " and ".join(found)
+
+
+def _room(refusal: Refusal, nearest: NearestMiss | None, case: Case) -> str:
+    """That there is no room, and where there is most."""
+    gang, topology = refusal.gang, case.snapshot.topology
+    limit = tightest_limit(gang, topology)
+    by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
+    for code in ("topology-not-ready", "depends-on", "gang-group-waits", "no-hypernode-per-job"):
+        if code in by_code:
+            return by_code[code].message
+    if nearest is None:
+        for code in ("no-domain", "no-candidate", "gang-incomplete"):
+            if code in by_code:
+                return by_code[code].message
+        return refusal.reasons[0].message if refusal.reasons else "the policy gives no reason"
+    pods = counted(nearest.needs, "pod")
+    if limit is None:
+        most = f"; most room: {_place(nearest)}" if not nearest.domain.startswith("<") else ""
+        return f"room for {nearest.holds} of its {pods}{most}"
+    where = f"of tier <= {limit}" if limit else "that its constraint allows"
+    return f"no HyperNode {where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}"
+
+
+def _of_edit(edit: Edit, refusal: Refusal, base: Outcome) -> str:
+    snapshot, gang = base.case.snapshot, refusal.gang
+    match edit:
+        case QueueAmounts(field="capability"):
+            return _queue_text(edit, gang, base)
+        case QueueAmounts() | QueueWeight():
+            said = [reason.message for reason in refusal.reasons if reason.code in _QUEUE_CODES]
+            return said[0] if said else f"the share of queue {edit.queue} is too small"
+        case Withdraw():
+            return _reserved_text(edit, base)
+        case Tolerate() | RemoveTaint():
+            n_nodes = _n_tainted(snapshot, edit.taint)
+            nodes = counted(n_nodes, "node has", "nodes have")
+            return f"{nodes} the taint {taint_text(edit.taint)}, which it does not tolerate"
+        case Uncordon():
+            return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} cordoned"
+        case MakeReady():
+            return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} not ready"
+        case DropSelector():
+            return _selector_text(edit.requirement, snapshot)
+    if edit.kind == "affinity":
+        return "too few nodes match its required node affinity"
+    said = [reason.message for reason in refusal.reasons]
+    return said[0] if said else "the policy gives no reason"
+
+
+def _n_tainted(snapshot: ClusterSnapshot, taint: Taint) -> int:
+    has = np.array([taint in some for some in snapshot.taints.sets], dtype=np.bool_)
+    return int(has[snapshot.taints.codes].sum()) if len(has) else 0
+
+
+def _queue_text(edit: QueueAmounts, gang: Gang, base: Outcome) -> str:
+    held = held_by(edit.queue, base)
+    parts = []
+    for name, limit in edit.old:
+        asked = sum(role.count * role.requests.get(name, 0) for role in gang.roles)
+        used = amount_text(name, held.get(name, 0))
+        most = "no limit" if limit is None else amount_text(name, limit)
+        parts.append(
+            f"{used} of its capability of {most} {name} are taken, the job asks for {amount_text(name, asked)}"
+        )
+    return f"queue {edit.queue}: {'; '.join(parts)}"
+
+
+def _reserved_text(edit: Withdraw, base: Outcome) -> str:
+    other = next(decision for decision in base.decisions if decision.gang.key == edit.job)
+    if isinstance(other.result, Placement):
+        return f"{edit.job} comes first and takes what it needs"
+    resources = other.gang.volcano.min_resources or {}
+    amounts = [
+        f"{amount_text(name, resources[name])} {name}"
+        for name in base.case.snapshot.resources
+        if resources.get(name) and any(role.requests.get(name) for role in base.case.gang.roles)
+    ]
+    reserves = f"reserves {', '.join(amounts)}" if amounts else "comes first"
+    return f"{edit.job}, which is pending itself, {reserves}"
+
+
+def _selector_text(requirement: Requirement, snapshot: ClusterSnapshot) -> str:
+    count = int(snapshot.labels.mask(requirement).sum())
+    nodes = "no node has" if not count else f"only {counted(count, 'node has', 'nodes have')}"
+    codes, values = snapshot.labels.columns.get(requirement.key, (None, ()))
+    if codes is None:
+        return f"{nodes} {requirement_text(requirement)}: no node has the label {requirement.key}"
+    others = [
+        f"{int((codes == i).sum()):,} have {value or 'an empty value'}"
+        for i, value in enumerate(values)
+        if value not in requirement.values
+    ]
+    more = f" ({', '.join(others[:3])}{', …' if len(others) > 3 else ''})" if others else ""
+    return f"{nodes} {requirement_text(requirement)}{more}"

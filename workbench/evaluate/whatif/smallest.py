@@ -1,0 +1,186 @@
+"""Search for the smallest sets of edits with which a policy places a pending job.
+
+1. Every edit alone, in the order of the classes.
+2. All edits together: if even they do not help, no set of them is looked for. Else the set that avoids the dearest
+   edits is found by adding edits in the order of the classes until the job is placed; the last one added is needed.
+3. Where neither gave a set of at most two, pairs of edits, and sets of running gangs that empty one HyperNode.
+
+Each set is then weakened edit by edit as far as the job is still placed, and freed of edits that it does not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from workbench.evaluate.whatif.edit import Edit
+from workbench.evaluate.whatif.families import Family, Several
+from workbench.evaluate.whatif.trials import Trials
+
+__all__ = ["Search"]
+
+#: Members of a family that are tried one by one where its largest change does not help.
+_FEW = 8
+#: Edits up to which all pairs are tried.
+_MOST_PAIRED = 60
+
+
+class Search:
+    """Finds minimal sets of edits from given families.
+
+    Parameters
+    ----------
+    trials : Trials
+    families : sequence of Family
+        In the order of preference: earlier ones are better.
+    exhaustive : bool
+        Whether the smaller members of a family are tried where the largest one does not help. Policies are expected,
+        not known, to place a job under a larger change whenever they do under a smaller one.
+
+    Attributes
+    ----------
+    possible : bool
+        Whether some set of the edits places the job, as far as was tried.
+    proved : bool
+        Whether every edit, and where no edit helps alone every pair of edits, was tried.
+    """
+
+    def __init__(self, trials: Trials, families: Sequence[Family], *, exhaustive: bool) -> None:
+        self._trials = trials
+        self._families = list(families)
+        self._of = {family.loosest: family for family in families}
+        self._exhaustive = exhaustive
+        self.proved = True
+
+    def singles(self, most: int) -> list[tuple[Edit, ...]]:
+        """Edits that help alone, weakened; at most `most` of each class."""
+        found: list[tuple[Edit, ...]] = []
+        counts: dict[str, int] = {}
+        kinds: set[str] = set()
+        for family in self._families:
+            loosest = family.loosest
+            if counts.get(loosest.category, 0) >= most or not kinds.isdisjoint(family.spared_by):
+                continue
+            if self._trials.tired:
+                self.proved = False
+                break
+            helping = self._helping(family)
+            if helping is not None:
+                counts[loosest.category] = counts.get(loosest.category, 0) + 1
+                kinds.add(loosest.kind)
+                found.append(self.weakened((helping,)))
+        return found
+
+    def _helping(self, family: Family) -> Edit | None:
+        """The family's largest change if it helps alone, else the first smaller one that does."""
+        if self._trials.works((family.loosest,)):
+            return family.loosest
+        if self._exhaustive:
+            for edit in family.edits[:_FEW] if isinstance(family, Several) else ():
+                if self._trials.works((edit,)):
+                    self._of.setdefault(edit, family)
+                    return edit
+        return None
+
+    def preferred(self, families: Sequence[Family] | None = None) -> tuple[Edit, ...]:
+        """The minimal set that needs the dearest edits least; empty if all edits together do not place the job.
+
+        Parameters
+        ----------
+        families : sequence of Family, optional
+            Families to choose from, better ones first; None: all.
+        """
+        rest = [family.loosest for family in (self._families if families is None else families)]
+        if not rest or not self._trials.works(rest):
+            return ()
+        chosen: list[Edit] = []
+        while not self._trials.works(chosen):
+            low, high = 1, len(rest)  # works with the first `high`, not known for fewer
+            while low < high:
+                middle = (low + high) // 2
+                if self._trials.works([*chosen, *rest[:middle]]):
+                    high = middle
+                else:
+                    low = middle + 1
+            chosen.append(rest[high - 1])
+            rest = rest[: high - 1]
+            if not rest and not self._trials.works(chosen):
+                return ()  # more edits helped where fewer of them do not: nothing minimal was found this way
+        return self.weakened(self._needed(chosen))
+
+    def pairs(self, most: int, further: Iterable[Sequence[Edit]] = ()) -> list[tuple[Edit, ...]]:
+        """Pairs of edits that help together and not alone, weakened; then sets of `further` that do.
+
+        Parameters
+        ----------
+        most : int
+            Number of sets at most.
+        further : iterable of sequence of Edit
+            Larger sets to try where no pair helps.
+        """
+        found: list[tuple[Edit, ...]] = []
+        edits = [family.loosest for family in self._families]
+        self.proved = self.proved and len(edits) <= _MOST_PAIRED
+        some = edits[:_MOST_PAIRED]
+        # By the dearer of the two, so that a pair of good edits comes before one with a dear edit.
+        for first, second in sorted(combinations(range(len(some)), 2), key=lambda pair: (pair[1], pair[0])):
+            if len(found) >= most:
+                return found
+            if self._trials.tired:
+                self.proved = False
+                break
+            pair = (some[first], some[second])
+            if self._trials.works(pair) and not any(self._trials.works((one,)) for one in pair):
+                found.append(self.weakened(pair))
+        for given in further:
+            if found or self._trials.tired:
+                break
+            if self._trials.works(given):
+                found.append(self.weakened(self._needed(given)))
+        return found
+
+    def _needed(self, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+        """The edits without those that are not needed, the dearest tried first."""
+        kept = list(edits)
+        for edit in sorted(kept, key=self._place, reverse=True):
+            fewer = [one for one in kept if one != edit]
+            if fewer and self._trials.works(fewer):
+                kept = fewer
+        return tuple(kept)
+
+    def _place(self, edit: Edit) -> int:
+        for i, family in enumerate(self._families):
+            if family.loosest == edit:
+                return i
+        return len(self._families)
+
+    def weakened(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+        """The same kinds of edits, each as small a change as still helps; edits that are not needed are dropped."""
+        kept = list(edits)
+        for i in sorted(range(len(kept)), key=lambda i: -self._place(edits[i])):
+            family = self._of.get(edits[i])
+            if family is None:
+                continue
+            others = kept[:i] + kept[i + 1 :]
+            milder = list(family.milder(self._trials.outcome(kept)))
+            low, high = 0, len(milder)
+            while low < high:
+                middle = (low + high) // 2
+                if self._trials.works([*others, milder[middle]]):
+                    high = middle
+                else:
+                    low = middle + 1
+            if high < len(milder):
+                kept[i] = milder[high]
+            kept[i] = self._shrunk(family, kept[i], others)
+        return self._needed(kept)
+
+    def _shrunk(self, family: Family, edit: Edit, others: Sequence[Edit]) -> Edit:
+        smaller = True
+        while smaller and not self._trials.tired:
+            smaller = False
+            for part in family.shrunk(edit):
+                if self._trials.works([*others, part]):
+                    edit, smaller = part, True
+                    break
+        return edit

@@ -1,0 +1,114 @@
+"""`Trials`: runs a session again under edits, remembers the answers, and counts what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench.cancel import check
+from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.model.gang import Gang
+from workbench.model.placement import Decision, Placement
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies import Policy
+
+__all__ = ["Outcome", "Trials"]
+
+#: Edits that change indices of nodes come last; edits that take something away come first.
+_LAST = "add-nodes"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the policy decides under some edits.
+
+    Attributes
+    ----------
+    case : Case
+        The session with the edits made.
+    decisions : tuple of Decision
+        In the order of ``case.gangs``; empty if the policy raised an exception.
+    """
+
+    case: Case
+    decisions: tuple[Decision, ...]
+
+    @cached_property
+    def placement(self) -> Placement | None:
+        """Placement of the job in question, with at least one pod; None if it stays pending."""
+        if not self.decisions:
+            return None
+        result = self.decisions[self.case.position].result
+        return result if isinstance(result, Placement) and result.n_placed else None
+
+
+class Trials:
+    """Runs one session under edits.
+
+    Parameters
+    ----------
+    policy : Policy
+    gangs : sequence of Gang
+        All gangs of the session.
+    snapshot : ClusterSnapshot
+        The cluster when the session begins.
+    job : str
+        ``namespace/name`` of the job in question, one of the gangs.
+    decisions : sequence of Decision, optional
+        The session's decisions without edits, in the order of the gangs; None: the session is run.
+    most : int
+        Sessions to run at most; `tired` is True afterwards.
+
+    Attributes
+    ----------
+    base : Outcome
+        The session without edits.
+    runs : int
+        Sessions that were run for edits.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        gangs: Sequence[Gang],
+        snapshot: ClusterSnapshot,
+        job: str,
+        decisions: Sequence[Decision] | None = None,
+        most: int = 1_000,
+    ) -> None:
+        case = Case(tuple(gangs), snapshot, job)
+        self._policy = policy
+        self._known: dict[frozenset[Edit], Outcome] = {}
+        self.most = most
+        self.runs = 0
+        self.base = Outcome(case, tuple(policy.schedule(gangs, snapshot) if decisions is None else decisions))
+        self._known[frozenset()] = self.base
+
+    @property
+    def tired(self) -> bool:
+        """Whether as many sessions were run as are allowed; further questions are still answered."""
+        return self.runs >= self.most
+
+    def outcome(self, edits: Iterable[Edit]) -> Outcome:
+        """The session under some edits; equal sets of edits are run once."""
+        wanted = frozenset(edits)
+        found = self._known.get(wanted)
+        if found is None:
+            found = self._known[wanted] = self._run(wanted)
+        return found
+
+    def works(self, edits: Iterable[Edit]) -> bool:
+        """Whether the policy places the job under some edits."""
+        return self.outcome(edits).placement is not None
+
+    def _run(self, edits: frozenset[Edit]) -> Outcome:
+        check()
+        self.runs += 1
+        case = self.base.case
+        for edit in sorted(edits, key=lambda one: (one.kind == _LAST, one.kind, one.subject, repr(one))):
+            case = edit.apply(case)
+        try:
+            return Outcome(case, tuple(self._policy.schedule(case.gangs, case.snapshot)))
+        except Exception:  # a policy from a notebook may fail on a cluster that only might be; such an edit is no help
+            return Outcome(case, ())

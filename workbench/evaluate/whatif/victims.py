@@ -1,0 +1,157 @@
+"""Running gangs that could end so that a pending job finds room, those first that promise most and lose least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.evaluate.whatif.cluster_edits import Finish, pod_subject
+from workbench.evaluate.whatif.edit import Case
+from workbench.evaluate.whatif.families import tightest_limit
+from workbench.model.resources import request_vector
+from workbench.model.snapshot import RunningPod
+
+__all__ = ["Victims"]
+
+Longs = npt.NDArray[np.int64]
+
+
+class Victims:
+    """Running gangs and single pods that do not belong to the job, with the room that each would leave.
+
+    Which of them helps is for the policy to say; the room is counted for the job's largest role alone and only decides
+    the order in which they are tried.
+
+    Parameters
+    ----------
+    case : Case
+        The session without edits.
+
+    Attributes
+    ----------
+    edits : tuple of Finish
+        One for each gang, and for each pod of no gang. First those whose end leaves a HyperNode that the job may use
+        with room for its pods; among equals those with fewer pods, then fewer GPUs, then by name.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self._pods = _groups(case)
+        self._gain = _Gain(case)
+
+        def rank(edit: Finish) -> tuple[object, ...]:
+            return not self._gain.promises(self._pods[edit]), edit.pods, edit.gpus, edit.victim.encode()
+
+        self.edits = tuple(sorted(self._pods, key=rank))
+
+    def sets(self, most: int) -> list[tuple[Finish, ...]]:
+        """Sets of two or more victims that together empty enough of one HyperNode, the smallest sets first.
+
+        Parameters
+        ----------
+        most : int
+            Number of sets at most; ties by the pods that end, then by name.
+        """
+        found: set[tuple[Finish, ...]] = set()
+        for domain in self._gain.domains:
+            gains = [(gain, edit) for edit in self.edits if (gain := self._gain.in_domain(domain, self._pods[edit]))]
+            gains.sort(key=lambda one: (-one[0], one[1].pods, one[1].victim.encode()))
+            short = self._gain.short(domain)
+            chosen: list[Finish] = []
+            for gain, edit in gains:
+                if short <= 0:
+                    break
+                chosen.append(edit)
+                short -= gain
+            if short <= 0 and len(chosen) > 1:
+                found.add(tuple(sorted(chosen, key=lambda edit: edit.victim.encode())))
+        order = sorted(found, key=lambda some: (len(some), sum(e.pods for e in some), [e.victim for e in some]))
+        return order[:most]
+
+
+def _groups(case: Case) -> dict[Finish, list[RunningPod]]:
+    """The victims with their pods: gangs, HyperJobs as a whole, and pods of no gang; never pods of the job itself."""
+    snapshot = case.snapshot
+    hyper = {}
+    for key in snapshot.exclusive:
+        namespace, name, job = key.split("/", 2)
+        hyper[f"{namespace}/{job}"] = f"{namespace}/{name}"
+    of: dict[str, list[RunningPod]] = {}
+    for gang, pods in snapshot.running_index.gangs.items():
+        if gang not in case.own_keys and hyper.get(gang) not in case.own_keys:
+            of.setdefault(f"job {hyper.get(gang, gang)}", []).extend(pods)
+    for lone in snapshot.running:
+        if not lone.gang and not lone.ending:
+            of.setdefault(pod_subject(lone), []).append(lone)
+    made = {}
+    for victim, mine in of.items():
+        gangs = tuple(sorted({pod.gang for pod in mine if pod.gang}, key=str.encode))
+        gpus = sum(pod.gpu_mask.bit_count() for pod in mine)
+        made[Finish(victim, gangs, len(mine), gpus)] = mine
+    return made
+
+
+class _Gain:
+    """Room for pods of the job's largest role: per HyperNode that the job may use, and what victims would add."""
+
+    def __init__(self, case: Case) -> None:
+        snapshot, gang = case.snapshot, case.gang
+        self._snapshot = snapshot
+        self._rows, _ = gang.rows_for(snapshot.resources)
+        self._role = max(range(len(gang.roles)), key=lambda i: (tuple(self._rows[i][::-1]), -i))
+        self._asked = self._rows[self._role] > 0
+        self._accepts = snapshot.filters.mask(gang.roles[self._role].filter)
+        self._idle = snapshot.idle
+        self._fits = self._per_node(np.arange(snapshot.n_nodes), self._idle) if snapshot.n_nodes else np.zeros(0, int)
+        self._needs = max(gang.min_available - gang.ready, 1)
+        topology = snapshot.topology
+        limit = tightest_limit(gang, topology)
+        above = range(topology.n_domains) if limit is not None else ()
+        #: HyperNodes inside which the job may go, the virtual top (-1) where nothing limits it.
+        self.domains: Sequence[int] = [j for j in above if int(topology.tier[j]) <= max(limit or 0, 1)] or [-1]
+        sums = (
+            topology.domain_sums(self._fits[:, None].astype(np.int64))[:, 0] if snapshot.n_nodes else np.zeros(1, int)
+        )
+        self._room = {domain: int(sums[domain]) for domain in self.domains}
+        self._domains_of_node: dict[int, list[int]] = {}
+        for domain in self.domains:
+            nodes = range(snapshot.n_nodes) if domain < 0 else topology.nodes_of(domain).tolist()
+            for node in nodes:
+                self._domains_of_node.setdefault(node, []).append(domain)
+
+    def _per_node(self, nodes: npt.NDArray[np.intp], idle: Longs) -> Longs:
+        if not self._asked.any():
+            return np.zeros(len(nodes), dtype=np.int64)
+        fits = (np.maximum(idle[:, self._asked], 0) // self._rows[self._role][self._asked]).min(axis=1)
+        return np.where(self._accepts[nodes], fits, 0)
+
+    def _gains(self, pods: Sequence[RunningPod]) -> dict[int, int]:
+        """Further pods of the largest role per HyperNode after the given pods are gone."""
+        freed: dict[int, Longs] = {}
+        for pod in pods:
+            if pod.node >= 0:
+                row = request_vector(self._snapshot.resources, pod.requests)[0]
+                freed[pod.node] = freed.get(pod.node, np.zeros_like(row)) + row
+        nodes = np.array(sorted(freed), dtype=np.intp)
+        if not len(nodes):
+            return {}
+        after = self._per_node(nodes, self._idle[nodes] + np.array([freed[int(i)] for i in nodes]))
+        gains: dict[int, int] = {}
+        for node, more in zip(nodes.tolist(), (after - self._fits[nodes]).tolist(), strict=True):
+            if more > 0:
+                for domain in self._domains_of_node.get(node, ()):
+                    gains[domain] = gains.get(domain, 0) + more
+        return gains
+
+    def promises(self, pods: Sequence[RunningPod]) -> bool:
+        """Whether the end of these pods leaves some HyperNode with room for all pods that the job needs."""
+        return any(self._room[domain] + gain >= self._needs for domain, gain in self._gains(pods).items())
+
+    def in_domain(self, domain: int, pods: Sequence[RunningPod]) -> int:
+        """Further pods that a HyperNode holds after the end of these pods."""
+        return self._gains(pods).get(domain, 0)
+
+    def short(self, domain: int) -> int:
+        """Pods of the job that a HyperNode cannot hold now; at most 0 if it has room for all."""
+        return self._needs - self._room[domain]
