@@ -99,7 +99,7 @@ def test_a_pending_one_says_what_is_missing() -> None:
     decisions = policy.schedule([gang], CLUSTER)
     advice = advise_session(policy, decisions, CLUSTER)["ml/h"]
     assert advice.headline == (
-        "never as it is written, even with the cluster to itself: tier 1: 4 of the 5 HyperNodes needed are free and hold "
-        "2 pods × 8 GPUs; 4 of 4 are free of accelerator pods; would help: lower minAvailable from 5 to 4 (no other job "
-        "waits)"
+        "never as it is written, even with the cluster to itself: tier 1: 4 of the 5 HyperNodes needed are free and "
+        "hold 2 pods × 8 GPUs; 4 of 4 are free of accelerator pods; "
+        "would help: lower minAvailable from 5 to 4 (no other job waits)"
     )

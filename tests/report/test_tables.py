@@ -48,7 +48,7 @@ def test_a_session_lists_jobs_pods_and_reasons_and_reads_no_markup() -> None:
     text = shown(tables.session_tables("volcano-1.13", decisions(), measure_run(decisions(), SNAPSHOT)))
     assert "default/[red]train[/red]" in text
     assert "[red]train[/red]-worker-1" in text and "0,1,2,3,4,5,6,7" in text
-    assert "default/big is pending: never on this cluster: 0 of 8 nodes fit" in text
+    assert "default/big is pending: 0 of 8 nodes fit" in text
     assert "nearest on tier 1: s0 holds 2 of 9" in text
     assert "warning: careful" in text
 
@@ -90,7 +90,7 @@ def test_a_comparison_names_what_is_pending() -> None:
 
     policies: list[Any] = [Fixed()]
     text = shown(tables.comparison_tables(compare([d.gang for d in decisions()], SNAPSHOT, policies)))
-    assert "\np:\n  default/big is pending: never on this cluster: 0 of 8 nodes fit" in text
+    assert "\np:\n  default/big is pending: never on this cluster: room for 2 of its 9 pods" in text
     assert text.count("p:") == 1
 
 
