@@ -43,6 +43,9 @@ CLASSES = {
 }
 RANK = {kind: rank for rank, kinds in enumerate(CLASSES.values()) for kind in kinds}
 
+#: Edits that make the job smaller.
+SMALLER = frozenset({"min-available", "replicas"})
+
 #: More new nodes than this are not tried.
 MOST_NODES = 4
 
@@ -429,7 +432,8 @@ def in_minimal_set(edit: Json, case: Case) -> bool:
 def _check_smallest(fixes: Sequence[Sequence[Json]], case: Case) -> list[str]:
     singles = minimal_sets(case, size=1)
     if singles:
-        best = min(singles, key=lambda one: RANK[one[0]["kind"]])[0]
+        # A smaller job costs its user something, so that such an edit need not come before another class.
+        best = min(singles, key=lambda one: (one[0]["kind"] in SMALLER, RANK[one[0]["kind"]]))[0]
         if not fixes:
             return [f"there is no fix, but one edit is enough: {best}"]
         if len(fixes[0]) > 1:
