@@ -25,6 +25,7 @@ from tests.reference.pending_edits import (
     own_keys,
     taint_text,
 )
+from workbench.jobs.hyper_job.gangs import JOBS
 from workbench.model.gang import Gang
 from workbench.model.labels import NODE_NAME_FIELD, Taint, Toleration
 from workbench.model.placement import Decision
@@ -115,7 +116,9 @@ def _of_constraint(case: Case) -> Iterator[Json]:
 def _of_sizes(case: Case) -> Iterator[Json]:
     gang, subject = case.gang, f"job {case.job}"
     if gang.kind == "HyperJob":
-        return
+        jobs = gang.min_subgroups.get(JOBS, 0) + sum(job.gang is None for job in gang.jobs)
+        for minimum in range(jobs - 1, 0, -1):
+            yield _edit("min-available", subject, jobs, minimum)
     if gang.kind in ("Job", "PodGroup"):
         for minimum in range(gang.min_available - 1, 0, -1):
             yield _edit("min-available", subject, gang.min_available, minimum)
@@ -298,7 +301,6 @@ def minimal_sets(case: Case, size: int = 2, with_nodes: bool = False) -> list[tu
 
 def everything(case: Case) -> list[Json]:
     """All changes at once, except new nodes: the widest tier, no conditions, nobody else, one pod."""
-    gang, subject = case.gang, f"job {case.job}"
     chosen: dict[tuple[str, str, str], Json] = {}
     for edit in every_edit(case):
         if edit["kind"] not in ("replicas", "min-available"):
@@ -306,8 +308,9 @@ def everything(case: Case) -> list[Json]:
                 continue
             # The last variant of each change is the largest.
             chosen[edit["kind"], edit["subject"], _part(edit)] = edit
-    if gang.kind in ("Job", "PodGroup") and gang.min_available > 1:
-        chosen["min-available", subject, ""] = _edit("min-available", subject, gang.min_available, 1)
+    minimums = [edit for edit in every_edit(case) if edit["kind"] == "min-available"]
+    if minimums:
+        chosen["min-available", minimums[-1]["subject"], ""] = minimums[-1]
     return list(chosen.values())
 
 

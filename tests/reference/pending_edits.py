@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from workbench.jobs.hyper_job.gangs import JOBS, gang_of_hyper_job
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints, Requirement, Taint, Toleration
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.model.topology import DomainSpec, Topology
+from workbench.objects.hyper_job import HyperJob
+from workbench.objects.metadata import Metadata
 from workbench.objects.quantity import read_resources
 
 Json = dict[str, Any]
@@ -104,8 +107,9 @@ def _tier(gang: Gang, edit: Json, snapshot: ClusterSnapshot) -> Gang:
 
 
 def _fewer_needed(gang: Gang, dropped: int) -> Gang:
-    """A lower minAvailable; minResources loses the last pods in the order of priority."""
-    minimum = gang.min_available - dropped
+    """A lower minAvailable, at least 1; minResources loses the last pods in the order of priority."""
+    minimum = max(gang.min_available - dropped, min(gang.min_available, 1))
+    dropped = gang.min_available - minimum
     resources = gang.volcano.min_resources
     if resources is not None:
         by_priority = sorted(gang.roles, key=lambda role: -role.priority)
@@ -123,10 +127,21 @@ def _fewer_needed(gang: Gang, dropped: int) -> Gang:
     return replace(gang, min_available=minimum)
 
 
+def _fewer_jobs(gang: Gang, edit: Json) -> Gang:
+    """A HyperJob that needs fewer Jobs: its gang joined anew from its Jobs, as it was changed so far."""
+    metadata = Metadata(gang.name, gang.namespace, created=gang.created, uid=gang.uid)
+    started = sum(job.gang is None for job in gang.jobs)
+    if edit["from"] != gang.min_subgroups.get(JOBS, 0) + started or not 1 <= edit["to"] < edit["from"]:
+        raise CannotApply(f"the HyperJob needs {gang.min_subgroups} of its waiting Jobs")
+    found = gang_of_hyper_job(HyperJob(metadata, (), edit["to"], gang.constraint), gang.jobs)
+    assert found is not None
+    return replace(found, queue=gang.queue, priority=gang.priority, notes=gang.notes)
+
+
 def _min_available(edit: Json, state: State, job: str) -> State:
     def change(gang: Gang) -> Gang:
         if gang.kind == "HyperJob":
-            raise CannotApply("minAvailable of a HyperJob counts Jobs")
+            return _fewer_jobs(gang, edit)
         if edit["from"] != gang.min_available or not 1 <= edit["to"] < edit["from"]:
             raise CannotApply(f"minAvailable is {gang.min_available}")
         roles, over = list(gang.roles), sum(role.min_available or 0 for role in gang.roles) - edit["to"]
@@ -173,7 +188,7 @@ def _replicas(edit: Json, state: State, job: str) -> State:
             )
             for group in gang.sub_groups
         )
-        lower = _fewer_needed(gang, min(dropped, gang.min_available))
+        lower = _fewer_needed(gang, dropped)
         return replace(
             lower,
             roles=(*gang.roles[:number], fewer, *gang.roles[number + 1 :]),
