@@ -28,7 +28,7 @@ from tests.reference.pending_edits import (
 from workbench.jobs.hyper_job.gangs import JOBS
 from workbench.model.gang import Gang
 from workbench.model.labels import NODE_NAME_FIELD, Taint, Toleration
-from workbench.model.placement import Decision
+from workbench.model.placement import Decision, Placement
 from workbench.model.resources import CPU, PODS
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.policies import Policy
@@ -79,10 +79,15 @@ class Case:
         key = repr([identity(edit) for edit in edits])
         if key not in self._tried:
             try:
-                self._tried[key] = all(d.placed for d in self.session(edits) if d.gang.key == self.job)
+                self._tried[key] = all(has_started(d) for d in self.session(edits) if d.gang.key == self.job)
             except CannotApply:
                 self._tried[key] = False
         return bool(self._tried[key])
+
+
+def has_started(decision: Decision) -> bool:
+    """Whether a job was placed and some pod of it has got a node: a minimum of what runs already starts nothing."""
+    return isinstance(decision.result, Placement) and bool((decision.result.node >= 0).any())
 
 
 def identity(edit: Json) -> str:

@@ -106,25 +106,31 @@ def _tier(gang: Gang, edit: Json, snapshot: ClusterSnapshot) -> Gang:
     return replace(gang, constraint=widened(gang.constraint), sub_groups=groups)
 
 
-def _fewer_needed(gang: Gang, dropped: int) -> Gang:
-    """A lower minAvailable, at least 1; minResources loses the last pods in the order of priority."""
-    minimum = max(gang.min_available - dropped, min(gang.min_available, 1))
-    dropped = gang.min_available - minimum
-    resources = gang.volcano.min_resources
-    if resources is not None:
-        by_priority = sorted(gang.roles, key=lambda role: -role.priority)
-        last = [role for role in by_priority for _ in range(role.count)][minimum - gang.ready :][:dropped]
-        left = dict(resources)
-        for role in last:
-            for name, amount in role.requests.items():
-                for known in (name, f"requests.{name}", f"limits.{name}"):
-                    if known in left:
-                        left[known] = max(0, left[known] - amount)
-        for known in ("pods", "count/pods"):
-            if known in left:
-                left[known] = max(0, left[known] - dropped)
-        gang = replace(gang, volcano=replace(gang.volcano, min_resources=left))
-    return replace(gang, min_available=minimum)
+def _smaller(before: Gang, after: Gang) -> Gang:
+    """A gang with a lower minimum, with the minResources that the controller computes from it.
+
+    minResources holds the requests of running pods, which stay, and of as many pending pods as are needed besides.
+    """
+    resources = before.volcano.min_resources
+    if resources is None:
+        return after
+    old, new = _needed(before), _needed(after)
+    changed = {}
+    for name, amount in resources.items():
+        plain = name.removeprefix("requests.").removeprefix("limits.").removeprefix("count/")
+        changed[name] = max(0, amount - old.get(plain, 0) + new.get(plain, 0))
+    return replace(after, volcano=replace(after.volcano, min_resources=changed))
+
+
+def _needed(gang: Gang) -> dict[str, int]:
+    """Summed requests of the pending pods that a gang needs: all pods of a role before the next role's, by priority."""
+    by_priority = sorted(gang.roles, key=lambda role: -role.priority)
+    needed = [role for role in by_priority for _ in range(role.count)][: max(gang.min_available - gang.ready, 0)]
+    total = {"pods": len(needed)}
+    for role in needed:
+        for name, amount in role.requests.items():
+            total[name] = total.get(name, 0) + amount
+    return total
 
 
 def _fewer_jobs(gang: Gang, edit: Json) -> Gang:
@@ -150,7 +156,7 @@ def _min_available(edit: Json, state: State, job: str) -> State:
             if cut:
                 roles[i] = replace(roles[i], min_available=(roles[i].min_available or 0) - cut)
                 over -= cut
-        return _fewer_needed(replace(gang, roles=tuple(roles)), gang.min_available - edit["to"])
+        return _smaller(gang, replace(gang, roles=tuple(roles), min_available=edit["to"]))
 
     gangs, snapshot = state
     return tuple(change(gang) if gang.key == job else gang for gang in gangs), snapshot
@@ -188,13 +194,14 @@ def _replicas(edit: Json, state: State, job: str) -> State:
             )
             for group in gang.sub_groups
         )
-        lower = _fewer_needed(gang, dropped)
-        return replace(
-            lower,
+        fewer_pods = replace(
+            gang,
+            min_available=max(gang.min_available - dropped, min(gang.min_available, 1)),
             roles=(*gang.roles[:number], fewer, *gang.roles[number + 1 :]),
             sub_groups=tuple(group for group in groups if group.pods or group.running),
             order=tuple(name for name in gang.order if name not in names),
         )
+        return _smaller(gang, fewer_pods)
 
     gangs, snapshot = state
     return tuple(change(gang) if gang.key == job else gang for gang in gangs), snapshot

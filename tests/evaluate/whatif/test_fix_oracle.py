@@ -6,6 +6,7 @@ WORKBENCH_PENDING_FIRST the first seed.
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import os
 from collections.abc import Sequence
@@ -192,3 +193,32 @@ def test_every_edit_of_the_oracle_can_be_applied(seed: int) -> None:
     if case is not None:
         for edit in every_edit(case, with_nodes=True):
             apply_all([edit], case.state, case.job)
+
+
+@given(seed=seeds)
+@max_examples(20)
+def test_a_smaller_job_is_what_its_manifest_would_be(seed: int) -> None:
+    draw = draw_case(seed)
+    case = case_of(draw)
+    if case is None or case.gang.kind != "Job" or case.gang.sub_groups:
+        return
+    for edit in every_edit(case):
+        if edit["kind"] not in ("min-available", "replicas"):
+            continue
+        changed = copy.deepcopy(draw)
+        (job,) = [each for each in changed.objects if each["kind"] == "Job" and each["metadata"]["name"] == "job"]
+        if edit["kind"] == "min-available":
+            job["spec"]["minAvailable"] = edit["to"]
+        else:
+            dropped = edit["from"] - edit["to"]
+            job["spec"]["minAvailable"] = max(1, job["spec"]["minAvailable"] - dropped)
+            (task,) = [each for each in job["spec"]["tasks"] if each["name"] == edit["role"]]
+            task["replicas"] -= dropped
+        scenario = changed.load()
+        (value,) = [gang for gang in apply_all([edit], case.state, case.job)[0] if gang.key == case.job]
+        if scenario.refused:
+            continue
+        gang = scenario.gang(case.job)
+        assert (value.min_available, value.n_pods) == (gang.min_available, gang.n_pods)
+        if case.gang.ready == 0:
+            assert value.volcano.min_resources == gang.volcano.min_resources, edit
