@@ -35,10 +35,10 @@ from workbench.policies import Policy
 
 #: Kinds of edits by class, the classes in the default order of preference.
 CLASSES = {
-    "job": ("tier", "min-available", "replicas", "toleration", "selector", "affinity", "dependency", "priority"),
-    "queue": ("queue-capability", "queue-deserved", "queue-guarantee", "queue-weight", "withdraw"),
+    "job": ("tier", "toleration", "selector", "affinity", "dependency"),
+    "queue": ("queue-capability", "queue-deserved", "queue-guarantee", "queue-weight", "withdraw", "priority"),
     "wait": ("uncordon", "ready", "untaint", "wait"),
-    "move": ("move",),
+    "shrink": ("min-available", "replicas"),
     "evict": ("finish",),
     "nodes": ("add-nodes",),
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +31,7 @@ from workbench.evaluate.whatif.job_edits import (
     Tolerate,
     minimum_of,
 )
-from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
+from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.trials import Outcome
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.labels import Taint
@@ -44,6 +46,10 @@ __all__ = ["Family", "One", "Several", "families", "families_of_nodes", "hard_li
 _MOST_WEIGHT = 1_000
 #: Amounts of a queue that are told apart at most.
 _MOST_STEPS = 4_096
+#: Stands for a resource that a capability does not name.
+_NO_LIMIT = 1 << 62
+#: Fields of a queue from which its share follows.
+_SHARES: tuple[Literal["guarantee", "deserved"], ...] = ("guarantee", "deserved")
 
 
 #: By the kind of an edit: kinds after whose success it is not tried alone.
@@ -150,31 +156,35 @@ class OfQueue(Family):
         return self.edit
 
     def milder(self, outcome: Outcome) -> Sequence[Edit]:
-        """Amounts of the resources that are short, the smallest first, up to what the queue then holds."""
-        queue, old = self.edit.queue, {name: amount or 0 for name, amount in self.edit.old}
-        held = held_by(queue, outcome)
-        short = {name: held[name] for name in old if held.get(name, 0) > old[name]}
-        if not short:
-            return ()
-        before = tuple((name, amount) for name, amount in self.edit.old if name in short)
-        n_steps = max(-(-(amount - old[name]) // self.steps[name]) for name, amount in short.items())
-        return [
-            QueueAmounts(
-                queue,
-                self.edit.field,
-                before,
-                tuple((name, min(old[name] + n * self.steps[name], amount)) for name, amount in short.items()),
-            )
-            for n in range(1, min(n_steps, _MOST_STEPS) + 1)
-        ]
+        """Smaller amounts, in steps of one pod, the smallest first."""
+        largest = max(self._steps_to(name, amount) for name, amount in self.edit.new)
+        return [self._after(n) for n in range(1, min(largest, _MOST_STEPS))]
+
+    def _old(self, name: str) -> int:
+        return dict(self.edit.old).get(name) or 0
+
+    def _steps_to(self, name: str, amount: int | None) -> int:
+        return -(-((amount or 0) - self._old(name)) // self.steps[name])
+
+    def _after(self, n_steps: int) -> QueueAmounts:
+        """The edit that goes at most `n_steps` of each resource up."""
+        new = tuple(
+            (name, min(self._old(name) + n_steps * self.steps[name], amount or 0)) for name, amount in self.edit.new
+        )
+        return dataclasses.replace(self.edit, new=new)
 
     def shrunk(self, edit: Edit) -> Iterator[Edit]:
-        """The edit without one of its resources."""
+        """The edit without one of its resources, or with one step less of one."""
         assert isinstance(edit, QueueAmounts)
-        if len(edit.new) > 1:
-            for gone, _ in edit.new:
-                old, new = (tuple(one for one in some if one[0] != gone) for some in (edit.old, edit.new))
-                yield QueueAmounts(edit.queue, edit.field, old, new)
+        if len(edit.new) == 1:
+            return
+        for gone, _ in edit.new:
+            old, new = (tuple(one for one in some if one[0] != gone) for some in (edit.old, edit.new))
+            yield dataclasses.replace(edit, old=old, new=new)
+        for name, amount in edit.new:
+            if self._steps_to(name, amount) > 1:
+                less = tuple((one, a if one != name else (a or 0) - self.steps[name]) for one, a in edit.new)
+                yield dataclasses.replace(edit, new=less)
 
 
 def held_by(queue: str, outcome: Outcome) -> dict[str, int]:
@@ -322,21 +332,20 @@ def _queues(case: Case) -> Iterator[Family]:
             if amount > 0 and name != PODS:
                 steps[name] = min(steps.get(name, amount), amount)
     names = sorted(steps, key=str.encode)
-    limited = [name for name in names if name in (queue.capability or {})]
+    wanted = _wanted_of(case, queue.name)
+    limited = [name for name in names if wanted.get(name, 0) > (queue.capability or {}).get(name, _NO_LIMIT)]
     if limited:
         old = tuple((name, (queue.capability or {})[name]) for name in limited)
-        free = tuple((name, None) for name in limited)
-        yield OfQueue(QueueAmounts(queue.name, "capability", old, free), steps)
+        yield OfQueue(QueueAmounts(queue.name, "capability", old, _only(wanted, limited)), steps)
     yield Several(
         tuple(QueueWeight(queue.name, queue.weight, new) for new in range(queue.weight + 1, _MOST_WEIGHT + 1))
     )
-    total = dict(zip(snapshot.resources, snapshot.allocatable.sum(axis=0).tolist(), strict=True))
-    for field in ("guarantee", "deserved"):
+    for field in _SHARES:
         given = getattr(queue, field) or {}
-        raised = [name for name in names if total.get(name, 0) > given.get(name, 0)]
-        if raised and (field == "guarantee" or queue.deserved):
+        raised = [name for name in names if wanted.get(name, 0) > given.get(name, 0)]
+        if raised:
             now = tuple((name, given.get(name)) for name in raised)
-            yield OfQueue(QueueAmounts(queue.name, field, now, tuple((name, total[name]) for name in raised)), steps)
+            yield OfQueue(QueueAmounts(queue.name, field, now, _only(wanted, raised)), steps)
     for name in sorted(snapshot.queues, key=str.encode):
         kept = {
             one: amount for one, amount in (snapshot.queues[name].guarantee or {}).items() if one in steps and amount
@@ -344,6 +353,26 @@ def _queues(case: Case) -> Iterator[Family]:
         if name != queue.name and kept:
             old = tuple(sorted(kept.items()))
             yield One(QueueAmounts(name, "guarantee", old, tuple((one, 0) for one, _ in old)))
+
+
+def _only(amounts: Mapping[str, int], names: Sequence[str]) -> Amounts:
+    return tuple((name, amounts[name]) for name in names)
+
+
+def _wanted_of(case: Case, queue: str) -> dict[str, int]:
+    """Resources that all pods of a queue ask for, running and pending; of a job at least its minResources."""
+    use = case.snapshot.running_index.queues.get(queue)
+    wanted = dict(use.requests) if use is not None else {}
+    for gang in case.gangs:
+        if gang.queue != queue:
+            continue
+        asked: dict[str, int] = dict(gang.volcano.min_resources or {})
+        for name in {name for role in gang.roles for name in role.requests}:
+            pods = sum(role.count * role.requests.get(name, 0) for role in gang.roles)
+            asked[name] = max(asked.get(name, 0), pods)
+        for name, amount in asked.items():
+            wanted[name] = wanted.get(name, 0) + amount
+    return wanted
 
 
 def _repairs(case: Case) -> Iterator[OfNodes]:

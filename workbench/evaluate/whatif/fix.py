@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -265,7 +265,7 @@ class _Question:
             fixes += [self._fix(edits) for edits in [search.preferred(list(filter(_is_free, cheap)))] if edits]
         possible = bool(fixes)
         if not found:
-            preferred = search.preferred()
+            preferred = next(filter(None, map(search.preferred, _together(every))), ())
             possible = possible or bool(preferred)
             if preferred:
                 fixes.append(self._fix(preferred))
@@ -318,6 +318,20 @@ class _Question:
         held = holders(self._trials.base, self._refusal, nearest, named)
         key, name = self._refusal.gang.key, self._policy.name
         return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held)
+
+
+def _together(every: Sequence[Family]) -> Iterator[list[Family]]:
+    """Families whose largest changes are made at once: not those that contradict one another.
+
+    A job of which every role loses its pods is no job, and a guarantee beyond the cluster harms its own queue.
+    """
+    sizes = [family for family in every if family.loosest.kind == "replicas"]
+    rest = [family for family in every if family.loosest.kind not in ("replicas", "queue-guarantee")]
+    shares = [family for family in every if family.loosest.kind == "queue-guarantee"]
+    order = {id(family): i for i, family in enumerate(every)}
+    bases = (rest, [*rest, *shares])
+    for some in (*bases, *([*base, size] for base in bases for size in sizes)):
+        yield sorted(some, key=lambda family: order[id(family)])
 
 
 def _is_free(family: Family) -> bool:

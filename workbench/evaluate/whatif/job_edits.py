@@ -11,6 +11,7 @@ from workbench.evaluate.whatif.edit import Case, Edit, every_role
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
+from workbench.model.resources import PODS
 
 __all__ = [
     "AllowTier",
@@ -125,10 +126,7 @@ class LowerMinimum(JobEdit):
     category = "shrink"
 
     def changed(self, gang: Gang) -> Gang:
-        """The job with the lower minimum.
-
-        minResources of the PodGroup, which the controller computes from the minimum, shrinks in proportion.
-        """
+        """The job with the lower minimum, and with minResources of the pods that it then needs."""
         if gang.jobs:
             fewer = self.old - self.new
             minimums = {policy: max(needed - fewer, 0) for policy, needed in gang.min_subgroups.items()}
@@ -136,7 +134,7 @@ class LowerMinimum(JobEdit):
             return dataclasses.replace(
                 gang, min_subgroups=minimums, min_available=gang.ready + sum(sizes[: sum(minimums.values())])
             )
-        return _with_minimum(gang, self.new)
+        return _with_resources_of(gang, dataclasses.replace(gang, min_available=self.new))
 
     @property
     def before(self) -> int:
@@ -151,12 +149,33 @@ class LowerMinimum(JobEdit):
         return f"lower minAvailable from {self.old} to {self.new}"
 
 
-def _with_minimum(gang: Gang, minimum: int) -> Gang:
-    memory, resources = gang.volcano, gang.volcano.min_resources
-    if resources and gang.min_available:
-        fewer = {name: amount * minimum // gang.min_available for name, amount in resources.items()}
-        memory = dataclasses.replace(memory, min_resources=fewer)
-    return dataclasses.replace(gang, min_available=minimum, volcano=memory)
+def _with_resources_of(before: Gang, after: Gang) -> Gang:
+    """A changed job with minResources as the controller would write them: those of the pods that it now needs.
+
+    What they hold beyond the pending pods that were needed, such as running pods, stays.
+    """
+    resources = before.volcano.min_resources
+    if resources is None:
+        return after
+    old, new = _needed(before), _needed(after)
+    changed = {}
+    for name, amount in resources.items():
+        plain = name.removeprefix("requests.").removeprefix("limits.").removeprefix("count/")
+        changed[name] = max(amount - old.get(plain, 0) + new.get(plain, 0), 0)
+    return dataclasses.replace(after, volcano=dataclasses.replace(after.volcano, min_resources=changed))
+
+
+def _needed(gang: Gang) -> dict[str, int]:
+    """Summed requests of the pending pods that a job needs: roles of higher priority first, all pods of a role."""
+    left = max(gang.min_available - gang.ready, 0)
+    total: dict[str, int] = {PODS: 0}
+    for role in sorted(gang.roles, key=lambda role: -role.priority):
+        count = min(role.count, left)
+        left -= count
+        total[PODS] += count
+        for name, amount in role.requests.items():
+            total[name] = total.get(name, 0) + amount * count
+    return total
 
 
 @dataclass(frozen=True)
@@ -190,8 +209,8 @@ class FewerReplicas(JobEdit):
         names = set(gang.pod_names(_positions(first, last)))
         roles = (*gang.roles[:number], _smaller(role, self.new, fewer), *gang.roles[number + 1 :])
         order = tuple(name for name in gang.order if name not in names)
-        shrunk = _with_minimum(gang, minimum)
-        return dataclasses.replace(shrunk, roles=roles, sub_groups=groups, order=order)
+        shrunk = dataclasses.replace(gang, min_available=minimum, roles=roles, sub_groups=groups, order=order)
+        return _with_resources_of(gang, shrunk)
 
     @property
     def before(self) -> int:
