@@ -27,6 +27,7 @@ __all__ = [
     "Document",
     "Manifests",
     "Take",
+    "objects_in",
     "read_bytes",
     "read_documents",
     "read_manifests",
@@ -221,6 +222,19 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
         raise _with_slips(error, content) from None
     if not number:
         raise InputError("no document in it", source=source, got="only comments", expected="Kubernetes manifests")
+
+
+def objects_in(text: str, source: str) -> Iterator[Document]:
+    """The Kubernetes objects in a YAML or JSON text; none if it is empty or has only comments.
+
+    `source` names the text in errors, which are those of `read_documents`; a document that is no object is one, too.
+    """
+    if all(line.lstrip().startswith("#") for line in text.splitlines() if line.strip()):
+        return
+    for data, where in _documents(text.encode(errors="surrogatepass"), source, strict=True):
+        if type(data) is not dict or "kind" not in data:
+            raise _no_object(data, source, where)
+        yield from _objects(data, source, where)
 
 
 def _with_slips(error: InputError, content: bytes) -> InputError:
