@@ -32,6 +32,7 @@ __all__ = [
     "read_documents",
     "read_manifests",
     "read_text",
+    "unpacked",
 ]
 
 #: The path that stands for standard input.
@@ -323,10 +324,16 @@ def _recorded_gaps(data: Mapping[str, Any]) -> list[Notice]:
     return [Notice(str(code), str(said), str(subject or "")) for code, said, subject in gaps if code and said]
 
 
-def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
+def unpacked(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The object in a manifest, or the items of a List, which stays as it is."""
+    return (document.data for document in _objects(dict(data), "", "", release=False))
+
+
+def _objects(data: dict[str, Any], source: str, where: str, *, release: bool = True) -> Iterator[Document]:
     """The object in a parsed document, or the items of a List; items of a typed list (NodeList) get their kind from it.
 
-    A List whose items are null is empty, as in the API; items that are no list raise InputError.
+    A List whose items are null is empty, as in the API; items that are no list raise InputError. With `release` an item
+    is taken out of the List, so that the whole List is never in memory beside what is made of it.
     """
     kind, items = data.get("kind"), data.get("items")
     if type(kind) is not str or not kind.endswith("List") or (kind != "List" and "items" not in data):
@@ -344,12 +351,13 @@ def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document
         )
     inherited = {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
     for i, item in enumerate(items):
-        # Whoever takes the object keeps what it needs.
-        items[i] = None
+        if release:
+            # Whoever takes the object keeps what it needs.
+            items[i] = None
         place = f"{where}, items[{i}]"
         if type(item) is not dict:
             raise _no_object(item, source, place)
-        yield from _objects({**inherited, **item} if "kind" not in item else item, source, place)
+        yield from _objects({**inherited, **item} if "kind" not in item else item, source, place, release=release)
 
 
 def _documents(content: bytes, source: str, *, strict: bool) -> Iterator[tuple[Any, str]]:
