@@ -89,7 +89,7 @@ def withdraw_job(manifests: ManifestSet, key: str) -> None:
         metadata.setdefault("deletionTimestamp", metadata.get("creationTimestamp") or "1970-01-01T00:00:00Z")
     if job.kind == "Deployment" and job.owner is not None:
         child_map(manifests.change(job.owner), "spec")["replicas"] = sum(pod.runs for pod in job.pods)
-    if job.kind != "Job":
+    if job.kind not in ("Job", "HyperJob"):
         for _, position in list(job.waiting_pods(manifests)):
             manifests.remove(position)
 
