@@ -16,12 +16,14 @@ from workbench.cancel import reached
 from workbench.cluster.assemble import assemble
 from workbench.cluster.node_table import assign_matrices
 from workbench.errors import CapacityError, InputError
+from workbench.formats.fabric.base import FabricRecords
 from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
-from workbench.formats.manifests import Document, Manifests, Take, read_bytes, read_manifests
+from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_bytes, read_manifests
 from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.formats.mend import mended, renamed_hypernodes
+from workbench.formats.scenario_file import parse_scenario
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.notice import Notice
@@ -32,7 +34,16 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
-__all__ = ["load", "load_and_keep", "load_as_written", "load_objects", "load_to_draw", "no_collection", "read_objects"]
+__all__ = [
+    "load",
+    "load_and_keep",
+    "load_as_written",
+    "load_joined",
+    "load_objects",
+    "load_to_draw",
+    "no_collection",
+    "read_objects",
+]
 
 
 def load(
@@ -48,8 +59,9 @@ def load(
     Parameters
     ----------
     *paths : str or Path
-        Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON, and
-        network topologies in any format of `workbench.formats.fabric.registry`, recognised by their content.
+        Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON,
+        network topologies in any format of `workbench.formats.fabric.registry`, recognised by their content, and
+        scenario files, of which the cluster and the jobs are read.
     matrices : mapping of str to path, optional
         Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they take precedence over matrices of
         Devices.
@@ -82,15 +94,45 @@ def load(
     UnknownNameError
         No such format.
     """
+    return load_joined(
+        paths, matrices, stdin, format, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, keep=None
+    )[0]
+
+
+def load_joined(
+    paths: Sequence[str | Path],
+    matrices: Mapping[str, str | Path] | None,
+    stdin: bytes | str | None,
+    format: str | None,
+    *,
+    any_scheduler: bool,
+    gpus_per_node: int | None,
+    keep: Take | None,
+) -> tuple[Scenario, ClusterObjects, Joined]:
+    """Read files as `load` does, and return also what the scenario was made of.
+
+    Parameters
+    ----------
+    paths, matrices, stdin, format, any_scheduler, gpus_per_node
+        As in `load`, with its errors.
+    keep : callable, optional
+        Receives each manifest, mended, after its object was added; None: manifests are not kept.
+
+    Returns
+    -------
+    Scenario
+    ClusterObjects
+        The objects of the manifests and of the network topology files, derived HyperNodes included.
+    Joined
+        The joint contents of the network topology files.
+    """
     gpus = 0 if gpus_per_node is None else _checked_gpus(gpus_per_node)
     with no_collection():
-        return _scenario(
-            paths,
-            *_read(paths, stdin, format, mend=True),
-            matrices or {},
-            any_scheduler=any_scheduler,
-            gpus_per_node=gpus,
+        manifests, cluster, joined = _read(paths, stdin, format, keep, mend=True)
+        scenario = _scenario(
+            paths, manifests, cluster, joined, matrices or {}, any_scheduler=any_scheduler, gpus_per_node=gpus
         )
+    return scenario, cluster, joined
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
@@ -171,9 +213,8 @@ def load_and_keep(
         if wanted(document.data):
             kept.append(document.data)
 
-    with no_collection():
-        read = _read([path], stdin, None, keep, mend=True)
-        return _scenario([path], *read, {}, any_scheduler=False, gpus_per_node=0), kept
+    scenario, _, _ = load_joined([path], None, stdin, None, any_scheduler=False, gpus_per_node=None, keep=keep)
+    return scenario, kept
 
 
 def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> ClusterObjects:
@@ -228,7 +269,17 @@ def _read(
         if keep is not None:
             keep(document)
 
-    manifests = read_manifests(paths, stdin, intake.claim, take)
+    def claim(content: bytes, source: str) -> bool:
+        saved = parse_scenario(content, source)
+        if saved is None:
+            return intake.claim(content, source)
+        if saved.snapshot is not None:
+            intake.add(FabricRecords(snapshot=saved.snapshot), source, "snapshot")
+        for document in objects_in(saved.jobs, f"{source}, jobs"):
+            take(document)
+        return True
+
+    manifests = read_manifests(paths, stdin, claim, take)
     reached("joining topology files")
     if mend:
         manifests.notices += [*told, *renamed_hypernodes(cluster.hypernodes)]

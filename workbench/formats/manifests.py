@@ -27,10 +27,12 @@ __all__ = [
     "Document",
     "Manifests",
     "Take",
+    "objects_in",
     "read_bytes",
     "read_documents",
     "read_manifests",
     "read_text",
+    "unpacked",
 ]
 
 #: The path that stands for standard input.
@@ -223,6 +225,19 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
         raise InputError("no document in it", source=source, got="only comments", expected="Kubernetes manifests")
 
 
+def objects_in(text: str, source: str) -> Iterator[Document]:
+    """The Kubernetes objects in a YAML or JSON text; none if it is empty or has only comments.
+
+    `source` names the text in errors, which are those of `read_documents`; a document that is no object is one, too.
+    """
+    if all(line.lstrip().startswith("#") for line in text.splitlines() if line.strip()):
+        return
+    for data, where in _documents(text.encode(errors="surrogatepass"), source, strict=True):
+        if type(data) is not dict or "kind" not in data:
+            raise _no_object(data, source, where)
+        yield from _objects(data, source, where)
+
+
 def _with_slips(error: InputError, content: bytes) -> InputError:
     """The parser's error, followed by every slip that the text has if it is written by hand."""
     slips = find_slips(content.decode("utf-8-sig", "replace")) if len(content) <= _HAND_WRITTEN else []
@@ -309,10 +324,16 @@ def _recorded_gaps(data: Mapping[str, Any]) -> list[Notice]:
     return [Notice(str(code), str(said), str(subject or "")) for code, said, subject in gaps if code and said]
 
 
-def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
+def unpacked(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The object in a manifest, or the items of a List, which stays as it is."""
+    return (document.data for document in _objects(dict(data), "", "", release=False))
+
+
+def _objects(data: dict[str, Any], source: str, where: str, *, release: bool = True) -> Iterator[Document]:
     """The object in a parsed document, or the items of a List; items of a typed list (NodeList) get their kind from it.
 
-    A List whose items are null is empty, as in the API; items that are no list raise InputError.
+    A List whose items are null is empty, as in the API; items that are no list raise InputError. With `release` an item
+    is taken out of the List, so that the whole List is never in memory beside what is made of it.
     """
     kind, items = data.get("kind"), data.get("items")
     if type(kind) is not str or not kind.endswith("List") or (kind != "List" and "items" not in data):
@@ -330,12 +351,13 @@ def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document
         )
     inherited = {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
     for i, item in enumerate(items):
-        # Whoever takes the object keeps what it needs.
-        items[i] = None
+        if release:
+            # Whoever takes the object keeps what it needs.
+            items[i] = None
         place = f"{where}, items[{i}]"
         if type(item) is not dict:
             raise _no_object(item, source, place)
-        yield from _objects({**inherited, **item} if "kind" not in item else item, source, place)
+        yield from _objects({**inherited, **item} if "kind" not in item else item, source, place, release=release)
 
 
 def _documents(content: bytes, source: str, *, strict: bool) -> Iterator[tuple[Any, str]]:

@@ -10,23 +10,18 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.load import load_and_keep
 from workbench.formats.manifests import read_bytes
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
-from workbench.formats.write_manifests import to_yaml
 from workbench.model.scheduler_config import SchedulerConfig
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import get_map, get_maps, get_text, shown
 
-__all__ = ["MARK", "ScenarioFile", "load_with_job_text", "parse_scenario", "read_scenario", "scenario_text"]
+__all__ = ["MARK", "ScenarioFile", "parse_scenario", "read_scenario", "scenario_text"]
 
 #: The key that tells a scenario from other files; its value is the version of this layout.
 MARK = "workbench_scenario"
 VERSION = 1
-
-# Kinds of jobs that wait to be placed; running pods are in the snapshot.
-_WANT_TO_RUN = frozenset({"Job", "HyperJob", "Deployment", "PodGroup", "PriorityClass"})
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,8 @@ def read_scenario(path: str | Path) -> ScenarioFile | None:
 
 def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
     """Read a scenario from the bytes of a file named `source`, like `read_scenario`."""
-    if MARK.encode() not in content[:200]:
+    head = content[:200].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not head.startswith(b"{") or f'"{MARK}"'.encode() not in head:
         return None
     try:
         data = orjson.loads(content)
@@ -120,42 +116,6 @@ def _config_in(data: Mapping[str, Any], source: str) -> SchedulerConfig | None:
     parts = get_map(data, "config", "")
     config = parse_config(get_text(parts, "text", "config").encode(), f"{source}, config")
     return replace(config, source=get_text(parts, "name", "config"))
-
-
-def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scenario, str]:
-    """Read a file or folder as `workbench.load` does, and return also the manifests of its jobs as one YAML text.
-
-    A job that partly runs is written as the whole job; its running pods are in the snapshot and count towards its
-    minimum. A job all of whose pods run is left out. The input is read once.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file or folder in any form that `workbench.load` reads; its errors are the same.
-    stdin : str, optional
-        Content for the path ``-``.
-    """
-    scenario, jobs = load_and_keep(path, _wants_to_run, stdin)
-    running = {pod.gang for pod in scenario.snapshot.running} - {gang.key for gang in scenario.gangs}
-    return scenario, to_yaml(one for one in jobs if running.isdisjoint(_gang_keys(one)))
-
-
-def _gang_keys(data: Mapping[str, Any]) -> list[str]:
-    """Keys by which the snapshot may know the gang of a Job or PodGroup: its own, and that of the Job that owns it."""
-    metadata = data.get("metadata")
-    if data.get("kind") not in ("Job", "PodGroup") or not isinstance(metadata, Mapping):
-        return []
-    owners = [one.get("name") for one in metadata.get("ownerReferences") or () if isinstance(one, Mapping)]
-    space = metadata.get("namespace") or "default"
-    return [f"{space}/{name}" for name in (metadata.get("name"), *owners)]
-
-
-def _wants_to_run(data: Mapping[str, Any]) -> bool:
-    if data.get("kind") == "Pod":
-        status, spec = data.get("status"), data.get("spec")
-        placed = isinstance(spec, Mapping) and spec.get("nodeName")
-        return not placed and not (isinstance(status, Mapping) and status.get("phase") in ("Succeeded", "Failed"))
-    return data.get("kind") in _WANT_TO_RUN
 
 
 def _json(value: Any) -> str:

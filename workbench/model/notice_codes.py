@@ -146,6 +146,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "nodes-without-labels": "Nodes lack the labels that HyperNodes are derived from; they are in none.",
         "nodes-without-switch": "Nodes are connected to no switch.",
         "nominal-bandwidth": "The bandwidth of a machine is computed from its links, not measured.",
+        "not-in-manifests": "Manifests cannot hold this part of the input; name it again beside the written file.",
         "not-permitted": "The user may not read this kind of a live cluster; the message has the RBAC rule for it.",
         "nvlink-domains-dropped": "NVLink domains do not nest with the other tiers; they become no HyperNodes.",
         "overlapping-switches": "Nodes are connected to several switches, so that their HyperNodes overlap.",

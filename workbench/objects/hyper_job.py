@@ -27,6 +27,7 @@ __all__ = [
     "ReplicatedJob",
     "hyper_job_notes",
     "job_manifest",
+    "job_specs_in",
     "read_child_job",
     "read_hyper_job",
     "read_members",
@@ -147,6 +148,16 @@ def read_members(data: Mapping[str, Any]) -> list[ReplicatedJob]:
         )
         for path, item, (where, template) in _entries(data)
     ]
+
+
+def job_specs_in(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and template of each entry of replicatedJobs, as the parts of the manifest that they are: a change of a
+    template is a change of the manifest.
+    """
+    spec = get_map(data, "spec", "")
+    for path, item in get_maps(spec, _list_name(spec), "spec"):
+        where, template = _template(item, path)
+        yield get_text(item, "name", path), item if where == path else template
 
 
 def job_manifest(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:

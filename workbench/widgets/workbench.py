@@ -12,9 +12,9 @@ import ipywidgets
 from workbench.errors import InputError
 from workbench.evaluate.choices import make_policy, with_config
 from workbench.evaluate.usual_policies import USUAL_POLICIES
+from workbench.formats.job_text import load_with_job_text
 from workbench.formats.scenario_file import (
     ScenarioFile,
-    load_with_job_text,
     parse_scenario,
     read_scenario,
     scenario_text,

@@ -35,6 +35,10 @@ class Joined:
         The snapshot, if one of the files is a snapshot file, which describes the whole cluster.
     formats : dict of str to str
         Format of each fabric file that was recognised by its content, by the name of the file.
+    derived : bool
+        Whether the HyperNodes were derived from other objects, such as labels of nodes.
+    asked : bool
+        Whether a format was named by ``--from``.
     """
 
     notes: list[Notice] = field(default_factory=list)
@@ -42,6 +46,8 @@ class Joined:
     tors: TorNodeTable | None = None
     snapshot: ClusterSnapshot | None = None
     formats: dict[str, str] = field(default_factory=dict)
+    derived: bool = False
+    asked: bool = False
 
     def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
         """Add the contents of one network topology file to a cluster's objects.
@@ -113,10 +119,14 @@ class FabricIntake:
             if self.wanted is not None:
                 raise
             raise error.remarking(f"read as {chosen.name} ({chosen.title}), --from FORMAT forces another") from None
+        self.add(records, source, chosen.name)
+        return True
+
+    def add(self, records: FabricRecords, source: str, format: str) -> None:
+        """Add the contents of one file: what was read of it, the file's name, and the name of its format."""
         self.found.append(records)
         self.sources.append(source)
-        self.formats.append(chosen.name)
-        return True
+        self.formats.append(format)
 
     def _wanted(self, text: str, source: str) -> FabricFormat | None:
         return None if Sample(text, source).is_manifest else self.wanted
@@ -139,7 +149,7 @@ class FabricIntake:
             _check_alone(cluster, len(self.found))
             return Joined(snapshot=whole[0])
         given = bool(cluster.nodes)
-        joined = Joined(tors=tor_table_of(cluster))
+        joined = Joined(tors=tor_table_of(cluster), asked=self.wanted is not None)
         wanted = self.wanted
         if wanted is not None and wanted.derive is not None and not self.found:
             cluster.hypernodes.clear()
@@ -162,6 +172,7 @@ class FabricIntake:
         derived = self._derive(cluster) if derive and not cluster.hypernodes else None
         if derived is not None:
             joined.add(cluster, derived, bool(cluster.nodes))
+            joined.derived = True
         elif wanted is not None and not self.found:
             raise InputError(f"nothing in the format {wanted.name}", source="--from", expected=wanted.title)
         return joined

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written, make_node
 from workbench.formats.fabric.tor_tables import tor_nodes_of
@@ -169,13 +170,13 @@ def _switches_of(snapshot: ClusterSnapshot, shape: TopologyShape) -> SwitchTable
     return SwitchTable.build(rows, topology.n_nodes, level="double_layer")
 
 
-def tor_config_map(table: TorNodeTable) -> str:
-    """The ConfigMap basic-tor-node-cm with a switch table, as YAML text."""
+def tor_config_map(table: TorNodeTable) -> dict[str, Any]:
+    """The manifest of the ConfigMap basic-tor-node-cm with a switch table."""
     data = {"tor_info": json.dumps(as_payload(table), ensure_ascii=False)}
     if table.level:
         data["tor_level"] = table.level
     metadata = {"name": TOR_NODE_CONFIG_MAP, "namespace": "kube-system"}
-    return to_yaml([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}])
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 def _write(snapshot: ClusterSnapshot) -> Written:
@@ -196,7 +197,7 @@ def _write(snapshot: ClusterSnapshot) -> Written:
     unknown = [name for i, name in enumerate(snapshot.topology.node_names) if not snapshot.address_of(i)]
     if unknown:
         losses.append(f"changed: the InternalIP of {listed('node', unknown)} is unknown; the name stands as server_ip")
-    return Written(tor_config_map(table), tuple(losses))
+    return Written(to_yaml([tor_config_map(table)]), tuple(losses))
 
 
 TOR_NODE = FabricFormat(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from workbench.formats.scenario_file import load_with_job_text
+from workbench.formats.job_text import load_with_job_text
 
 
 def test_the_job_text_of_a_live_snapshot_has_only_what_waits():
