@@ -12,6 +12,7 @@ from workbench.cli.compare import compare
 from workbench.cli.cost import cost
 from workbench.cli.expand import expand
 from workbench.cli.fill import fill
+from workbench.cli.fix import fix
 from workbench.cli.gpus import gpus
 from workbench.cli.kind import kind_app
 from workbench.cli.live import live_app
@@ -51,6 +52,7 @@ _app = typer.Typer(
 )
 _app.command()(place)
 _app.command()(compare)
+_app.command()(fix)
 _app.command()(gpus)
 _app.command()(fill)
 _app.add_typer(topology_app, name="topology")

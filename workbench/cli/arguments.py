@@ -26,6 +26,7 @@ __all__ = [
     "key_values",
     "kinds_with_counts",
     "load_scenario",
+    "matrix_files",
     "policies_with",
     "policy_names",
     "policy_with",
@@ -35,6 +36,7 @@ __all__ = [
     "tell_ignored",
     "tell_kinds",
     "tell_notes",
+    "tell_reading",
     "tier_speeds",
 ]
 
@@ -240,23 +242,33 @@ def load_scenario(
     """
     from workbench.formats.load import load
 
-    stdin = standard_input(files)
-    given = key_values("--matrix", matrices, "PATTERN=FILE")
-    for pattern, path in given.items():
-        if not path:
-            raise InputError("no file", source="--matrix", got=repr(f"{pattern}="), expected="PATTERN=FILE")
+    given = matrix_files(matrices)
     scenario = load(
         *files,
         matrices=given,
-        stdin=stdin,
+        stdin=standard_input(files),
         format=format,
         any_scheduler=any_scheduler,
         gpus_per_node=gpus_per_node,
     )
+    tell_reading(scenario)
+    return scenario
+
+
+def matrix_files(matrices: Sequence[str]) -> dict[str, Any]:
+    """The files of bandwidth matrices by pattern, from the values ``PATTERN=FILE`` of ``--matrix``."""
+    given = key_values("--matrix", matrices, "PATTERN=FILE")
+    for pattern, path in given.items():
+        if not path:
+            raise InputError("no file", source="--matrix", got=repr(f"{pattern}="), expected="PATTERN=FILE")
+    return given
+
+
+def tell_reading(scenario: Scenario) -> None:
+    """Write to stderr how files were read: formats that were recognised, unused and refused objects."""
     for source, name in scenario.formats.items():
         tell(f"note: {source}: read as {name}; --from FORMAT reads it as another format")
     tell_ignored(scenario)
-    return scenario
 
 
 def tell_ignored(scenario: Scenario) -> None:

@@ -89,13 +89,18 @@ class Fix:
         """Whether another job is worse off by it, or the job itself runs with fewer pods."""
         return any(effect.harms for effect in self.others) or any(edit.category == "shrink" for edit in self.edits)
 
+    @property
+    def text(self) -> str:
+        """What to do and what it does to other jobs: ``allow tier 2 (no other job waits)``."""
+        return fix_text(self.edits, self.others)
+
     def to_dict(self) -> dict[str, Any]:
         """The fix as a JSON-ready dict with edits, verified (always true: the session was run), others and text."""
         return {
             "edits": [edit.to_dict() for edit in self.edits],
             "verified": True,
             "others": [effect.to_dict() for effect in self.others],
-            "text": fix_text(self.edits, self.others),
+            "text": self.text,
         }
 
 
@@ -155,9 +160,9 @@ class FixReport(Value):
         parts = [self.cause]
         if self.fixes:
             first = self.fixes[0]
-            parts.append(f"would help: {fix_text(first.edits, first.others)}")
+            parts.append(f"would help: {first.text}")
             if first.costs and self.free is not None:
-                parts.append(f"at no loss: {fix_text(self.free.edits, self.free.others)}")
+                parts.append(f"at no loss: {self.free.text}")
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:

@@ -47,9 +47,13 @@ class Holder:
     @property
     def text(self) -> str:
         """``rack-05: research/mixtral-sft, running, 1 pod, 8 nvidia.com/gpu``."""
-        held = [f"{amount_text(name, amount)} {name}" for name, amount in self.amounts]
         pods = [counted(self.pods, "pod")] if self.pods else []
-        return f"{self.of}: {', '.join([self.job, self.state, *pods, *held])}"
+        return f"{self.of}: {', '.join([self.job, self.state, *pods, *self.amount_texts])}"
+
+    @property
+    def amount_texts(self) -> list[str]:
+        """Each amount with the name of its resource: ``8 nvidia.com/gpu``."""
+        return [f"{amount_text(name, amount)} {name}" for name, amount in self.amounts]
 
     def to_dict(self) -> dict[str, Any]:
         """The holder as a JSON-ready dict, amounts as Kubernetes quantities."""

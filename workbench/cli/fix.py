@@ -1,0 +1,221 @@
+"""The command `workbench fix`: why a job is pending, and the least that helps, written as changed input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.arguments import (
+    given_paths,
+    matrix_files,
+    policy_with,
+    standard_input,
+    tell_gaps,
+    tell_notes,
+    tell_reading,
+)
+from workbench.cli.option_values import one_of
+from workbench.cli.options import (
+    AnyScheduler,
+    Files,
+    From,
+    GpusPerNode,
+    Matrices,
+    Paths,
+    PolicySettings,
+    ReviewOutput,
+    SchedulerPolicy,
+)
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
+from workbench.cli.place import require_jobs
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.evaluate.whatif.fix import Fix, FixReport
+    from workbench.formats.load_documents import LoadedDocuments
+    from workbench.model.snapshot import Scenario
+    from workbench.policies import Policy
+
+__all__ = ["fix"]
+
+
+def fix(
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
+    job: Annotated[
+        str,
+        typer.Option(
+            "--job", metavar="NAMESPACE/NAME", help="The pending job; without it every pending job is reported on."
+        ),
+    ] = "",
+    policy: SchedulerPolicy = "volcano",
+    set_: PolicySettings = [],  # noqa: B006
+    matrix: Matrices = [],  # noqa: B006
+    from_: From = None,
+    any_scheduler: AnyScheduler = False,
+    gpus_per_node: GpusPerNode = None,
+    order: Annotated[
+        str,
+        typer.Option(
+            "--order",
+            metavar="CLASS,CLASS,…",
+            help="Kinds of change that may be used, the most welcome first: job, queue (and order of jobs), wait (and "
+            "repaired nodes), shrink (a smaller job), evict, nodes (new ones).",
+        ),
+    ] = "job,queue,wait,shrink,evict,nodes",
+    output: Annotated[
+        ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
+    ] = ReviewOutput.table,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write the whole input, changed by the first fix, to a file that place reads."
+        ),
+    ] = None,
+) -> None:
+    """Say why a job is pending, who holds what it needs, and the smallest changes with which the policy places it.
+
+    Every fix was tried: the policy places the job when the changed input is read and the whole session is run again.
+
+    Exit status 0 when each job in question has a fix or is placed, 1 when one has none.
+
+    Examples:
+
+    \b
+      workbench fix cluster.yaml job.yaml --job default/train
+      workbench fix cluster.json --job research/moe-row --policy volcano-1.13 -o json
+      workbench fix cluster.json --job research/moe-row --order job,queue,wait --out fixed.yaml
+      kubectl get nodes,pods,podgroups,jobs.batch.volcano.sh,queues.scheduling.volcano.sh,hypernodes -A -o json \\
+        | workbench fix -
+    """
+    from workbench.formats.load_documents import load_documents
+    from workbench.model.placement import Refusal
+
+    inputs = given_paths(paths, file)
+    check_out(out)
+    if out is not None and not job:
+        raise InputError("whose fix?", source="--out", expected="--job NAMESPACE/NAME")
+    chosen = policy_with(policy, set_)
+    classes = [name.strip() for name in order.split(",") if name.strip()]
+    loaded = load_documents(
+        *inputs,
+        matrices=matrix_files(matrix),
+        stdin=standard_input(inputs),
+        format=from_,
+        any_scheduler=any_scheduler,
+        gpus_per_node=gpus_per_node,
+    )
+    scenario = loaded.scenario
+    tell_reading(scenario)
+    require_jobs(scenario)
+    wanted = scenario.gang(job).key if job else ""
+    decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
+    pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
+    reports = _reports(chosen, scenario, decisions, pending, classes)
+    proven = [_proven(report, chosen, loaded, any_scheduler) for report in reports]
+    tell_gaps(scenario)
+    if out is not None and proven and proven[0].fixes:
+        tell_notes(loaded.left_out)
+        emit(_changed(proven[0].fixes[0], wanted, loaded), out)
+    elif out is not None:
+        tell(f"note: {out} is not written: {'no fix was found' if proven else f'{wanted} is placed'}")
+    if output is ReviewOutput.table:
+        from workbench.report.fix_tables import fix_tables
+
+        for report in proven:
+            print_tables(*fix_tables(report, _commands(report, loaded)))
+        if not proven:
+            said = f"{wanted} is" if wanted else "every job is"
+            print_tables(f"{said} placed by {chosen.name}: nothing to fix")
+    else:
+        records = [_record(report, loaded) for report in proven]
+        if wanted:
+            result: Any = records[0] if records else _placed_record(wanted, chosen)
+        else:
+            result = records
+        emit(to_json(result) if output is ReviewOutput.json else to_yaml(result), None)
+    if not all(report.fixes for report in proven):
+        raise typer.Exit(1)
+
+
+def _reports(
+    policy: Policy, scenario: Scenario, decisions: Sequence[Any], pending: Sequence[str], classes: Sequence[str]
+) -> list[FixReport]:
+    from workbench.evaluate.whatif.fix import fix_report
+
+    found = []
+    with progress_bar("looking for fixes of") as step:
+        for done, key in enumerate(pending):
+            if step is not None:
+                step(done, len(pending), key)
+            report = fix_report(policy, scenario.gangs, scenario.snapshot, key, decisions=decisions, classes=classes)
+            found.append(report)
+    return found
+
+
+def _edits(fix: Fix) -> list[dict[str, Any]]:
+    return [edit.to_dict() for edit in fix.edits]
+
+
+def _changed(fix: Fix, job: str, loaded: LoadedDocuments) -> str:
+    """The text of the whole input after a fix."""
+    from workbench.evaluate.whatif.edit import Case
+    from workbench.formats.edit_manifests.apply import changed_text
+
+    case = Case(loaded.scenario.gangs, loaded.scenario.snapshot, job)
+    for edit in fix.edits:
+        case = edit.apply(case)
+    return changed_text(loaded, _edits(fix), case.snapshot)
+
+
+def _proven(report: FixReport, policy: Policy, loaded: LoadedDocuments, any_scheduler: bool) -> FixReport:
+    """A report without the fixes that do not hold when the changed manifests are read and placed."""
+    kept = []
+    for fix in report.fixes:
+        why = _fails(fix, report.job, policy, loaded, any_scheduler)
+        if why:
+            tell(f"note: {report.job}: left out, because {why}: {' and '.join(edit.text for edit in fix.edits)}")
+        else:
+            kept.append(fix)
+    return report if len(kept) == len(report.fixes) else replace(report, fixes=tuple(kept))
+
+
+def _fails(fix: Fix, job: str, policy: Policy, loaded: LoadedDocuments, any_scheduler: bool) -> str:
+    """Why a fix does not hold when the changed manifests are read and placed; empty if it does."""
+    from workbench.formats.load import load
+
+    try:
+        text = _changed(fix, job, loaded)
+        changed = load("-", stdin=text, any_scheduler=any_scheduler)
+    except InputError as error:
+        return f"it cannot be written as manifests ({error})"
+    try:
+        decisions = policy.schedule(changed.gangs, changed.snapshot)
+    except Exception as error:  # a policy from a notebook may fail on a cluster that it has never seen
+        return f"the policy fails on the changed input ({type(error).__name__}: {error})"
+    placed = any(decision.gang.key == job and decision.placed for decision in decisions)
+    return "" if placed else "the changed manifests still leave the job pending"
+
+
+def _commands(report: FixReport, loaded: LoadedDocuments) -> list[list[str]]:
+    """For each fix what somebody types to make it in a live cluster."""
+    from workbench.formats.edit_manifests.commands import kubectl_commands
+
+    return [kubectl_commands(loaded.manifests, _edits(fix)) for fix in report.fixes]
+
+
+def _record(report: FixReport, loaded: LoadedDocuments) -> dict[str, Any]:
+    record = report.to_dict()
+    for fix, commands in zip(record["fixes"], _commands(report, loaded), strict=True):
+        fix["commands"] = commands
+    return record
+
+
+def _placed_record(job: str, policy: Policy) -> dict[str, Any]:
+    """The record of a job that the policy places."""
+    headline = f"placed by {policy.name}: nothing to fix"
+    return {"job": job, "policy": policy.name, "headline": headline, "causes": [], "fixes": [], "never": False}
