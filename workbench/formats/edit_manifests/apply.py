@@ -13,7 +13,7 @@ from workbench.formats.load_documents import LoadedDocuments
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import shown
 
-__all__ = ["apply_edits", "changed_text", "subject_of"]
+__all__ = ["apply_edits", "apply_to", "changed_text", "is_of_jobs", "subject_of"]
 
 Edit = Mapping[str, Any]
 
@@ -67,11 +67,16 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]], edits: Sequence[Edit]) -
     """
     held = ManifestSet(manifests)
     for edit in edits:
-        try:
-            _apply(held, edit)
-        except InputError as error:
-            raise error.at(source=f"edit {edit.get('kind')} of {edit.get('subject')}") from None
+        apply_to(held, edit)
     return held.manifests()
+
+
+def apply_to(manifests: ManifestSet, edit: Edit) -> None:
+    """Make one edit in a set of manifests, with the errors of `apply_edits`."""
+    try:
+        _apply(manifests, edit)
+    except InputError as error:
+        raise error.at(source=f"edit {edit.get('kind')} of {edit.get('subject')}") from None
 
 
 def _apply(manifests: ManifestSet, edit: Edit) -> None:
@@ -121,11 +126,11 @@ def changed_text(loaded: LoadedDocuments, edits: Sequence[Edit], cluster: Cluste
     """
     if not loaded.whole_cluster:
         held = ManifestSet(loaded.manifests)
-        edits = [edit for edit in edits if _is_of_jobs(held, edit)]
+        edits = [edit for edit in edits if is_of_jobs(held, edit)]
     return loaded.text(apply_edits(loaded.manifests, edits), cluster)
 
 
-def _is_of_jobs(manifests: ManifestSet, edit: Edit) -> bool:
+def is_of_jobs(manifests: ManifestSet, edit: Edit) -> bool:
     """Whether an edit changes manifests of jobs: pending ones, or a Queue that is among these manifests."""
     kind = edit.get("kind")
     if kind in _OF_QUEUES:

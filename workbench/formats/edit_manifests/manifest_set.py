@@ -134,6 +134,13 @@ class ManifestSet:
         self._copied.add(len(self._data) - 1)
         self._index(self._positions, len(self._data) - 1, data)
 
+    def changes(self) -> Iterator[tuple[Manifest | None, Manifest | None]]:
+        """Each manifest that is no longer as it was, before and after; None: it was not there, or it is gone."""
+        for i, after in enumerate(self._data):
+            before = self._original[i] if i < len(self._original) else None
+            if before is not after and before != after:
+                yield before, after
+
     def manifests(self) -> list[Manifest]:
         """All manifests as they are now."""
         return [data for data in self._data if data is not None]
