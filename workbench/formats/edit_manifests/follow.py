@@ -10,10 +10,11 @@ from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet
 from workbench.jobs.min_resources import quota_usage
 from workbench.jobs.pod_group_of_job import pod_group_of_job
 from workbench.model.gang import pod_index
+from workbench.model.resources import quantity_text
 from workbench.objects.job import read_job
 from workbench.objects.pod import read_pod_as_template
 from workbench.objects.pod_group import PodGroup
-from workbench.objects.quantity import quantity_text, to_base_units
+from workbench.objects.quantity import to_base_units
 
 __all__ = ["change_job", "change_minimum", "usage_of_first"]
 
