@@ -14,6 +14,7 @@ from workbench.cli.options import (
     Files,
     From,
     GpusPerNode,
+    Job,
     Matrices,
     Out,
     Paths,
@@ -40,6 +41,7 @@ def compare(
     from_: From = None,
     any_scheduler: AnyScheduler = False,
     gpus_per_node: GpusPerNode = None,
+    job: Job = "",
     output: Annotated[
         CompareOutput, one_of(CompareOutput, "-o", "--output", help="Form of the result.")
     ] = CompareOutput.table,
@@ -77,6 +79,7 @@ def compare(
     chosen = policies_with(names, set_)
     scenario = load_scenario(inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
+    wanted = scenario.gang(job).key if job else ""
     priced = communication_plan(scenario.gangs, machine, shape, model, tier_gb_s, calibration)
     with progress_bar("comparing") as step:
         comparison = run(
@@ -85,11 +88,18 @@ def compare(
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
     if output is CompareOutput.table:
-        from workbench.report.tables import comparison_tables, difference_tables
+        from workbench.report.tables import comparison_tables, difference_tables, job_tables
 
-        print_tables(*(difference_tables if by_job else comparison_tables)(comparison))
+        if wanted:
+            print_tables(*job_tables(comparison, wanted))
+        else:
+            print_tables(*(difference_tables if by_job else comparison_tables)(comparison))
     elif output is CompareOutput.json:
         record = comparison.to_dict()
+        if wanted:
+            record["jobs"] = [wanted]
+            for row in record["policies"]:
+                row["jobs"] = [one for one in row["jobs"] if f"{one['namespace']}/{one['name']}" == wanted]
         if by_job:
             compared = tuple(row.policy for row in comparison.rows)
             record["differences"] = [one.to_dict(compared) for one in differences(comparison)]

@@ -234,6 +234,7 @@ def _waiting_record(told: Audit, said: dict[str, tuple[Said, ...]]) -> dict[str,
         return {}
     return {
         "reasons": [reason.to_dict() for reason in told.reasons],
+        **({} if told.advice is None else {"advice": told.advice.to_dict()}),
         "cluster_says": [one.to_dict() for one in said[told.gang.key]],
     }
 

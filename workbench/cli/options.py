@@ -19,6 +19,7 @@ __all__ = [
     "Files",
     "From",
     "GpusPerNode",
+    "Job",
     "Matrices",
     "ObjectOutput",
     "Out",
@@ -201,6 +202,9 @@ GpusPerNode = Annotated[
         metavar="N",
         help="GPUs assumed for every node that reports no resources, such as one that only a fabric file names.",
     ),
+]
+Job = Annotated[
+    str, typer.Option("--job", metavar="NAMESPACE/NAME", help="Show this job only; all are placed, as in a session.")
 ]
 Matrices = Annotated[
     list[str],

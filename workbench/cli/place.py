@@ -9,28 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps
-from workbench.cli.option_values import one_of
+from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import (
     AnyScheduler,
     Files,
     From,
     GpusPerNode,
+    Job,
     Matrices,
     Out,
     Paths,
     PlaceOutput,
     SchedulerPolicy,
 )
-from workbench.cli.output import check_out, emit, print_tables, to_json, to_yaml
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json, to_yaml
 from workbench.errors import InputError
 from workbench.model.notice import texts_of
 
 if TYPE_CHECKING:
     from workbench.evaluate.rank_order import RankOrder
     from workbench.evaluate.switch_changes import SwitchChange
+    from workbench.evaluate.whatif.when import EarliestStart
     from workbench.model.explanation import Explanation
     from workbench.model.placement import Decision
     from workbench.model.snapshot import ClusterSnapshot, Scenario
+    from workbench.policies import Policy
 
 __all__ = ["place", "require_jobs"]
 
@@ -51,6 +54,7 @@ def place(
     from_: From = None,
     any_scheduler: AnyScheduler = False,
     gpus_per_node: GpusPerNode = None,
+    job: Job = "",
     output: Annotated[
         PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")
     ] = PlaceOutput.table,
@@ -66,6 +70,18 @@ def place(
         bool,
         typer.Option("--rank-order", help="Ranks along the HyperNodes, and the ring's crossings before and after."),
     ] = False,
+    when: Annotated[
+        bool,
+        typer.Option(
+            "--when",
+            help="When pending jobs could start, by the annotations topology-workbench/remaining-seconds and "
+            "topology-workbench/run-seconds of pods, else by --run-seconds.",
+        ),
+    ] = False,
+    run_seconds: Annotated[
+        float | None,
+        seconds("--run-seconds", least=0, most=1e9, help="With --when: seconds that each gang runs, or still runs."),
+    ] = None,
 ) -> None:
     """Place the jobs of the input by one policy.
 
@@ -79,6 +95,7 @@ def place(
       workbench place datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
       workbench place datasets/demo --policy random --set seed=7 --explain
       workbench place datasets/demo --set config=volcano-scheduler.conf
+      workbench place cluster.json --job research/train --when --run-seconds 3600
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.evaluate.records import session_record
@@ -90,21 +107,29 @@ def place(
     check_out(tor_share)
     if explain and output is PlaceOutput.csv:
         raise InputError("a table of pods has no room for it", source="--explain", got="-o csv", expected="-o json")
+    if run_seconds is not None and not when:
+        raise InputError("nothing to time", source="--run-seconds", expected="--when")
     chosen = policy_with(policy, set_)
     scenario = load_scenario(inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
-    recorders = {i: Recorder() for i in range(len(scenario.gangs))} if explain else {}
+    wanted = scenario.gang(job).key if job else ""
+    recorders = {i: Recorder() for i, gang in enumerate(scenario.gangs) if explain and wanted in ("", gang.key)}
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
     metrics = measure_run(decisions, scenario.snapshot)
     switches = _switches(scenario.snapshot, decisions, tor_share)
-    advice = advise_session(chosen, decisions, scenario.snapshot)
+    shown = [decision for decision in decisions if wanted in ("", decision.gang.key)]
+    advice = advise_session(chosen, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown])
+    starts = _starts(chosen, scenario, run_seconds) if when and not all(one.placed for one in shown) else {}
     tell_gaps(scenario)
-    orders = _orders(decisions) if rank_order else {}
+    orders = _orders(shown) if rank_order else {}
     explanations = [recorder.explanation(decisions[i]) for i, recorder in recorders.items()]
     if output is PlaceOutput.table:
+        from rich.text import Text
+
         from workbench.report import tables
 
-        print_tables(*tables.session_tables(chosen.name, decisions, metrics, switches, advice))
+        print_tables(*tables.session_tables(chosen.name, shown, metrics, switches, advice))
+        print_tables(*(Text(starts[one.gang.key].text) for one in shown if starts and not one.placed))
         for explanation in explanations:
             print_tables(*tables.explanation_tables(explanation))
         if rank_order:
@@ -115,17 +140,20 @@ def place(
         from workbench.evaluate.pod_frame import pod_frame
         from workbench.report.csv_text import csv_text
 
-        emit(csv_text(pod_frame(decisions)), out)
+        emit(csv_text(pod_frame(shown)), out)
     else:
         from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
 
         written = ALLOCATED_HYPERNODE_ANNOTATION if chosen.annotates_group else ""
         record: dict[str, Any] = session_record(
-            chosen.name, chosen.parameters, decisions, metrics, advice, group_annotation=written
+            chosen.name, chosen.parameters, shown, metrics, advice, group_annotation=written
         )
-        for job in record["jobs"]:
-            if (order := orders.get(f"{job['namespace']}/{job['name']}")) is not None:
-                job["rank_order"] = order.to_dict()
+        for row in record["jobs"]:
+            key = f"{row['namespace']}/{row['name']}"
+            if (order := orders.get(key)) is not None:
+                row["rank_order"] = order.to_dict()
+            if key in starts and row["outcome"] == "pending":
+                row["when"] = starts[key].to_dict()
         record["refused"] = [refused.to_dict() for refused in scenario.refused]
         record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
         if switches:
@@ -133,8 +161,22 @@ def place(
         if explain:
             record["explanations"] = [_explanation_record(explanation) for explanation in explanations]
         emit(to_json(record) if output is PlaceOutput.json else to_yaml(record), out)
-    if scenario.refused or not all(decision.placed for decision in decisions):
+    if scenario.refused or not all(decision.placed for decision in shown):
         raise typer.Exit(1)
+
+
+def _starts(policy: Policy, scenario: Scenario, run_seconds: float | None) -> dict[str, EarliestStart]:
+    """When each job could start, by ``namespace/name``."""
+    from workbench.evaluate.whatif.when import RunTimes, earliest_starts
+
+    with progress_bar("waiting") as step:
+
+        def tell_time(now: float) -> None:
+            if step is not None:
+                step(0, 0, f"{now:,.0f} s from now")
+
+        found = earliest_starts(policy, scenario.gangs, scenario.snapshot, RunTimes(run_seconds), tell_time)
+    return {one.job: one for one in found}
 
 
 def _orders(decisions: Sequence[Decision]) -> dict[str, RankOrder]:

@@ -12,14 +12,14 @@ from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, ReadStore, Store, StoreChange
 from workbench.errors import InputError
+from workbench.model.extras import RUN_SECONDS
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
 
-__all__ = ["EXIT_CODE", "RUN_SECONDS", "START_SECONDS", "Behaviour", "Kubelets", "containers_environment"]
+__all__ = ["EXIT_CODE", "START_SECONDS", "Behaviour", "Kubelets", "containers_environment"]
 
 #: Annotations of a pod that tell its kubelet how it behaves: seconds from its binding until it runs, seconds that it
 #: runs, and the exit code of its containers.
 START_SECONDS = "topology-workbench/start-seconds"
-RUN_SECONDS = "topology-workbench/run-seconds"
 EXIT_CODE = "topology-workbench/exit-code"
 
 

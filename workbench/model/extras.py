@@ -12,6 +12,8 @@ __all__ = [
     "NO_ASCEND_WISH",
     "NO_KOORDINATOR_WISH",
     "NO_VOLCANO_MEMORY",
+    "REMAINING_SECONDS",
+    "RUN_SECONDS",
     "AscendWish",
     "FormerPod",
     "Gather",
@@ -19,6 +21,11 @@ __all__ = [
     "KoordinatorWish",
     "VolcanoMemory",
 ]
+
+#: Annotation of a running pod: seconds until it ends.
+REMAINING_SECONDS = "topology-workbench/remaining-seconds"
+#: Annotation of a pod: seconds that it runs, counted from its start.
+RUN_SECONDS = "topology-workbench/run-seconds"
 
 
 @dataclass(frozen=True)

@@ -94,4 +94,6 @@ def _waiting(audits: Sequence[Audit], said: Mapping[str, Sequence[str]]) -> Any:
 def _outcome(told: Audit) -> str:
     if told.pods:
         return f"{counted(told.pods, 'pod')} placed" + (f" in {told.domain}" if told.domain else "")
+    if told.advice is not None:
+        return f"pending: {told.advice.headline}"
     return "pending: " + "; ".join(reason.message for reason in told.reasons)

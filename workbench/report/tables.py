@@ -263,6 +263,39 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
     return [table, *_legend(columns), *of_groups, *details]
 
 
+def job_tables(comparison: Comparison, job: str) -> list[Any]:
+    """Terminal table of one job of a comparison: a line per policy, then why policies leave it pending.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    job : str
+        ``namespace/name`` of one of its gangs.
+    """
+    rows = [row for row in comparison.rows if row.metrics is not None]
+    first = next((row.metrics for row in rows if row.metrics is not None and job in row.metrics.jobs), None)
+    columns = () if first is None else session_columns(first, comparison.snapshot.topology)
+    heads = [column.table_heading for column in columns]
+    table = new_table(
+        "policy", "outcome", "HyperNode", "tier", "pods", *heads, title=job, right=range(3, 5 + len(heads))
+    )
+    failed = []
+    for row in comparison.rows:
+        decision = row.decision(job)
+        if decision is None or row.metrics is None:
+            failed.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
+            continue
+        result, n_pods = decision.result, decision.gang.n_pods
+        if isinstance(result, Placement):
+            pods = f"{result.n_placed} of {n_pods}" if result.unplaced else n_pods
+            values = (column.shown(row.metrics.jobs[job]) for column in columns)
+            text_row(table, _policy(row.policy), "placed", result.hypernode, result.tier, pods, *values)
+        else:
+            blank = (None for _ in columns)
+            text_row(table, _policy(row.policy), "pending", "", None, f"0 of {n_pods}", *blank)
+    return [table, *failed, *map(Text, _pending_lines(comparison, [job]))]
+
+
 def difference_tables(comparison: Comparison) -> list[Any]:
     """Terminal table of the jobs that not every policy places on the same nodes, and the pods that move.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.evaluate.whatif.fix import FixReport, advise_session
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
@@ -24,6 +25,9 @@ Observed = Mapping[str, str | None]
 
 #: `Audit.observed_verdict` of a gang of which the cluster does not say that a scheduler has tried it.
 NOT_TRIED = "not tried"
+
+#: Waiting gangs of a cluster for which changes are tried.
+_MOST_ADVISED = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,8 @@ class Audit:
         or has not tried the gang.
     reasons : tuple of Notice
         Of a gang that waits in the cluster: why the policy leaves it pending, too.
+    advice : FixReport, optional
+        Of such a gang: the cause and what would help; None for the gangs beyond those that are reported on.
     """
 
     gang: Gang
@@ -64,6 +70,7 @@ class Audit:
     equals: tuple[str, ...]
     difference: str
     reasons: tuple[Notice, ...] = ()
+    advice: FixReport | None = None
 
     @property
     def agrees(self) -> bool:
@@ -133,14 +140,16 @@ def audit_waiting(
     Returns
     -------
     list of Audit
-        In the order of the gangs, with `Audit.reasons`.
+        In the order of the gangs, with `Audit.reasons` and `Audit.advice`.
     """
     recorders = _recorders(dict(enumerate(gangs)))
     found = []
-    for i, decision in enumerate(policy.schedule(gangs, snapshot, recorders)):
+    decisions = policy.schedule(gangs, snapshot, recorders)
+    advice = advise_session(policy, decisions, snapshot, _MOST_ADVISED)
+    for i, decision in enumerate(decisions):
         told = _told(decision, recorders.get(i), snapshot.topology, {}, policy)
         if isinstance(decision.result, Refusal):
-            told = replace(told, reasons=decision.result.reasons)
+            told = replace(told, reasons=decision.result.reasons, advice=advice.get(decision.gang.key))
         found.append(told if tried[i] else replace(told, observed_verdict=NOT_TRIED, difference=""))
     return found
 

@@ -360,7 +360,12 @@ def advise(
 
 
 def advise_session(
-    policy: Policy, decisions: Sequence[Decision], snapshot: ClusterSnapshot, most: int = MOST_ADVISED
+    policy: Policy,
+    decisions: Sequence[Decision],
+    snapshot: ClusterSnapshot,
+    most: int = MOST_ADVISED,
+    *,
+    jobs: Collection[str] | None = None,
 ) -> dict[str, FixReport]:
     """Reports on the pending jobs of a scheduling session: why each waits, and the least that would help.
 
@@ -375,13 +380,16 @@ def advise_session(
     most : int
         Pending jobs to report on at most, the first ones in the order of the decisions. The more there are, the fewer
         edits are tried for each.
+    jobs : collection of str, optional
+        ``namespace/name`` of the jobs in question; None: all.
 
     Returns
     -------
     dict of str to FixReport
         By the job's ``namespace/name``.
     """
-    refused = [d.gang.key for d in decisions if isinstance(d.result, Refusal)][:most]
+    refused = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
+    del refused[most:]
     gangs = [decision.gang for decision in decisions]
     share = None if len(refused) <= 4 else max(_RUNS_OF_A_SESSION // len(refused), _FEWEST_RUNS)
     if share is not None:

@@ -1,0 +1,156 @@
+"""`earliest_starts`: when pending jobs could start, given how long running and pending gangs run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.cancel import check
+from workbench.errors import InputError
+from workbench.model.extras import REMAINING_SECONDS, RUN_SECONDS
+from workbench.model.gang import Gang
+from workbench.model.name_list import name_list
+from workbench.model.placement import Placement
+from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.policies import Policy
+
+__all__ = ["EarliestStart", "RunTimes", "earliest_starts"]
+
+
+@dataclass(frozen=True)
+class EarliestStart:
+    """When a pending job starts, if nothing else is submitted and the run times hold.
+
+    Attributes
+    ----------
+    job : str
+        ``namespace/name``.
+    seconds : float or None
+        Seconds from now; None: it does not start, however long one waits.
+    after : tuple of str
+        Gangs that end at that moment.
+    hypernode : str
+        HyperNode in which it is then allocated; empty if the policy records none.
+    """
+
+    job: str
+    seconds: float | None
+    after: tuple[str, ...] = ()
+    hypernode: str = ""
+
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        if self.seconds is None:
+            return f"{self.job} does not start, even when all gangs with a known end have ended"
+        ends = f", when {name_list(self.after)} {'ends' if len(self.after) == 1 else 'end'}" if self.after else ""
+        inside = f", in {self.hypernode}" if self.hypernode else ""
+        return f"{self.job} could start in {_duration(self.seconds)}{ends}{inside}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as a JSON-ready dict."""
+        return {"seconds": self.seconds, "after": list(self.after), "hypernode": self.hypernode or None}
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+@dataclass(frozen=True)
+class RunTimes:
+    """How long gangs run: by annotations of their pods, otherwise one number for all.
+
+    Attributes
+    ----------
+    default_s : float, optional
+        Seconds that a gang runs, or still runs, whose pods have no annotation; None: it has no known end.
+    """
+
+    default_s: float | None = None
+
+    def left(self, pods: Sequence[RunningPod]) -> float | None:
+        """Seconds until a running gang ends: the longest of its pods, by `REMAINING_SECONDS`, else `RUN_SECONDS`."""
+        return self._longest(pod.annotations for pod in pods)
+
+    def whole(self, gang: Gang) -> float | None:
+        """Seconds that a pending gang runs once it has started."""
+        return self._longest(role.annotations for role in gang.roles)
+
+    def _longest(self, annotations: Any) -> float | None:
+        longest = 0.0
+        for written in annotations:
+            text = written.get(REMAINING_SECONDS, written.get(RUN_SECONDS))
+            one = self.default_s if text is None else _seconds(text)
+            if one is None:
+                return None
+            longest = max(longest, one)
+        return longest
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise InputError("no run time", source=f"annotation {REMAINING_SECONDS} or {RUN_SECONDS}", got=repr(text))
+    return seconds
+
+
+def earliest_starts(
+    policy: Policy,
+    gangs: Sequence[Gang],
+    snapshot: ClusterSnapshot,
+    times: RunTimes,
+    progress: Callable[[float], None] | None = None,
+) -> list[EarliestStart]:
+    """When each gang of a session starts if gangs end as their run times say and nothing else is submitted.
+
+    At every end of a gang the policy runs a session with all gangs that still wait. Gangs that start end in their turn.
+
+    Parameters
+    ----------
+    policy : Policy
+    gangs : sequence of Gang
+        All gangs of the session.
+    snapshot : ClusterSnapshot
+        The cluster now.
+    times : RunTimes
+    progress : callable, optional
+        Called with the seconds from now at every session.
+
+    Returns
+    -------
+    list of EarliestStart
+        In the order of the gangs. A gang that is placed at once starts in 0 seconds.
+    """
+    ends = {key: left for key, pods in snapshot.running_index.gangs.items() if (left := times.left(pods)) is not None}
+    found: dict[str, EarliestStart] = {}
+    waiting = list(gangs)
+    now, ended = 0.0, tuple[str, ...]()
+    while True:
+        check()
+        if progress is not None:
+            progress(now)
+        still = []
+        for decision in policy.schedule(waiting, snapshot):
+            result, gang = decision.result, decision.gang
+            if not isinstance(result, Placement) or not result.n_placed:
+                still.append(gang)
+                continue
+            found[gang.key] = EarliestStart(gang.key, now, ended, result.hypernode)
+            snapshot = snapshot.with_placement(result)
+            if (run := times.whole(gang)) is not None:
+                ends[gang.key] = now + run
+        waiting = still
+        if not waiting or not ends:
+            break
+        now = min(ends.values())
+        ended = tuple(sorted((key for key, end in ends.items() if end == now), key=str.encode))
+        for key in ended:
+            del ends[key]
+            snapshot = snapshot.without(key)
+    return [found.get(gang.key, EarliestStart(gang.key, None)) for gang in gangs]
