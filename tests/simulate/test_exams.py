@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from workbench.control.cluster import EmbeddedCluster
-from workbench.control.kubelets import RUN_SECONDS
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.load import load
+from workbench.model.extras import RUN_SECONDS
 from workbench.policies import get_policy, list_policies
 from workbench.simulate import SimulatedJob, Simulation
 from workbench.topology.presets import generate, generate_scenario
