@@ -31,6 +31,7 @@ __all__ = [
     "declined_flat",
     "idle_after",
     "tell_whole_cluster",
+    "within_queue",
 ]
 
 Ints = npt.NDArray[np.int32]
@@ -97,14 +98,7 @@ class Turns(ABC):
         """
         if room is None:
             return
-        room = room.copy()
-        taken = self.progress.copy()
-        for role, count in taken.runs():
-            fits = room.pods(role, count)
-            room.take(role, fits)
-            taken.place(role, fits)
-            if fits < count:
-                taken.left[role] = 0
+        taken = within_queue(self.progress, room)
         for role, given in enumerate(taken.given):
             self.progress.left[role] = given - self.progress.given[role]
 
@@ -119,6 +113,26 @@ class Turns(ABC):
         """Remove pods that the last turn placed (positions in the gang), and end the turns of the job."""
         self.node[positions] = -1
         self.over = True
+
+
+def within_queue(start: JobProgress, room: QueueHeadroom) -> JobProgress:
+    """Counts of a job's pods after those are placed that fit the queue's headroom, as if each found a node.
+
+    Parameters
+    ----------
+    start : JobProgress
+        Counts before the pods are placed.
+    room : QueueHeadroom
+        The queue's headroom; not changed.
+    """
+    room, taken = room.copy(), start.copy()
+    for role, count in taken.runs():
+        fits = room.pods(role, count)
+        room.take(role, fits)
+        taken.place(role, fits)
+        if fits < count:
+            taken.left[role] = 0
+    return taken
 
 
 def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
