@@ -6,8 +6,6 @@ same state. Only what is idle and accepts the pods counts: neither queues nor wh
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,7 +16,7 @@ from workbench.policies.base import Request
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import gang_incomplete
 
-__all__ = ["best_of", "cluster_short", "held_pods", "nearest_misses"]
+__all__ = ["cluster_short", "held_pods", "nearest_misses"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int32]
@@ -104,14 +102,6 @@ def nearest_misses(
     return tuple(found)
 
 
-def best_of(misses: Collection[NearestMiss]) -> NearestMiss:
-    """The miss whose HyperNode has room for most of the pods; ties: the closest tier.
-
-    There must be at least one miss.
-    """
-    return max(misses, key=lambda miss: (miss.holds, -miss.tier))
-
-
 def cluster_short(request: Request, reached: Progress) -> Notice:
     """Notice that the whole cluster has room for too few of the pods that a gang needs, with their number.
 
@@ -133,7 +123,8 @@ def _missing(start: Progress, placed: Longs) -> Longs:
     if start.min_available >= sum(start.minimums):
         short = np.array(start.minimums) - np.array(start.present) - placed
         missing = np.maximum(missing, np.maximum(short, 0).sum(axis=1))
-    return np.maximum(missing, 0)
+    needed: Longs = np.maximum(missing, 0)
+    return needed
 
 
 def _capacity(

@@ -128,8 +128,8 @@ def test_jobs_that_reserve_what_a_job_asks_for_are_named_with_amounts():
     results = run(gangs, busy(9, "a", 0), "gang", "proportion", actions=("enqueue", "allocate"), queues=queues)
     assert [isinstance(result, Placement) for result in results] == [True, True, True, False]
     assert results[3].reasons[0].message == (
-        "not admitted by enqueue: queue a resource quota insufficient; 0 of its capability of 6 cpu are used, the job asks "
-        "for 1; d/j3 (3), d/j2 (2), d/j1 (1), admitted before it, reserve 6 cpu"
+        "not admitted by enqueue: queue a resource quota insufficient; 0 of its capability of 6 cpu are used, the job "
+        "asks for 1; d/j3 (3), d/j2 (2), d/j1 (1), admitted before it, reserve 6 cpu"
     )
     assert results[3].reasons[0].numbers["reserved cpu"] == 6000
 

@@ -14,7 +14,8 @@ import numpy as np
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.two_level import VERDICTS, AttemptSteps, TriedDomains, TwoLevel
 from workbench.model.explanation import Candidate, Recorder
-from workbench.policies.nearest import best_of, held_pods
+from workbench.model.placement import best_of
+from workbench.policies.nearest import held_pods
 from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_for_text, room_text
 from workbench.policies.volcano.explain.search_misses import SearchQuery, missed
 from workbench.policies.volcano.newest.cluster_fill import ClusterFill

@@ -14,12 +14,11 @@ from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
-from workbench.model.placement import Why
+from workbench.model.placement import Why, best_of
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.nearest import best_of
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried, topology_not_ready
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.explain.nodes import pods_text

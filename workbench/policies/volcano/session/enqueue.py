@@ -138,7 +138,7 @@ class Admission:
 
     def _why(self, gang: Gang, minimum: Floats, reason: str) -> Notice:
         """Notice that a job is not admitted: Volcano's ``reason``, the numbers, and who reserves what it asks for."""
-        numbers: dict[str, int] = {}
+        numbers: dict[str, int | float] = {}
         if reason == _CLUSTER:
             subject = ""
             parts = self._why_cluster(minimum, numbers)
@@ -148,7 +148,7 @@ class Admission:
         text = "; ".join((f"not admitted by enqueue: {reason}", *parts))
         return Notice("not-admitted", text, subject, numbers)
 
-    def _why_queue(self, queue: str, minimum: Floats, numbers: dict[str, int]) -> Iterator[str]:
+    def _why_queue(self, queue: str, minimum: Floats, numbers: dict[str, int | float]) -> Iterator[str]:
         """Yield what the queue lacks of each resource and who reserves it; the amounts are added to ``numbers``."""
         held = [one for one in self._reserved if one.queue == queue]
         reserved = sum((one.amount for one in held), np.zeros(len(minimum)))
@@ -163,7 +163,7 @@ class Admission:
             if text := reserved_text(held, column, limit.resource):
                 yield text
 
-    def _why_cluster(self, minimum: Floats, numbers: dict[str, int]) -> Iterator[str]:
+    def _why_cluster(self, minimum: Floats, numbers: dict[str, int | float]) -> Iterator[str]:
         """Yield what the cluster lacks of each resource and who reserves it; the amounts are added to ``numbers``."""
         lacks = ~within(self._inqueue + minimum, self._idle) & (minimum > 0)
         for column in np.flatnonzero(lacks).tolist():

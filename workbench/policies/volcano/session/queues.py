@@ -186,7 +186,8 @@ class Queues:
         """Notice that a queue gets nothing more, with what it holds and deserves of each resource (`overused`)."""
         state = self._by_name[name]
         deserved = next(state.deserved[option.name] for option in self._plugins if option.name == "proportion")
-        parts, numbers = [], {}
+        parts: list[str] = []
+        numbers: dict[str, int] = {}
         for column in np.flatnonzero(deserved > 0).tolist():
             resource, used, limit = self._columns[column], int(state.allocated[column]), int(deserved[column])
             parts.append(f"{amount_text(resource, used)} of {amount_text(resource, limit)} {resource}")

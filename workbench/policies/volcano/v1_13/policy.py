@@ -12,10 +12,11 @@ from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
+from workbench.model.placement import best_of
 from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.nearest import best_of, nearest_misses
+from workbench.policies.nearest import nearest_misses
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, pods_text, record_nodes
 from workbench.policies.volcano.fill_context import FillContext
