@@ -21,9 +21,11 @@ Written by `python -m tests.notice_codes` from `workbench/model/notice_codes.py`
 
 Reasons, warnings and gaps are all `Notice(code, message, subject, numbers)`; in `-o json` each is an object with these
 four keys. Programs read `code`, `subject` and `numbers`; `message` is for people and may change in any release.
-`numbers.count` is how many nodes, domains or pods the notice concerns. An empty subject means the gang of the answer,
-or the input as a whole. Policies of other packages may have codes of their own. What would help a certain job is tried
-and said in its headline: [why a job is pending](howto/pending.md).
+`numbers.count` is how many nodes, domains or pods the notice concerns. A notice about a queue has for each resource
+that is short the numbers `limit`, `used` and `requested`, and `reserved` where admitted jobs keep some, each followed
+by the resource: `used nvidia.com/gpu`; in base units (thousandths of a CPU, bytes, counts). An empty subject means the
+gang of the answer, or the input as a whole. Policies of other packages may have codes of their own. What would help a
+certain job is tried and said in its headline: [why a job is pending](howto/pending.md).
 """
 
 #: What helps in general against the reasons why a gang or a pod waits. What would help one job is found by trying it
@@ -46,7 +48,7 @@ REMEDIES: Mapping[str, str] = {
     "no-single-switch": "Wait for nodes of one switch, or use fewer pods.",
     "no-switch-table": "Give the ConfigMap basic-tor-node-cm, or HyperNodes of tier 1, with the input.",
     "node-affinity": "Change the selector or the affinity, or label nodes.",
-    "not-admitted": "Raise the queue's capability, wait for its jobs to end, or lower minResources.",
+    "not-admitted": "Let the jobs that reserve it start or end, raise the queue's capability, or lower minResources.",
     "not-configured": "Add the action (allocate or backfill) to the configuration.",
     "not-enough-pods": "Raise the replicas, or lower minAvailable.",
     "not-enough-switches": "Wait for other cross-switch jobs to end, or raise max_shared_switches.",
@@ -54,8 +56,10 @@ REMEDIES: Mapping[str, str] = {
     "one-switch-job": "Wait for nodes of that switch, or submit the job anew.",
     "padding-restart": "Wait for nodes of the job's switches, or submit it anew.",
     "pipelined": "Wait until the terminating pods are gone.",
+    "queue-guarantees": "Lower the guarantees of other queues, or wait for the queue's jobs to end.",
     "queue-limit": "Raise the queue's capability, or wait for its jobs to end.",
-    "queue-overused": "Raise the queue's weight or deserved share, or wait for its jobs to end.",
+    "queue-overused": "Raise the queue's weight, or wait for its jobs to end.",
+    "queue-share": "Raise the queue's weight, which is no capability, or wait for jobs of its or other queues to end.",
     "queue-waits": "Give the job ahead what it waits for, or move one of the two to another queue.",
     "record-too-far": "Allow a higher tier; of 1.13, remove the annotation volcano.sh/job-allocated-hypernode.",
     "refused": "The message says what the policy, or the function behind it, misses.",

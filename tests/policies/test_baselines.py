@@ -88,7 +88,6 @@ def test_random_never_overfills_and_uses_every_slot_when_needed(seed):
 def test_refusals_say_how_far_it_went():
     refusal = get_policy("gang").place(job(3), snapshot(["a"], cpu=2000).ledger())
     assert [r.message for r in refusal.reasons] == [
-        "0/1 nodes are unavailable: 1 Insufficient cpu.",
         "2 of the 3 pods needed find a node",
         "3/3 tasks in gang unschedulable: 0/1 nodes are unavailable: 1 Insufficient cpu.",
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
@@ -33,6 +33,7 @@ __all__ = [
     "Refusal",
     "Unplaced",
     "Why",
+    "best_of",
     "words_to_mask",
 ]
 
@@ -51,6 +52,14 @@ class NearestMiss:
     domain: str
     holds: int
     needs: int
+
+
+def best_of(misses: Collection[NearestMiss]) -> NearestMiss:
+    """The miss whose HyperNode has room for most of the pods; ties: the closest tier.
+
+    There must be at least one miss.
+    """
+    return max(misses, key=lambda miss: (miss.holds, -miss.tier))
 
 
 #: Reasons, and the nearest miss of each tier.
@@ -426,6 +435,15 @@ class Refusal(Value, Displayed):
                 if name in self.__dict__:
                     return self.__dict__[name]
             raise AttributeError(f"'Refusal' object has no attribute '{name}'")
+
+    @property
+    def nearest(self) -> NearestMiss | None:
+        """The HyperNode with room for most of the pods needed, of all that the gang may use; ties: the smallest tier.
+
+        None if the policy names none, or if that one has room for all of them, so that room is not what is missing.
+        """
+        best = best_of(self.nearest_misses) if self.nearest_misses else None
+        return best if best is not None and best.holds < best.needs else None
 
     def __repr__(self) -> str:
         return f"Refusal({self.gang.key} by {self.policy}: {'; '.join(texts_of(self.reasons))})"

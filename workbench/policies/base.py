@@ -37,6 +37,7 @@ from workbench.policies.reasons import (
     gpus_unserved,
     not_enough_pods,
     not_offered,
+    told_once,
     topology_not_ready,
 )
 from workbench.policies.retry import AT_CHANGES, RetryRule
@@ -532,7 +533,7 @@ class Composed(Policy):
         first, later = not_offered(request), answer.later
         if later is not None:
             return Refusal.deferred(gang, self.name, self.parameters, _after(first, later), warnings)
-        reasons = (*first, *answer.reasons)
+        reasons = told_once((*first, *answer.reasons))
         return Refusal(gang, self.name, self.parameters, reasons, answer.nearest_misses, warnings)
 
     def placement(
@@ -616,13 +617,14 @@ class Composed(Policy):
 
 
 def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
-    """Return a function that calls ``later`` and puts the reasons ``first`` before those that ``later`` returns."""
-    if not first:
-        return later
+    """Return a function that calls ``later`` and puts the reasons ``first`` before those that ``later`` returns.
+
+    No reason repeats another.
+    """
 
     def why() -> Why:
         reasons, misses = later()
-        return (*first, *reasons), misses
+        return told_once((*first, *reasons)), misses
 
     return why
 

@@ -18,8 +18,9 @@ from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import Demand, node_reasons, node_text
+from workbench.policies.nearest import cluster_short
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
-from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
+from workbench.policies.reasons import fit_reason, gang_text
 
 __all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
 
@@ -129,10 +130,9 @@ class _Slots(NodePolicy):
                     break
         everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
         if not progress.ready:
-            placed = int((node >= 0).sum())
-            held = gang_incomplete(placed, missing)
+            held = cluster_short(request, progress)
             return Declined(
-                (fit_reason(request, failed[0], rest.idle), held, gang_text(request, missing, failed[0], rest.idle))
+                (held, fit_reason(request, failed[0], rest.idle), gang_text(request, missing, failed[0], rest.idle))
             )
         reasons = {role: node_reasons(demand, role, rest.idle, everywhere) for role in failed}
         return Assignment(node, reasons, score=self.score(state))

@@ -110,8 +110,7 @@ class FunctionPolicy(NodePolicy):
             start = int(request.gang.role_start[role])
             progress.place(role, int((node[start : start + request.gang.roles[role].count] >= 0).sum()))
         if not progress.ready:
-            placed = int((node >= 0).sum())
-            return Declined((gang_incomplete(placed, missing),))
+            return Declined((gang_incomplete(missing - progress.missing, missing),))
         reasons = {
             role: (Notice("left-out", f"{self.name} gave it no node"),)
             for role in request.demand.order

@@ -5,6 +5,7 @@ If Volcano or the Kubernetes scheduler has a text for a reason, that text is use
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "gpus_unserved",
     "not_enough_pods",
     "not_offered",
+    "told_once",
     "topology_not_ready",
 ]
 
@@ -127,6 +129,18 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
 def not_enough_pods(text: str, progress: Progress) -> Notice:
     """Notice that a gang has fewer pods than it needs, so that it can never start; ``text`` is Volcano's sentence."""
     return Notice("not-enough-pods", text, numbers={"count": progress.missing})
+
+
+def told_once(reasons: Sequence[Notice]) -> tuple[Notice, ...]:
+    """Leave out each reason whose sentence another one says: an equal one before it, or a longer one that contains it.
+
+    Volcano's sentence about a gang contains the one of Kubernetes about the nodes.
+    """
+    distinct = {reason.message: reason for reason in reversed(reasons)}
+    kept = [reason for reason in reasons if distinct[reason.message] is reason]
+    return tuple(
+        reason for reason in kept if not any(reason is not other and reason.message in other.message for other in kept)
+    )
 
 
 def fractional_gpus(policy: str, gang: Gang) -> Notice:

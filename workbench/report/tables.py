@@ -199,15 +199,7 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, FixReport] = _N
     for decision in decisions:
         key, result = decision.gang.key, decision.result
         if isinstance(result, Refusal):
-            if key in advice:
-                lines += [Text(f"{key} is pending: {advice[key].headline}")]
-                lines += [Text(f"  when it was tried: {quoted(reason)}") for reason in result.reasons]
-            else:
-                lines += [Text(f"{key} is pending: {quoted(reason)}") for reason in result.reasons]
-            lines += [
-                Text(f"  nearest on tier {miss.tier}: {miss.domain} holds {miss.holds} of {miss.needs}")
-                for miss in result.nearest_misses
-            ]
+            lines += _why_pending(key, result, advice[key].headline if key in advice else "")
         elif result.unplaced:
             why = "; ".join(reason.message for reason in result.unplaced[0].reasons)
             lines.append(
@@ -218,6 +210,23 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, FixReport] = _N
                 )
             )
     return lines
+
+
+def _why_pending(key: str, refusal: Refusal, headline: str) -> list[Text]:
+    """Lines of text about one pending job, the headline first if there is one; no line says what one before it says.
+
+    HyperNodes are listed only if none that the job may use has room for all pods needed.
+    """
+    told, lines = [headline], [f"{key} is pending: {headline}"] if headline else []
+    for reason in refusal.reasons:
+        if reason.message not in headline:
+            lines.append(f"{'  when it was tried' if headline else f'{key} is pending'}: {quoted(reason)}")
+        told.append(reason.message)
+    for miss in refusal.nearest_misses if refusal.nearest is not None else ():
+        held = f"holds {miss.holds} of {miss.needs}"
+        if miss.holds and not any(f"{miss.domain} (tier {miss.tier}) {held}" in text for text in told):
+            lines.append(f"  nearest on tier {miss.tier}: {miss.domain} {held}")
+    return list(map(Text, lines))
 
 
 def _warnings(decisions: Sequence[Decision]) -> list[str]:

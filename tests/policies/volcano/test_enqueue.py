@@ -97,7 +97,12 @@ def test_queues_take_turns_and_jobs_come_in_their_order():
     refused = made.run(range(4), gangs, minimum, lambda i: i)
     # Admission gives nobody anything yet, so that the first queue by share and name goes first throughout.
     assert seen == [2, 3, 0, 1]
-    assert refused == {3: QUOTA}
+    why = f"not admitted by enqueue: {QUOTA}; 0 of its capability of 0.03 cpu are used, the job asks for 0.025"
+    assert {i: notice.message for i, notice in refused.items()} == {
+        3: f"{why}; d/j, admitted before it, reserves 0.025 cpu"
+    }
+    assert (refused[3].code, refused[3].subject) == ("not-admitted", "queue a")
+    assert refused[3].numbers == {"count": 1, "limit cpu": 30, "used cpu": 0, "requested cpu": 25, "reserved cpu": 25}
 
 
 def test_min_resources_are_what_the_pod_group_says():

@@ -162,8 +162,8 @@ def test_a_hypernode_whose_nodes_are_closed_says_so_and_no_more(name):
     why = {candidate.name: candidate.why for candidate in explanation.domains}
     assert why["s0"] == "holds 0 of 3 pods; 2 of 2 nodes do not accept them"
     assert why["s1"] == "holds 1 of 3 pods; 1 of 2 nodes do not accept them; nvidia.com/gpu: 24 asked, 8 idle"
-    assert why["s4"] == "tier 2 above the highest allowed 1; room for up to 1 of 3 pods"
-    assert why["s5"] == "tier 2 above the highest allowed 1; room for up to 3 of 3 pods"
+    assert why["s4"] == "tier 2 above the highest allowed 1; room for 1 of 3 pods"
+    assert why["s5"] == "tier 2 above the highest allowed 1; room for 3 of 3 pods"
 
 
 @pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])

@@ -12,13 +12,11 @@ from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.policies.volcano.test_invariants import identical, tree
-from tests.profiles import blocks, max_examples
+from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
-from workbench.model.placement import Placement, Refusal
+from workbench.model.placement import Refusal
 from workbench.policies import get_policy
-from workbench.policies.volcano.explain.misses import nearest_misses
-from workbench.policies.volcano.newest import policy as v1_15
 
 BOTH = ("volcano-1.13", "volcano-1.15")
 
@@ -126,25 +124,3 @@ def test_a_pending_job_of_any_kind_has_one_per_tier_that_it_may_use(name, make, 
 def test_a_miss_says_which_hypernode_by_the_smallest_name():
     cluster = snapshot(["a0", "b0"], [("b", 1, ["b0"], ""), ("a", 1, ["a0"], "")], cpu=2000, gpus=0)
     assert misses("volcano-1.15", gang(5, "hard", 1), cluster) == [(1, "a", 2, 5)]
-
-
-@pytest.mark.parametrize("block", blocks(3))
-def test_those_by_the_counts_of_the_search_are_those_counted_role_by_role(block, monkeypatch):
-    tiers = []
-
-    def counted_twice(request, known, allowed=None, room=None):
-        if room is not None:
-            # Nothing known: every tier is looked up.
-            by_search = nearest_misses(request, {}, allowed, room)
-            assert by_search == nearest_misses(request, {}, allowed)
-            tiers.append(len(by_search))
-        return nearest_misses(request, known, allowed, room)
-
-    monkeypatch.setattr(v1_15, "nearest_misses", counted_twice)
-    for seed in range(block * 100, (block + 1) * 100):
-        rng = random.Random(seed)
-        cluster = random_cluster(rng)
-        policy, job = get_policy("volcano-1.15", normal_pod_enable=False), random_newest_gang(rng, cluster)
-        result = policy.place(job, cluster.ledger())
-        assert isinstance(result, Placement) or result.reasons
-    assert len(tiers) > 20 and max(tiers) > 2

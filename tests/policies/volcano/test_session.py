@@ -220,7 +220,7 @@ def test_a_job_beyond_its_queue_is_told_so():
     queues = (Queue("a", capability={"cpu": 2000}),)
     (result,) = run([job("a", 3, queue="a")], nodes(8), "gang", "proportion", queues=queues)
     assert isinstance(result, Refusal)
-    assert result.reasons[0].message == "queue a takes 2 of 3 pods of w"
+    assert result.reasons[0].message == "queue a: 0 of its capability of 2 cpu are used, the job asks for 3"
     assert codes(result)[0] == "queue-limit"
 
 
@@ -228,7 +228,7 @@ def test_pods_beyond_the_queue_are_told_so():
     queues = (Queue("a", capability={"cpu": 2000}),)
     (result,) = run([job("a", 3, minimum=1, queue="a")], nodes(8), "gang", "proportion", queues=queues)
     (left,) = result.unplaced
-    assert left.reasons[0].message == "queue a takes no more pods of w"
+    assert left.reasons[0].message == "queue a: 2 of its capability of 2 cpu are used, one more pod of w asks for 1"
 
 
 def test_a_queue_that_holds_what_it_deserves_gets_no_turn():
@@ -287,7 +287,8 @@ def test_a_job_that_is_not_admitted_waits_even_where_it_would_fit():
     results = run(gangs, nodes(2), "gang", "overcommit", actions=("enqueue", "allocate"))
     assert placed(results) == {"a": 2, "b": 0, "c": 0}
     assert [reason.message for reason in results[1].reasons] == [
-        "not admitted by enqueue: resource in cluster is overused"
+        "not admitted by enqueue: resource in cluster is overused; 2.4 cpu are left of the cluster enlarged by "
+        "overcommit-factor, the job asks for 1; d/a, admitted before it, reserves 2 cpu"
     ]
     assert placed(run(gangs, nodes(2), "gang", "overcommit", actions=("allocate",))) == {"a": 2, "b": 0, "c": 0}
 

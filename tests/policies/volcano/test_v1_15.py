@@ -311,13 +311,13 @@ REFUSED = {
             TopologyConstraint("hard", 1),
         ),
         {},
-        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for 3 pods counted role by role, but not for "
-        "all of them together",
+        "no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3",
     ),
     "every HyperNode is smaller than minResources, though the pods would fit": (
         job(1, "hard", 1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20})),
         {},
-        "no HyperNode of tier <= 1 was as large as minResources when the session began; s0 (tier 1) has room for 1 pod",
+        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for 1 pod, but less than minResources was idle "
+        "there when the session began",
     ),
     "the leaf of the running pods is full": (
         job(1, "hard", 1, min_available=2, ready=1),

@@ -218,8 +218,8 @@ class _SharingNodes(NodePolicy):
                 if not progress.go_on(list(reasons)):
                     break
         if not progress.ready:
-            found = int((node >= 0).sum())
-            return Declined((*next(iter(reasons.values())), gang_incomplete(found, missing)))
+            held = gang_incomplete(missing - progress.missing, missing)
+            return Declined((*next(iter(reasons.values())), held))
         gpus.words = words if words.any() else None
         return Assignment(node, reasons)
 

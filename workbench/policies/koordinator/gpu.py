@@ -149,7 +149,7 @@ class _GroupNodes(NodePolicy):
         for role in demand.order:
             progress.place(role, int((gang.role_of_pod[placed] == role).sum()))
         if not progress.ready:
-            held = gang_incomplete(int(placed.sum()), missing)
+            held = gang_incomplete(missing - progress.missing, missing)
             fit = fit_reason(request, failed[0], turn.idle)
             return Declined((fit, held), warnings=warnings)
         everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)

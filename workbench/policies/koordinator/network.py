@@ -6,7 +6,7 @@ docs/reference/gpu-topology.md, part (b). Preemption is not modelled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from workbench.policies.koordinator.network_tree import (
     gathered,
     ordered,
 )
+from workbench.policies.nearest import nearest_misses
 from workbench.policies.parameters import NoParameters
 from workbench.policies.reasons import fit_reason
 from workbench.policies.retry import KUBE_SCHEDULER
@@ -148,14 +149,26 @@ class KoordinatorNetwork(NodePolicy):
         if wish.multiples:
             text += "; podCountMultiple " + ", ".join(f"{k}={v}" for k, v in sorted(wish.multiples.items()))
         reason = Notice("no-candidate", text, numbers={"count": len(roots)})
-        misses: tuple[NearestMiss, ...] = ()
-        if most is not None and most.domain >= 0:
-            tier = int(request.ledger.topology.tier[most.domain])
-            misses = (NearestMiss(tier, most.name, best, wanted),)
+        misses = _misses(request, roots)
         # Nodes are blamed only for roles of which none takes one more pod; of every role, that says most.
         nowhere = [role for role in demand.order if not demand.capacity(role, demand.idle, 1).any()]
         fit = tuple(fit_reason(request, role, demand.idle) for role in nowhere)
         return Declined((reason, *fit) if len(nowhere) < len(demand.order) else (*fit, reason), misses, warnings)
+
+
+def _misses(request: Request, roots: Sequence[TreeNode]) -> tuple[NearestMiss, ...]:
+    """For each tier the HyperNode below ``roots`` with room for most of the gang, all of whose pods must be placed."""
+    n_domains, n_nodes = request.snapshot.topology.n_domains, request.snapshot.n_nodes
+    allowed, usable = np.zeros(n_domains + 1, dtype=np.bool_), np.zeros(n_nodes, dtype=np.bool_)
+    for at in (at for root in roots for at in root.walk()):
+        if at.node >= 0:
+            usable[at.node] = True
+        else:
+            # The last entry is the cluster's, which -1 finds there.
+            allowed[at.domain] = True
+    every = request.progress()
+    every.min_available = every.counted + sum(every.left)
+    return nearest_misses(request, allowed, every, usable)
 
 
 def _layers(topology: Topology) -> list[tuple[int, str]]:

@@ -21,11 +21,14 @@ from workbench.policies.volcano.filling import Filling
 if TYPE_CHECKING:
     from workbench.policies.volcano.fill_context import FillContext
 
-__all__ = ["above_text", "lacking", "pods_text", "record_nodes", "room_text", "up_to_text"]
+__all__ = ["NODES_IN_TURN", "above_text", "lacking", "pods_text", "record_nodes", "room_for_text", "room_text"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+#: Why a HyperNode with room for all pods is refused: the policy fills its nodes in another way.
+NODES_IN_TURN = ", but not on the nodes that they get one after another"
 
 #: Parts of the node score: the name shown, and the field of `ScoreWeights`.
 _PARTS = (
@@ -65,12 +68,9 @@ def pods_text(count: int) -> str:
     return "1 pod" if count == 1 else f"{count} pods"
 
 
-def up_to_text(most: int, needs: int) -> str:
-    """Text with the largest number of pods that could fit in a HyperNode that was not tried.
-
-    ``needs`` is the number of pods that the job needs.
-    """
-    return f"room for up to {min(most, needs)} of {pods_text(needs)}"
+def room_for_text(held: int, needs: int) -> str:
+    """Text with the number of pods, of the ``needs`` that a job needs, that a HyperNode could hold if it were tried."""
+    return f"room for {held} of {pods_text(needs)}"
 
 
 def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], needs: int) -> str:

@@ -14,8 +14,9 @@ import numpy as np
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.two_level import VERDICTS, AttemptSteps, TriedDomains, TwoLevel
 from workbench.model.explanation import Candidate, Recorder
-from workbench.policies.volcano.explain.misses import best_of
-from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_text, up_to_text
+from workbench.model.placement import best_of
+from workbench.policies.nearest import held_pods
+from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_for_text, room_text
 from workbench.policies.volcano.explain.search_misses import SearchQuery, missed
 from workbench.policies.volcano.newest.cluster_fill import ClusterFill
 
@@ -94,7 +95,7 @@ class SearchExplainer:
         misses = missed(self._asked, search.tried()).misses
         if not misses:
             return
-        best = best_of(misses.values())
+        best = best_of(misses)
         domain = self._topology.domain(best.domain) if self._topology.has_domain(best.domain) else -1
         owners, _, left = search.left()
         owner = int(owners[np.argmax(left > 0)])
@@ -120,9 +121,11 @@ class SearchExplainer:
         ``found``: whether the job can start in one of them.
         """
         self._candidates = {}
-        self._dropped(search)
+        self._dropped()
         kept: list[tuple[float, int, AttemptSteps]] = []
-        for domain, holds, keeps, score, stuck in zip(*(column.tolist() for column in tried), strict=True):
+        held = held_pods(self._asked.request, tried.domains)
+        columns = tried._replace(holds=held)
+        for domain, holds, keeps, score, stuck in zip(*(column.tolist() for column in columns), strict=True):
             if keeps:
                 told = search.explain_in(domain)
                 kept.append((score, -domain, told))
@@ -165,7 +168,7 @@ class SearchExplainer:
 
     def _lacks(self, search: TwoLevel, domain: int, holds: int, stuck: int) -> str:
         needs, asked = self._asked.needs, self._asked
-        why = f"holds {min(holds, needs)} of {pods_text(needs)}"
+        why = f"holds {holds} of {pods_text(needs)}"
         if holds < needs:
             return f"{why}; {self._room(search, domain)}"
         why += asked.obstacle(stuck, domain)
@@ -184,7 +187,7 @@ class SearchExplainer:
         nodes = self._topology.nodes_of(domain)
         return room_text(demand, nodes, demand.idle, per_role, self._asked.needs)
 
-    def _dropped(self, search: TwoLevel) -> None:
+    def _dropped(self) -> None:
         """Tell the recorder the HyperNodes that were not tried at all, each with the reason."""
         asked, topology = self._asked, self._topology
         limit = asked.limits.job
@@ -194,13 +197,15 @@ class SearchExplainer:
         large = None if minimum is None else asked.large(minimum)
         kept = {d for _, domains in asked.gradients.of(-1, asked.record, limit, large) for d in domains.tolist()}
         below = {d for _, domains in asked.gradients.of(-1, asked.record, limit) for d in domains.tolist()}
+        # The last entry is the virtual top's, which -1 finds there.
+        held = held_pods(asked.request, [*range(topology.n_domains), -1])
         for domain in range(-1, topology.n_domains):
             tier = topology.domain_tier(domain)
             if domain in kept:
                 continue
             if tier > limit:
-                most = int(search.room(np.array([domain], dtype=np.int32))[0])
-                self._add(domain, False, f"{above_text(tier, limit)}; {up_to_text(most, asked.needs)}")
+                room = room_for_text(int(held[domain]), asked.needs)
+                self._add(domain, False, f"{above_text(tier, limit)}; {room}")
             elif domain not in below:
                 name = topology.domain_name(asked.record)
                 self._add(domain, False, f"meets the recorded {name} only above tier {limit}")

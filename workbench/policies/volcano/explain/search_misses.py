@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.two_level import TriedDomains
-from workbench.model.placement import NearestMiss
+from workbench.model.placement import NearestMiss, best_of
 from workbench.policies.base import Request
-from workbench.policies.volcano.explain.nodes import lacking
+from workbench.policies.nearest import nearest_misses
+from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, lacking
 from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.newest.constraints import Limits
 from workbench.policies.volcano.newest.splitting import SubJobs
@@ -25,6 +26,9 @@ from workbench.policies.volcano.session.enqueue import min_resources
 __all__ = ["Missed", "SearchQuery", "missed"]
 
 Longs = npt.NDArray[np.int64]
+
+#: In `TriedDomains.stuck`: the HyperNode was not tried, because too few of the pods fit that the search may place.
+_NOT_TRIED = -2
 
 
 @dataclass(eq=False)
@@ -81,10 +85,9 @@ class SearchQuery:
         return lacking(self.request.snapshot.resources, amount, self.idle_at_open[domain])
 
     def obstacle(self, stuck: int, domain: int) -> str:
-        """Reason why a HyperNode with room for enough pods cannot hold the job; ``stuck`` is as in `TriedDomains`.
-
-        Room is counted role by role: pods of different roles can be in each other's way.
-        """
+        """Reason why a HyperNode with room for enough pods cannot hold the job; ``stuck`` is as in `TriedDomains`."""
+        if stuck == _NOT_TRIED:
+            return ", but not for as many pods as the search may place"
         if stuck < 0:
             return ", but too few of the sub-groups that must be ready"
         sub, record = self.subs[stuck], self.records[stuck]
@@ -98,45 +101,47 @@ class SearchQuery:
             return f", but {room} when the session began"
         inside = np.concatenate([domains for _, domains in self.gradients.of(domain, record, sub.limit)])
         if not sub.name and domain in inside:
-            return ", but not for all of them together"
+            return NODES_IN_TURN
         return f", but no HyperNode{within} inside has room for {who}"
 
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """For each tier, the HyperNode that came nearest to holding the job (nearest miss), and why it was refused.
+    """For each tier, the HyperNode that came nearest to holding the job (nearest miss), and what refused the best one.
 
     Attributes
     ----------
-    misses : dict of int to NearestMiss
-        For each tier that was tried, the HyperNode that holds most of the needed pods; ties: the smallest name.
-    obstacles : dict of int to str
-        For each tier, why that HyperNode is refused although it holds enough pods; empty if it does not hold enough.
+    misses : tuple of NearestMiss
+        One for each tier that the job may use, also where the search left HyperNodes out beforehand.
+    obstacle : str
+        Why the best of them is refused although it has room for enough pods; empty if it has not.
     last_tried : int, optional
         The HyperNode that was tried last; None: none was tried.
     """
 
-    misses: dict[int, NearestMiss]
-    obstacles: dict[int, str]
+    misses: tuple[NearestMiss, ...]
+    obstacle: str
     last_tried: int | None
 
 
 def missed(asked: SearchQuery, tried: TriedDomains) -> Missed:
-    """Find the nearest miss of each tier, and its obstacle, after a search that found no HyperNode."""
-    misses: dict[int, NearestMiss] = {}
-    obstacles: dict[int, str] = {}
-    if len(tried.domains) == 0:
-        return Missed(misses, obstacles, None)
-    topology, needs = asked.topology, asked.needs
-    tiers = np.append(topology.tier, topology.top_tier)[tried.domains]
-    first = last = 0
-    for end in (np.flatnonzero(np.diff(tiers, append=tiers[-1] + 1)) + 1).tolist():
-        domains, held = tried.domains[first:end], np.minimum(tried.holds[first:end], needs)
-        most = np.flatnonzero(held == held.max())
-        i = first + int(most[np.argmin(domains[most])])
-        tier, domain, holds = int(tiers[i]), int(tried.domains[i]), int(held[i - first])
-        misses[tier] = NearestMiss(tier, topology.domain_name(domain), holds, needs)
-        obstacles[tier] = asked.obstacle(int(tried.stuck[i]), domain) if holds >= needs else ""
-        last = int(domains.max())
-        first = end
-    return Missed(misses, obstacles, last)
+    """Find the nearest miss of each tier, and the obstacle of the best, after a search that found no HyperNode."""
+    topology, limit = asked.topology, asked.limits.job
+    allowed = None
+    if limit is not None:
+        allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
+        for _, domains in asked.gradients.of(-1, asked.record, limit):
+            allowed[domains] = True
+    misses = nearest_misses(asked.request, allowed)
+    last = None
+    if len(tried.domains):
+        tiers = np.append(topology.tier, topology.top_tier)[tried.domains]
+        last = int(tried.domains[tiers == tiers[-1]].max())
+    best = best_of(misses) if misses else None
+    if best is None or best.holds < best.needs:
+        return Missed(misses, "", last)
+    domain = topology.domain(best.domain) if topology.has_domain(best.domain) else -1
+    at = np.flatnonzero(tried.domains == domain)
+    if len(at):
+        return Missed(misses, asked.obstacle(int(tried.stuck[at[0]]), domain), last)
+    return Missed(misses, ", but less than minResources was idle there when the session began", last)

@@ -14,14 +14,13 @@ from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
-from workbench.model.placement import NearestMiss, Why
+from workbench.model.placement import Why, best_of
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried, topology_not_ready
 from workbench.policies.stream import Stream
-from workbench.policies.volcano.explain.misses import best_of, nearest_misses
 from workbench.policies.volcano.explain.nodes import pods_text
 from workbench.policies.volcano.explain.search_explainer import SearchExplainer
 from workbench.policies.volcano.explain.search_misses import Missed, SearchQuery, missed
@@ -435,17 +434,10 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
 
 def _declined_by_search(request: Request, asked: SearchQuery, search: TwoLevel) -> Declined:
     """Make the refusal of a gang for which the search found no HyperNode, with the texts that Volcano would write."""
-    demand, topology, limit = request.demand, request.snapshot.topology, asked.limits.job
+    demand, topology = request.demand, request.snapshot.topology
     found = missed(asked, search.tried())
-    allowed = None
-    if limit is not None:
-        allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
-        for _, domains in asked.gradients.of(-1, asked.record, limit):
-            allowed[domains] = True
-    # What the search has counted serves the tiers that it did not try, too.
-    misses = nearest_misses(request, found.misses, allowed, search.room)
     takes_one = search.takes_one().tolist()
-    reasons = [_no_domain(asked, found, misses)]
+    reasons = [_no_domain(asked, found)]
     reasons += [
         fit_reason(request, r, demand.idle) for r, fits in zip(demand.order, takes_one, strict=True) if not fits
     ]
@@ -456,36 +448,22 @@ def _declined_by_search(request: Request, asked: SearchQuery, search: TwoLevel) 
         role, idle, nodes = last_fit(request, search, last)
         name = "" if last < 0 else topology.domain_name(last)
         reasons.append(gang_text(request, asked.needs, role, idle, nodes, name))
-    return Declined(tuple(reasons), misses, asked.limits.warnings)
+    return Declined(tuple(reasons), found.misses, asked.limits.warnings)
 
 
-def _no_domain(asked: SearchQuery, found: Missed, misses: tuple[NearestMiss, ...]) -> Notice:
+def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
     """Notice about the HyperNode with room for most of the gang's pods, and why it does not hold the gang."""
-    needs = asked.needs
     within = "" if asked.limits.job is None else f" of tier <= {asked.limits.job}"
     if not found.misses:
+        text = f"there is no HyperNode{within}"
         if asked.record != NO_RECORD:
             text = f"no HyperNode{within} near the running pods is allowed"
-        elif misses and best_of(misses).holds < needs:
-            # The pre-filter by minResources comes first, but that no HyperNode holds the pods says more.
-            text = f"no HyperNode{within} holds {pods_text(needs)}"
-        else:
-            text = f"no HyperNode{within} was as large as minResources when the session began"
-        if misses:
-            best = best_of(misses)
-            held = f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
-            text += f": {held}" if best.holds < needs else f"; {_roomy(asked, best)}"
-        return Notice("no-domain", text, numbers={"count": 1})
-    best = best_of(found.misses.values())
-    if best.holds < needs:
-        text = f"no HyperNode{within} holds {pods_text(needs)}: "
-        text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
+        return Notice("no-domain", text, numbers={"count": 0})
+    best, pods = best_of(found.misses), pods_text(asked.needs)
+    if best.holds < best.needs:
+        text = f"no HyperNode{within} holds {pods}: best {best.domain} (tier {best.tier}) holds {best.holds} "
+        text += f"of {best.needs}"
     else:
-        text = f"no HyperNode{within} takes the job: {_roomy(asked, best)}{found.obstacles[best.tier]}"
+        text = f"no HyperNode{within} takes the job: {best.domain} (tier {best.tier}) has room for {pods}"
+        text += found.obstacle
     return Notice("no-domain", text, numbers={"count": len(found.misses)})
-
-
-def _roomy(asked: SearchQuery, miss: NearestMiss) -> str:
-    """Text about a HyperNode that is refused although each role, counted by itself, has room there for enough pods."""
-    counted = " counted role by role" if len(asked.request.demand.order) > 1 else ""
-    return f"{miss.domain} (tier {miss.tier}) has room for {pods_text(miss.needs)}{counted}"

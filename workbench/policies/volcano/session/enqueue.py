@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,11 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_SUM
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
+from workbench.model.resources import amount_text
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.volcano.session.queue_limits import Reservation, reserved_text
 from workbench.policies.volcano.session.queues import Queues, within
 from workbench.policies.volcano.switches import enabled
 
@@ -22,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
 DEFAULT_FACTOR = 1.2
+
+#: Volcano's words for a job that is not admitted.
+_CLUSTER, _QUOTA = "resource in cluster is overused", "resource quota insufficient"
 
 
 def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
@@ -51,6 +57,7 @@ class Admission:
     config: SchedulerConfig
     snapshot: ClusterSnapshot
     queues: Queues
+    _reserved: list[Reservation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._inqueue = np.zeros(len(self.queues.total))
@@ -74,9 +81,9 @@ class Admission:
                 by_cluster = self._overcommit is not None and "overcommit" in names
                 by_queue = not voters.isdisjoint(names)
                 if by_cluster and not within(self._inqueue + minimum, self._idle)[minimum > 0].all():
-                    return "resource in cluster is overused"
+                    return _CLUSTER
                 if by_queue and not self.queues.enqueueable(gang.queue, minimum):
-                    return f"queue {gang.queue} resource quota insufficient"
+                    return f"queue {gang.queue} {_QUOTA}"
                 if by_cluster or by_queue:
                     break
             self.count(gang, minimum)
@@ -88,6 +95,7 @@ class Admission:
         Called for jobs admitted now and for those admitted in an earlier session.
         """
         self._inqueue += minimum
+        self._reserved.append(Reservation(gang.key, gang.queue, minimum))
         self.queues.admitted(gang.queue, minimum)
 
     def run(
@@ -96,7 +104,7 @@ class Admission:
         gangs: Sequence[Gang],
         minimum: Callable[[int], Floats | None],
         order: Callable[[int], Any],
-    ) -> dict[int, str]:
+    ) -> dict[int, Notice]:
         """Decide for each waiting job whether it is admitted, always taking the first job of the first queue.
 
         Parameters
@@ -111,21 +119,63 @@ class Admission:
 
         Returns
         -------
-        dict of int to str
+        dict of int to Notice
             Why a job must wait, for each job that was not admitted.
         """
-        refused: dict[int, str] = {}
+        refused: dict[int, Notice] = {}
         by_queue: dict[str, list[int]] = {}
         for i in sorted(waiting, key=order, reverse=True):
             by_queue.setdefault(gangs[i].queue, []).append(i)
         while by_queue:
             name = min(by_queue, key=self.queues.order)
             i = by_queue[name].pop()
-            if reason := self.admit(gangs[i], minimum(i)):
-                refused[i] = reason
+            asked = minimum(i)
+            if (reason := self.admit(gangs[i], asked)) and asked is not None:
+                refused[i] = self._why(gangs[i], asked, reason)
             if not by_queue[name]:
                 del by_queue[name]
         return refused
+
+    def _why(self, gang: Gang, minimum: Floats, reason: str) -> Notice:
+        """Notice that a job is not admitted: Volcano's ``reason``, the numbers, and who reserves what it asks for."""
+        numbers: dict[str, int | float] = {}
+        if reason == _CLUSTER:
+            subject = ""
+            parts = self._why_cluster(minimum, numbers)
+        else:
+            subject = f"queue {gang.queue}"
+            parts = self._why_queue(gang.queue, minimum, numbers)
+        text = "; ".join((f"not admitted by enqueue: {reason}", *parts))
+        return Notice("not-admitted", text, subject, numbers)
+
+    def _why_queue(self, queue: str, minimum: Floats, numbers: dict[str, int | float]) -> Iterator[str]:
+        """Yield what the queue lacks of each resource and who reserves it; the amounts are added to ``numbers``."""
+        held = [one for one in self._reserved if one.queue == queue]
+        reserved = sum((one.amount for one in held), np.zeros(len(minimum)))
+        taken = self.queues.claimed(queue) + reserved
+        for column, limit in self.queues.admission_limits(queue).items():
+            asked = int(minimum[column])
+            if not asked or within(minimum + taken, np.full(len(minimum), float(limit.limit)))[column]:
+                continue
+            numbers |= limit.notice(asked, "", 1).numbers
+            numbers[f"reserved {limit.resource}"] = int(reserved[column])
+            yield limit.text + limit.asked_text(asked)
+            if text := reserved_text(held, column, limit.resource):
+                yield text
+
+    def _why_cluster(self, minimum: Floats, numbers: dict[str, int | float]) -> Iterator[str]:
+        """Yield what the cluster lacks of each resource and who reserves it; the amounts are added to ``numbers``."""
+        lacks = ~within(self._inqueue + minimum, self._idle) & (minimum > 0)
+        for column in np.flatnonzero(lacks).tolist():
+            resource, asked, left = self.snapshot.resources[column], int(minimum[column]), int(self._idle[column])
+            numbers |= {"count": 1, f"left {resource}": left, f"requested {resource}": asked}
+            numbers[f"reserved {resource}"] = int(self._inqueue[column])
+            yield (
+                f"{amount_text(resource, left)} {resource} are left of the cluster enlarged by overcommit-factor, the "
+                f"job asks for {amount_text(resource, asked)}"
+            )
+            if text := reserved_text(self._reserved, column, resource):
+                yield text
 
 
 def _factors(option: PluginOption, resources: Sequence[str]) -> Floats:

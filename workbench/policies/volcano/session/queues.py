@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.resources import PODS
+from workbench.model.notice import Notice
+from workbench.model.resources import PODS, amount_text
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, Queue
+from workbench.policies.volcano.session.queue_limits import QueueLimit
 from workbench.policies.volcano.switches import enabled
 
 __all__ = ["QueueHeadroom", "QueueState", "Queues", "dominant_share", "within"]
@@ -97,6 +99,8 @@ class QueueState:
         `allocated` plus everything that the queue's jobs request when the session opens.
     deserved : dict of str to ndarray
         Deserved resources by plugin, each of shape (r,), float64.
+    capability : ndarray of shape (r,), float64
+        The queue's own capability, infinity where it has none.
     real_capability : ndarray of shape (r,), float64
         The queue's capability, at most what the cluster has beyond the guarantees of other queues.
     inqueue : ndarray of shape (r,), float64
@@ -108,6 +112,7 @@ class QueueState:
     queue: Queue
     allocated: Floats
     request: Floats
+    capability: Floats
     real_capability: Floats
     guarantee: Floats
     inqueue: Floats
@@ -177,12 +182,44 @@ class Queues:
             if option.name == "proportion" and enabled(option, "Overused")
         )
 
+    def why_overused(self, name: str) -> Notice:
+        """Notice that a queue gets nothing more, with what it holds and deserves of each resource (`overused`)."""
+        state = self._by_name[name]
+        deserved = next(state.deserved[option.name] for option in self._plugins if option.name == "proportion")
+        parts: list[str] = []
+        numbers: dict[str, int] = {}
+        for column in np.flatnonzero(deserved > 0).tolist():
+            resource, used, limit = self._columns[column], int(state.allocated[column]), int(deserved[column])
+            parts.append(f"{amount_text(resource, used)} of {amount_text(resource, limit)} {resource}")
+            numbers |= {f"limit {resource}": limit, f"used {resource}": used}
+        held = f": {', '.join(parts)}" if parts else ""
+        text = f"queue {name} holds what it deserves of every resource{held}"
+        return Notice("queue-overused", text, f"queue {name}", numbers)
+
     def room(self, name: str, rows: Longs) -> QueueHeadroom | None:
         """Headroom of a queue for a job; None if only the cluster limits the job.
 
         The plugin proportion limits a queue to what it deserves, capacity to its real capability. ``rows``, int64
         (roles, r), has the request of one pod of each of the job's roles.
         """
+        limit = self._limit(name)
+        return None if np.isinf(limit).all() else QueueHeadroom(limit - self._by_name[name].allocated, rows)
+
+    def limits(self, name: str) -> dict[int, QueueLimit]:
+        """What limits a queue in a session's turns, by the column of each resource that is limited (`room`)."""
+        limit = self._limit(name)
+        return {column: self._limit_of(name, column, limit) for column in np.flatnonzero(np.isfinite(limit)).tolist()}
+
+    def admission_limits(self, name: str) -> dict[int, QueueLimit]:
+        """What limits the jobs that a queue admits, by the column of each resource (`enqueueable`)."""
+        state = self._by_name[name]
+        return {
+            column: self._limit_of(name, column, state.real_capability)
+            for column in np.flatnonzero(np.isfinite(state.real_capability) & self._counted).tolist()
+        }
+
+    def _limit(self, name: str) -> Floats:
+        """Most of each resource that a queue may hold: float64 (r,), infinity where nothing limits it."""
         state = self._by_name[name]
         limit = np.full(len(self.total), np.inf)
         for option in self._plugins:
@@ -191,7 +228,19 @@ class Queues:
                 limit = np.minimum(limit, own)
         # As much as the whole cluster is no limit beside the nodes'.
         limit[within(self.total, limit) | ~self._counted] = np.inf
-        return None if np.isinf(limit).all() else QueueHeadroom(limit - state.allocated, rows)
+        return limit
+
+    def _limit_of(self, name: str, column: int, limit: Floats) -> QueueLimit:
+        state = self._by_name[name]
+        most, total = float(limit[column]), int(self.total[column])
+        reaches = most + SMALLEST
+        if state.real_capability[column] >= reaches:
+            kind = "share"
+        elif state.capability[column] < reaches:
+            kind = "capability"
+        else:
+            kind = "cluster" if total < reaches else "guarantees"
+        return QueueLimit(name, self._columns[column], kind, int(most), int(state.allocated[column]), total)
 
     def take(self, name: str, amount: Floats) -> None:
         """Add resources to the amount that a queue's pods hold; a negative amount is given back."""
@@ -207,8 +256,14 @@ class Queues:
         The minResources of jobs admitted before count; resources that jobs hold beyond their minimum do not.
         """
         state = self._by_name[name]
-        after = minimum + np.maximum(state.allocated - state.elastic, 0.0) + state.inqueue
+        after = minimum + self.claimed(name) + state.inqueue
         return bool(within(after, state.real_capability)[minimum > 0].all())
+
+    def claimed(self, name: str) -> Floats:
+        """Resources of a queue's pods that count for the admission of jobs: without those beyond a job's minimum."""
+        state = self._by_name[name]
+        claimed: Floats = np.maximum(state.allocated - state.elastic, 0.0)
+        return claimed
 
     def admitted(self, name: str, minimum: Floats) -> None:
         """Add ``minimum``, the minResources of an admitted job, to what the queue's admitted jobs may still claim."""
@@ -249,7 +304,9 @@ class Queues:
             real = np.minimum(np.maximum(self.total - guaranteed, 0.0) + guarantee, capability)
             pending = self.counted(requested.get(name, np.zeros(len(self.total), dtype=np.int64)))
             none = np.zeros(len(real))
-            states[name] = QueueState(queue, held[name], held[name] + pending, real, guarantee, none.copy(), none)
+            states[name] = QueueState(
+                queue, held[name], held[name] + pending, capability, real, guarantee, none.copy(), none
+            )
         return states
 
     def _deal(self, plugin: str) -> None:

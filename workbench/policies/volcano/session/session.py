@@ -32,12 +32,14 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import invalid_gang, invalid_sub_groups
-from workbench.policies.reasons import fractional_gpus, gpus_unserved, not_enough_pods
+from workbench.policies.reasons import fractional_gpus, gang_untried, gpus_unserved, not_enough_pods
+from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.session.enqueue import Admission, min_resources
 from workbench.policies.volcano.session.job_order import job_key
 from workbench.policies.volcano.session.pipelined import Waiting, waiting
+from workbench.policies.volcano.session.queue_limits import counts_needed
 from workbench.policies.volcano.session.queues import QueueHeadroom, Queues
-from workbench.policies.volcano.session.turns import Turns
+from workbench.policies.volcano.session.turns import Turns, within_queue
 
 if TYPE_CHECKING:
     from workbench.policies.volcano.policy import VolcanoPolicy
@@ -240,7 +242,7 @@ class Session:
                 admission.count(job.gang, asked)
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
         for i, why in refused.items():
-            self._decline(self._jobs[i], Declined((Notice("not-admitted", f"not admitted by enqueue: {why}"),)))
+            self._decline(self._jobs[i], Declined((why,)))
         return set(waiting) - refused.keys()
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -277,8 +279,7 @@ class Session:
         while waiting:
             name = min(waiting, key=self._queues.order)
             if self._queues.overused(name):
-                text = f"queue {name} holds what it deserves of every resource"
-                n_waiting -= self._drop(waiting.pop(name), Notice("queue-overused", text, f"queue {name}"))
+                n_waiting -= self._drop(waiting.pop(name), self._queues.why_overused(name))
                 continue
             _, i = heapq.heappop(waiting[name])
             n_waiting -= 1
@@ -321,9 +322,9 @@ class Session:
         gang = job.gang
         room = self._queues.room(gang.queue, job.rows)
         if room is not None and not room.takes([role.count for role in gang.roles]):
-            queue = f"queue {gang.queue}"
-            text = f"{queue} does not take the {counted(gang.n_pods, 'pod')} of the HyperJob together"
-            self._decline(job, Declined((Notice("queue-limit", text, queue, {"count": gang.n_pods}),)))
+            pods = f"the {counted(gang.n_pods, 'pod')} of the HyperJob ask together"
+            limits = self._limits(gang, job.rows, [role.count for role in gang.roles], pods)
+            self._decline(job, Declined(limits))
             return
         job.result = self._whole.place(gang, self._ledger, job.recorder)
         if isinstance(job.result, Placement):
@@ -347,10 +348,10 @@ class Session:
                 return
         turns.take(request, room, every=every)
         if turns.declined is not None:
+            declined = turns.declined if room is None else self._beside_queue(job, request, room, turns.declined)
             answer = turns.answer(request, None)
-            short = self._too_large(job, room)
-            reasons = (*short, *turns.declined.reasons)
-            self._decline(job, Declined(reasons, turns.declined.nearest_misses, answer.warnings))
+            warnings = tuple(dict.fromkeys((*answer.warnings, *declined.warnings)))
+            self._decline(job, replace(declined, warnings=warnings))
             return
         new = np.flatnonzero((turns.node >= 0) & ~before)
         if len(new) == 0:
@@ -404,17 +405,56 @@ class Session:
         job.allocated -= amount
         self._queues.take(job.gang.queue, -amount)
 
-    def _too_large(self, job: _Job, room: QueueHeadroom | None) -> tuple[Notice, ...]:
-        """Reasons why a queue's headroom is too small for a job, if the job got nothing; else empty."""
-        if room is None:
-            return ()
-        found = []
-        for number, role in enumerate(job.gang.roles):
-            if (fits := room.pods(number, role.count)) < role.count:
-                queue = f"queue {job.gang.queue}"
-                text = f"{queue} takes {fits} of {role.count} pods of {role.name}"
-                found.append(Notice("queue-limit", text, queue, {"count": role.count - fits}))
-        return tuple(found)
+    def _beside_queue(self, job: _Job, request: Request, room: QueueHeadroom, declined: Declined) -> Declined:
+        """Say what a job lacks of which the queue took too few pods, or of which no HyperNode holds those it took.
+
+        The queue is a reason if it takes less than the gang needs, or if the gang is placed without its limit; else it
+        is a warning that it leaves pods out. All other reasons are those that hold without the limit. ``declined`` is
+        the answer within the headroom ``room``, of which Volcano's own sentence is kept.
+        """
+        untold = replace(request, recorder=None)
+        without = self._policy.turns(untold)
+        without.take(untold, None, every=False)
+        start = JobProgress.start(request.gang, request.snapshot)
+        taken = within_queue(start, room)
+        needed, order = counts_needed(start, request.demand.order), request.demand.order
+        every = [start.left[role] if role in order else 0 for role in range(len(start.left))]
+        whose = "the job asks" if needed == every else f"the {counted(sum(needed), 'pod')} that it needs ask"
+        if without.declined is None:
+            limits = self._limits(job.gang, job.rows, needed, whose) or self._limits(job.gang, job.rows, every)
+            return Declined((*limits, gang_untried(request, start.missing)), declined.nearest_misses)
+        own = [reason for reason in declined.reasons if reason.code == "gang-unschedulable"]
+        others = [reason for reason in without.declined.reasons if reason.code != "gang-unschedulable"]
+        misses = without.declined.nearest_misses
+        if not taken.ready:
+            limits = self._limits(job.gang, job.rows, needed, whose)
+            return Declined((*limits, *others, *own), misses)
+        takes = f"; it takes {taken.counted - start.counted} of the {counted(sum(start.left), 'pod')}"
+        return Declined((*others, *own), misses, self._limits(job.gang, job.rows, every, rest=takes))
+
+    def _limits(
+        self, gang: Gang, rows: Longs, counts: Sequence[int], whose: str = "the job asks", rest: str | None = None
+    ) -> tuple[Notice, ...]:
+        """Notices about each resource of which a queue may hold too little for some pods of a gang.
+
+        Parameters
+        ----------
+        gang : Gang
+        rows : ndarray of shape (roles, r), int64
+            Request of one pod of each role.
+        counts : sequence of int
+            Pods of each role.
+        whose : str
+            Who asks for the amount, with the verb.
+        rest : str, optional
+            End of the sentence instead.
+        """
+        asked = np.asarray(counts, dtype=np.int64) @ rows
+        return tuple(
+            limit.notice(amount, limit.asked_text(amount, whose) if rest is None else rest, sum(counts))
+            for column, limit in self._queues.limits(gang.queue).items()
+            if (amount := int(asked[column])) and amount > limit.limit - limit.used
+        )
 
     def _deal_again(self, job: _Job, node: Ints) -> None:
         """Choose the GPUs of all pods of a placed job anew, all together.
@@ -449,8 +489,9 @@ class Session:
                     continue
                 own = job.left_out
                 if room is not None and not room.pods(role, 1):
-                    text = f"queue {job.gang.queue} takes no more pods of {job.gang.roles[role].name}"
-                    own = (*own, Notice("queue-limit", text, f"queue {job.gang.queue}"))
+                    one = [int(number == role) for number in range(len(job.gang.roles))]
+                    pod = f"one more pod of {job.gang.roles[role].name} asks"
+                    own = (*own, *self._limits(job.gang, job.rows, one, pod))
                 reasons[role] = (*own, *reasons.get(role, ()))
             answer.reasons = reasons
         job.answer = answer

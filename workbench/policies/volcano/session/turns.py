@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.notice import Notice
-from workbench.model.placement import NearestMiss
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
+from workbench.policies.nearest import cluster_short, nearest_misses
 from workbench.policies.progress import Progress
-from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
-from workbench.policies.volcano.explain.misses import nearest_misses
+from workbench.policies.reasons import fit_reason, gang_text, gang_untried
 from workbench.policies.volcano.explain.nodes import pods_text, record_nodes
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass
@@ -32,6 +31,7 @@ __all__ = [
     "declined_flat",
     "idle_after",
     "tell_whole_cluster",
+    "within_queue",
 ]
 
 Ints = npt.NDArray[np.int32]
@@ -98,14 +98,7 @@ class Turns(ABC):
         """
         if room is None:
             return
-        room = room.copy()
-        taken = self.progress.copy()
-        for role, count in taken.runs():
-            fits = room.pods(role, count)
-            room.take(role, fits)
-            taken.place(role, fits)
-            if fits < count:
-                taken.left[role] = 0
+        taken = within_queue(self.progress, room)
         for role, given in enumerate(taken.given):
             self.progress.left[role] = given - self.progress.given[role]
 
@@ -120,6 +113,26 @@ class Turns(ABC):
         """Remove pods that the last turn placed (positions in the gang), and end the turns of the job."""
         self.node[positions] = -1
         self.over = True
+
+
+def within_queue(start: JobProgress, room: QueueHeadroom) -> JobProgress:
+    """Counts of a job's pods after those are placed that fit the queue's headroom, as if each found a node.
+
+    Parameters
+    ----------
+    start : JobProgress
+        Counts before the pods are placed.
+    room : QueueHeadroom
+        The queue's headroom; not changed.
+    """
+    room, taken = room.copy(), start.copy()
+    for role, count in taken.runs():
+        fits = room.pods(role, count)
+        room.take(role, fits)
+        taken.place(role, fits)
+        if fits < count:
+            taken.left[role] = 0
+    return taken
 
 
 def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
@@ -184,19 +197,16 @@ def declined_flat(request: Request, done: FillPass, start: Progress, warnings: t
     warnings : tuple of Notice
         Warnings to add to the refusal.
     """
-    # No role failed where the queue took too few pods.
-    role = request.demand.order[0] if done.failed is None else done.failed
+    if done.failed is None:
+        # No node is to blame where the queue took too few pods.
+        return Declined((gang_untried(request, start.missing),), nearest_misses(request), warnings)
     idle = done.idle_after(request)
     reasons = (
-        fit_reason(request, role, idle),
-        gang_incomplete(done.n_placed, start.missing),
-        gang_text(request, start.missing, role, idle),
+        cluster_short(request, done.progress),
+        fit_reason(request, done.failed, idle),
+        gang_text(request, start.missing, done.failed, idle),
     )
-    topology = request.snapshot.topology
-    needs = max(start.missing, 1)
-    reached = max(needs - max(done.progress.missing, 1), 0)
-    whole = {topology.top_tier: NearestMiss(topology.top_tier, topology.domain_name(-1), reached, needs)}
-    return Declined(reasons, nearest_misses(request, whole), warnings)
+    return Declined(reasons, nearest_misses(request), warnings)
 
 
 def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> None:
@@ -217,7 +227,7 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
     placed = f"{done.n_placed} of {pods_text(sum(start.left))}"
     request.recorder.note(f"turn 1: no HyperNode restricts the job, {placed} placed")
     if topology.n_domains and not done.progress.ready:
-        misses = [miss for miss in nearest_misses(request, {}) if miss.tier != topology.top_tier]
+        misses = [miss for miss in nearest_misses(request) if miss.tier != topology.top_tier]
         parts = [f"{miss.domain} (tier {miss.tier}) holds {miss.holds} of {miss.needs}" for miss in misses]
         request.recorder.note(f"closest of each tier: {', '.join(parts)}")
 

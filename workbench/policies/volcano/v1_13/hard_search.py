@@ -16,8 +16,8 @@ from workbench.kernels.domains import TopologyScores
 from workbench.kernels.dry_runs import Trials
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.model.explanation import Recorder
-from workbench.model.placement import NearestMiss
-from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_text, up_to_text
+from workbench.policies.nearest import held_pods
+from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_for_text, room_text
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.gradients import V1_13, Gradients
@@ -70,8 +70,6 @@ class HardSearch:
 
     Attributes
     ----------
-    misses : dict of int to NearestMiss
-        For each tier tried in the last turn, the HyperNode with room for most of the pods; ties: the smallest name.
     last_tried : int, optional
         Domain tried last in the last turn; None: none was tried.
     """
@@ -81,7 +79,6 @@ class HardSearch:
     ) -> None:
         self.context = context
         self.highest_tier = highest_tier
-        self.misses: dict[int, NearestMiss] = {}
         self.last_tried: int | None = None
         self._scores = scores
         self._tasks_on_leaf = tasks_on_leaf
@@ -127,7 +124,7 @@ class HardSearch:
             None if enough pods fit in no HyperNode.
         """
         topology = self.context.request.snapshot.topology
-        self.misses, self.last_tried = {}, None
+        self.last_tried = None
         needs = max(progress.missing, 1)
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
@@ -145,7 +142,7 @@ class HardSearch:
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
             if tier > self.highest_tier or winner is not None:
-                self._tell_untried(recorder, tier, domains, holds, needs)
+                self._tell_untried(recorder, tier, domains, needs)
                 continue
             tried = gradients.get(tier, domains[:0])
             if len(tried):
@@ -163,28 +160,16 @@ class HardSearch:
             if len(unknown):
                 # Pods of a role that has its minimum do not bring the gang nearer.
                 leaves = tier == topology.tiers[0] and record == NO_RECORD
-                solved[unknown], held[unknown] = self._dry_run(tried[unknown], needs, leaves=leaves)
-            held[solved] = needs
-            self._tell_tried(recorder, tier, domains, tried, solved, held, needs, record, progress)
+                solved[unknown] = self._dry_run(tried[unknown], leaves=leaves)
+            self._tell_tried(recorder, tier, domains, tried, solved, needs, record, progress)
             solutions = tried[solved]
             if len(solutions):
                 # The first of the largest: the smallest name.
                 domain = int(solutions[best(self._sums[solutions])])
                 winner = Turn(domain, self._filling.settle(domain, progress))
-            elif len(tried):
-                most = int(np.argmax(held))
-                self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[most]], int(held[most]), needs)
         if winner is not None:
             self._forget_around(winner.done)
         return winner
-
-    @property
-    def nearest(self) -> int | None:
-        """HyperNode of `misses` with room for most of the pods; ties: the lowest tier. None if there are no misses."""
-        if not self.misses:
-            return None
-        best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
-        return self.context.request.snapshot.topology.domain(best.domain)
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
         """Forget all kept trial results unless this turn asks the same as the last: one pod, same roles, same record.
@@ -215,20 +200,19 @@ class HardSearch:
                 for near in topology.nodes_of(int(leaf)):
                     self._known[domains[start[near] : start[near + 1]]] = False
 
-    def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
-        """Try some HyperNodes; return in which of them the job fits, and how many of the needed pods each holds.
+    def _dry_run(self, domains: Ints, *, leaves: bool) -> npt.NDArray[np.bool_]:
+        """Try some HyperNodes; return in which of them the job fits.
 
         Scores are added to the sums. `leaves`: the domains are of the lowest tier, and the job has no record that would
         tell them apart.
         """
         trials = self._try_leaves(domains) if leaves else self._filling.try_each(domains, self._sums[domains])
         self._sums[domains] = trials.sums
-        some = trials.placed > 0
-        solved: npt.NDArray[np.bool_] = trials.ready & some
+        solved: npt.NDArray[np.bool_] = trials.ready & (trials.placed > 0)
         if self._question is not None:
             self._known[domains[solved]] = True
             self._one_score[domains[solved]] = trials.first[solved]
-        return solved, (needs - trials.missing) * some
+        return solved
 
     def _try_leaves(self, domains: Ints) -> Trials:
         """Try each leaf HyperNode.
@@ -291,14 +275,15 @@ class HardSearch:
         names = topology.domain_names
         return f", meets the recorded {names[record]} in {names[common]} (tier {topology.tier[common]})"
 
-    def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints, holds: Longs, needs: int) -> None:
+    def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints, needs: int) -> None:
         if recorder is None or recorder.equals_only:
             return
-        for domain in domains:
-            why = f"{above_text(tier, self.highest_tier)}; {up_to_text(int(holds[domain]), needs)}"
+        request = self.context.request
+        for domain, held in zip(domains.tolist(), held_pods(request, domains).tolist(), strict=True):
+            why = f"{above_text(tier, self.highest_tier)}; {room_for_text(held, needs)}"
             if tier <= self.highest_tier:
                 why = "not tried: a lower tier has a solution"
-            recorder.domain(self.context.request.snapshot.topology.domain_names[domain], tier, False, why)
+            recorder.domain(request.snapshot.topology.domain_names[domain], tier, False, why)
 
     def _tell_tried(
         self,
@@ -307,13 +292,13 @@ class HardSearch:
         domains: Ints,
         tried: Ints,
         solved: npt.NDArray[np.bool_],
-        held: Longs,
         needs: int,
         record: int,
         progress: JobProgress,
     ) -> None:
         if recorder is None:
             return
+        held = np.where(solved, needs, held_pods(self.context.request, tried))
         topology, demand = self.context.request.snapshot.topology, self.context.request.demand
         names = topology.domain_names
         at = {domain: i for i, domain in enumerate(tried.tolist())}

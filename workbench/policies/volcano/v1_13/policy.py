@@ -12,12 +12,13 @@ from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
+from workbench.model.placement import best_of
 from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.nearest import nearest_misses
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
-from workbench.policies.volcano.explain.misses import best_of, nearest_misses
-from workbench.policies.volcano.explain.nodes import pods_text, record_nodes
+from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, pods_text, record_nodes
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.job_parts import JobProgress
@@ -192,7 +193,7 @@ class _HardTurns(Turns):
             turn = search.turn(self.progress, self._record, recorder if self._turns == 1 else None)
             if recorder is not None:
                 recorder.note(_turn_note(self._turns, turn, topology))
-                shown = search.nearest if turn is None else turn.domain
+                shown = _nearest(request, search, self._record) if turn is None else turn.domain
                 if self._turns == 1 and shown is not None:
                     recorder.note(f"nodes of {topology.domain_names[shown]} as the first pod sees them")
                     self._tell_nodes(context, shown)
@@ -311,10 +312,15 @@ def _declined(
         if not demand.capacity(role, demand.idle, 1).any()
     ]
     within = int((topology.tier <= highest).sum())
-    if search.misses:
-        best = best_of(search.misses.values())
-        text = f"no HyperNode of tier <= {highest} holds {pods}: "
-        text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
+    misses = nearest_misses(request, _allowed(search, record))
+    if misses:
+        best = best_of(misses)
+        if best.holds < needs:
+            text = f"no HyperNode of tier <= {highest} holds {pods}: "
+            text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
+        else:
+            text = f"no HyperNode of tier <= {highest} takes the job: {best.domain} (tier {best.tier}) has room for "
+            text += f"{pods}{NODES_IN_TURN}"
         if record != NO_RECORD:
             text += f"; the job is recorded in {request.gang.volcano.record}"
         reasons.append(Notice("no-domain", text, numbers={"count": within}))
@@ -324,9 +330,6 @@ def _declined(
     else:
         text = f"there is no HyperNode of tier <= {highest}"
         reasons.append(Notice("no-domain", text, numbers={"count": 0}))
-    allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
-    for _, domains in search.gradients(record):
-        allowed[domains] = True
     if search.last_tried is not None:
         # Upstream's text describes the domain tried last.
         filling = Filling(search.context)
@@ -335,4 +338,18 @@ def _declined(
         role = demand.order[0] if done.failed is None else done.failed
         nodes = topology.nodes_of(search.last_tried)
         reasons.append(gang_text(request, needs, role, done.idle_after(request), nodes))
-    return Declined(tuple(reasons), nearest_misses(request, search.misses, allowed), warnings)
+    return Declined(tuple(reasons), misses, warnings)
+
+
+def _allowed(search: HardSearch, record: int) -> npt.NDArray[np.bool_]:
+    """HyperNodes that the job may use, bool (d + 1,): the virtual top, which is last, is none of them."""
+    allowed = np.zeros(search.context.request.snapshot.topology.n_domains + 1, dtype=np.bool_)
+    for _, domains in search.gradients(record):
+        allowed[domains] = True
+    return allowed
+
+
+def _nearest(request: Request, search: HardSearch, record: int) -> int | None:
+    """HyperNode with room for most of the pods that the job needs; None: the job may use none."""
+    misses = nearest_misses(request, _allowed(search, record))
+    return request.snapshot.topology.domain(best_of(misses).domain) if misses else None

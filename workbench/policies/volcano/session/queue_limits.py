@@ -1,0 +1,137 @@
+"""Limits of queues as notices: what a queue may hold of a resource, and why no more.
+
+A queue is limited by its own capability, by what other queues are guaranteed, or, with the plugin proportion, by the
+share of the cluster that its weight gives it. Only the first can be raised on the queue itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.name_list import name_list
+from workbench.model.notice import Notice
+from workbench.model.resources import amount_text
+from workbench.policies.progress import Progress
+
+__all__ = ["QueueLimit", "Reservation", "counts_needed", "reserved_text"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Code of the notice about a limit, by what sets the limit.
+_CODES = {
+    "capability": "queue-limit",
+    "guarantees": "queue-guarantees",
+    "share": "queue-share",
+    "cluster": "queue-limit",
+}
+
+
+@dataclass(frozen=True)
+class QueueLimit:
+    """Most that a queue may hold of one resource, and what it holds; amounts in base units.
+
+    Attributes
+    ----------
+    queue, resource : str
+    kind : {"capability", "guarantees", "share", "cluster"}
+        What sets the limit: the queue's capability, what is guaranteed to other queues, the queue's share by weight, or
+        what the cluster has.
+    limit, used, total : int
+        Most that the queue may hold, what its pods hold now, and what the cluster has.
+    """
+
+    queue: str
+    resource: str
+    kind: str
+    limit: int
+    used: int
+    total: int
+
+    @property
+    def code(self) -> str:
+        return _CODES[self.kind]
+
+    @property
+    def text(self) -> str:
+        """The limit and what is used of it, in words."""
+
+        def amount(of: int) -> str:
+            return amount_text(self.resource, of)
+
+        used, limit, total = amount(self.used), amount(self.limit), f"{amount(self.total)} {self.resource}"
+        if self.kind == "capability":
+            return f"{used} of its capability of {limit} {self.resource} are used"
+        if self.kind == "share":
+            return f"its share by weight is {limit} of {total}, {used} are used"
+        if self.kind == "guarantees":
+            return f"other queues are guaranteed {amount(self.total - self.limit)} of {total}, {used} are used"
+        return f"{used} of the cluster's {total} are used"
+
+    def notice(self, requested: int, rest: str, count: int) -> Notice:
+        """Notice with the limit, what is used, and what is requested.
+
+        Parameters
+        ----------
+        requested : int
+            Amount that the job asks for.
+        rest : str
+            End of the sentence.
+        count : int
+            Pods concerned.
+        """
+        numbers = {"count": count} | {
+            f"{what} {self.resource}": amount
+            for what, amount in (("limit", self.limit), ("used", self.used), ("requested", requested))
+        }
+        queue = f"queue {self.queue}"
+        return Notice(self.code, f"{queue}: {self.text}{rest}", queue, numbers)
+
+    def asked_text(self, requested: int, whose: str = "the job asks") -> str:
+        """End of a sentence with the amount that is requested."""
+        return f", {whose} for {amount_text(self.resource, requested)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Reservation:
+    """minResources that are kept for an admitted job: its ``namespace/name``, its queue, and float64 (r,) amounts."""
+
+    job: str
+    queue: str
+    amount: Floats
+
+
+def reserved_text(held: Sequence[Reservation], column: int, resource: str) -> str:
+    """Text that names the admitted jobs that reserve a resource, with what each reserves; empty if none does.
+
+    The largest reservations come first; ties: the smaller name. ``column`` is the resource's place in the amounts.
+    """
+    mine = sorted((-int(one.amount[column]), one.job) for one in held if one.amount[column] > 0)
+    if not mine:
+        return ""
+    if len(mine) == 1:
+        return f"{mine[0][1]}, admitted before it, reserves {amount_text(resource, -mine[0][0])} {resource}"
+    names = name_list([f"{job} ({amount_text(resource, -amount)})" for amount, job in mine])
+    total = amount_text(resource, -sum(amount for amount, _ in mine))
+    return f"{names}, admitted before it, reserve {total} {resource}"
+
+
+def counts_needed(start: Progress, order: Sequence[int]) -> list[int]:
+    """Pods of each role that a gang needs to start, if its roles are placed one after another and every pod fits.
+
+    Parameters
+    ----------
+    start : Progress
+        Counts before a pod is placed.
+    order : sequence of int
+        The roles in the order in which they are tried.
+    """
+    progress = start.copy()
+    for role in order:
+        if progress.ready:
+            break
+        progress.place(role, progress.until_ready(role))
+    return [before - after for before, after in zip(start.left, progress.left, strict=True)]
