@@ -164,3 +164,19 @@ def test_blocks_of_mixed_depth_are_not_aggregated():
     again, losses = converted(read_back(text), "slurm-block")
     assert set(forest(again.topology)) == {"a", "b", "c"}
     assert any("2 HyperNodes (mid, top) above the blocks" in loss for loss in losses)
+
+
+def test_what_scontrol_shows_of_the_topology_is_read():
+    text = (
+        "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-1]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[2-3]\n"
+        "SwitchName=s2 Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=s[0-1]\n"
+    )
+    snapshot = read_back(text)
+    assert {name: (row[0], len(row[3])) for name, row in forest(snapshot.topology).items()} == {
+        "s0": (1, 2),
+        "s1": (1, 2),
+        "s2": (2, 4),
+    }
+    assert not any("LinkSpeed" in gap for gap in said(snapshot.gaps))
+    blocks = read_back("BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n")
+    assert set(forest(blocks.topology)) == {"b1"}
