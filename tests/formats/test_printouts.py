@@ -1,4 +1,4 @@
-"""What other programs print and nobody reads here: the refusal names it and the way on, whatever format is asked for."""
+"""What other programs print and nobody reads here: the refusal names it and the way on, also with ``--from``."""
 
 from __future__ import annotations
 

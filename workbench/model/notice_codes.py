@@ -70,6 +70,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "no-switch-affinity": "The job has no label tor-affinity and is placed without regard to switches.",
         "nodes-outside-layers": "Nodes lack a HyperNode of some tier and are not used.",
         "policy-failed": "A policy raised an error instead of answering.",
+        "processors-as-gpus": "A log counts processors; each is taken for a GPU.",
         "quotas-without-borrowing": "Quotas of a job log limit single queues; nothing is borrowed or reclaimed.",
         "shapes-left-out": "Published parallel shapes tell too little, or contradict themselves; they are left out.",
         "slices-not-read": "Jobs of a log want their pods in slices; they are read as preferring one rack.",
