@@ -132,6 +132,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "gpus-exceeded": "Running pods ask for more GPUs than their node has left.",
         "gpus-not-recorded": "Running pods do not say which GPUs they hold; the lowest free ones are taken.",
         "hosts-without-name": "Adapters in a printout do not say which host they are in.",
+        "ignored-member": "A HyperNode selects other HyperNodes by pattern or label, which Volcano ignores.",
         "kind-not-served": "A live cluster has no such kind: its CustomResourceDefinition is not installed.",
         "left-aside": "The file has a part that the reader does not use.",
         "link-types-assumed": "The file has no link types; they are concluded from weights.",

@@ -14,6 +14,7 @@ from workbench.objects.names import name_error
 from workbench.objects.selectors import Selector, pattern_error
 from workbench.topology.lint.base import FieldEdit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
+from workbench.topology.members import ignored_members, selector_text
 from workbench.topology.wording import some
 
 __all__ = ["RULES"]
@@ -106,7 +107,7 @@ def _member_text(member: Member) -> str:
     selector = member.selector
     if selector.exact is not None:
         return f"{member.type} {selector.exact}"
-    return f"the pattern {selector.pattern!r}" if selector.pattern is not None else "a label selector"
+    return selector_text(selector)
 
 
 def _covered(subject: Subject) -> Iterator[Found]:
@@ -151,10 +152,10 @@ def _overlap(subject: Subject) -> Iterator[Found]:
 
 def _ignored(subject: Subject) -> Iterator[Found]:
     for name, hypernode in subject.hypernodes.items():
-        for i, member in enumerate(hypernode.members):
-            if member.type == "HyperNode" and not member.selector.exact and member.selector != _NO_SELECTOR:
-                text = f"{name} selects HyperNodes otherwise than by their exact name"
-                yield Found(text, name, path=member_path(i, "selector"))
+        for i in ignored_members(hypernode):
+            how = selector_text(hypernode.members[i].selector)
+            text = f"{name} selects HyperNodes by {how}, and not by their exact names"
+            yield Found(text, name, path=member_path(i, "selector"))
 
 
 def _mixed(subject: Subject) -> Iterator[Found]:
