@@ -60,6 +60,7 @@ TEXTS = {
     ),
     "an error of kubectl": ("Error from server (Forbidden): nodes is forbidden: User x\n", "kubectl", "-o json"),
     "no objects": ("No resources found in default namespace.\n", "kubectl", "-o json"),
+    "kubectl get nodes -o name": ("node/gpu-0\nnode/gpu-1\n", "-o name", "-o json"),
     "sinfo": (
         "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\ngpu*  up  1-00:00:00  4  idle  n[1-4]\n",
         "sinfo",

@@ -25,6 +25,8 @@ _BY_KEYS = (
 )
 
 _MATRIX = ("a bandwidth matrix", "--matrix PATTERN=FILE, or 'workbench gpus FILE'")
+#: Formats of matrices that take a text for their own by its first character, or any text.
+_TAKE_ANYTHING = frozenset({"nccl-topo", "own-table", "table"})
 _PICTURE = ("a page or a picture", "")
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
@@ -51,6 +53,11 @@ def describe_content(content: bytes) -> tuple[str, str] | None:
     if content.startswith(b"\x93NUMPY"):
         return _for(*_MATRIX)
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    # The readers of matrices read their files by the module that imports this one.
+    from workbench.formats.matrices.registry import detect_matrix_format
+
+    if detect_matrix_format(text).name not in _TAKE_ANYTHING:
+        return _for(*_MATRIX)
     if text.startswith("<"):
         return _for(*_PICTURE)
     printout = _as_printout(content)

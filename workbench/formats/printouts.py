@@ -66,6 +66,10 @@ _KNOWN: tuple[tuple[re.Pattern[str], Printout], ...] = (
         Printout("a table that kubectl prints for people", _OBJECTS),
     ),
     (
+        re.compile(r"(?:[a-z][a-z.0-9]*/[a-z0-9][-a-z0-9.]*\r?\n?)+\Z"),
+        Printout("names that kubectl prints (-o name)", _OBJECTS),
+    ),
+    (
         re.compile(r"\s*Name: +\S+\r?\n(?:Namespace|Roles|Labels|Priority|API Version|Annotations): "),
         Printout("the output of kubectl describe", _OBJECTS),
     ),

@@ -123,8 +123,11 @@ def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8", source=source, where=f"byte {error.start}") from None
-    quoting = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-    reader = csv.DictReader(io.StringIO(text), strict=True, delimiter=delimiter, quoting=quoting)
+    lines = io.StringIO(text)
+    if delimiter == ",":
+        reader = csv.DictReader(lines, strict=True)
+    else:
+        reader = csv.DictReader(lines, strict=True, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     try:
         names = [name.strip() for name in reader.fieldnames or ()]
         missing = [name for name in columns if name not in names]

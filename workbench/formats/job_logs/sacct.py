@@ -141,12 +141,12 @@ def _seconds(row: Row) -> float:
         found = _ELAPSED.match(elapsed)
         if found is None:
             raise row.wrong("Elapsed", elapsed, "a time such as 1-02:03:04")
-        days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
-    seconds = (_time(row, "End") - _time(row, "Start")).total_seconds()
-    if seconds < 0:
+        days, hours, minutes, rest = (int(part or 0) for part in found.groups())
+        return float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
+    between = (_time(row, "End") - _time(row, "Start")).total_seconds()
+    if between < 0:
         raise row.wrong("End", row.text("End"), "an end that is not before the start")
-    return seconds
+    return between
 
 
 def _time(row: Row, column: str) -> datetime:
