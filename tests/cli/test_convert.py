@@ -31,6 +31,7 @@ def test_without_options_the_formats_are_listed(run: Run) -> None:
         (["--to", "slrm"], "unknown format 'slrm'"),
         ([], "--to: no format to write"),
         (["--to", "slurm", "--from", "nope"], "unknown format 'nope'"),
+        (["--to", "slurm", "--open-patterns"], "--open-patterns: only patterns can be open"),
     ],
 )
 def test_bad_usage_is_one_line(run: Run, files: Path, more: list[str], want: str) -> None:
@@ -77,3 +78,11 @@ def test_an_unwritable_target_is_refused_before_anything_is_said(run: Run, files
     result = run("topology", "convert", "-f", files / "cluster.yaml", "--to", "slurm", "--out", target)
     assert (result.status, result.out) == (2, "")
     assert result.err.startswith(f"workbench: {target}: cannot be written") and result.err.count("\n") == 1
+
+
+def test_patterns_are_closed_unless_open_ones_are_asked_for(run: Run, files: Path) -> None:
+    to = ["topology", "convert", "-f", files / "cluster.yaml", "--to", "hypernodes-regex"]
+    closed, opened = run(*to), run(*to, "--open-patterns")
+    assert "^node[01]$" in closed.out and "open patterns" not in closed.err
+    assert "^node[01]$" not in opened.out and "pattern: " in opened.out
+    assert "open patterns: a node that is added later" in opened.err

@@ -14,7 +14,7 @@ from workbench.topology.edits import GPU_MODEL
 from workbench.topology.generate import Fabric
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.presets import PRESETS, generate_scenario
-from workbench.widgets.editor import TopologyEditor
+from workbench.widgets.editor import TopologyEditor, _findings
 
 #: What these say of nodes is a pattern, or only how switches are shared.
 HOLD_NO_NODES = {"hypernodes-regex", "tor-share"}
@@ -360,3 +360,11 @@ def test_what_is_selected_stays_so_under_its_new_name(editor):
     assert editor.selection == ["rack-a"] and [one.id for one in editor.selected] == [chosen]
     ask(editor, "edit", op="delete", ids=[chosen])
     assert editor.selection == [] and editor.selected == []
+
+
+@pytest.mark.parametrize(("kind", "name"), [("switch", "rack A!"), ("switch", "Core_1"), ("node", "GPU_1")])
+def test_a_name_that_a_cluster_refuses_marks_the_item_itself(editor, kind, name):
+    item = next(one for one in editor.draft if one.kind == kind and one.parent)
+    ask(editor, "edit", op="rename", ids=[item.id], name=name)
+    found = [f for f in _findings(editor.draft)["findings"] if f["rule"] == "refused-by-admission"]
+    assert [f["id"] for f in found] == [item.id]

@@ -22,6 +22,13 @@ def convert(
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
     matrix: Matrices = [],  # noqa: B006
+    open_patterns: Annotated[
+        bool,
+        typer.Option(
+            "--open-patterns",
+            help="With --to hypernodes-regex: the shortest patterns, which later nodes may match by mistake.",
+        ),
+    ] = False,
     out: Out = None,
 ) -> None:
     """Write a topology in another format, or list the formats.
@@ -35,6 +42,7 @@ def convert(
       workbench topology convert topology.conf --to hypernodes --out hypernodes.yaml
       workbench topology convert cluster.yaml --to slurm
     """
+    from workbench.formats.fabric.hypernode_yaml import HYPERNODES_REGEX, write_open_patterns
     from workbench.formats.fabric.registry import FORMATS, get_format, writable_formats
 
     if not paths and not file and not to:
@@ -50,10 +58,17 @@ def convert(
         raise InputError(
             "the format is only read", source="--to", got=target.name, expected=", ".join(writable_formats())
         )
+    write = target.write
+    if open_patterns:
+        if target is not HYPERNODES_REGEX:
+            raise InputError(
+                "only patterns can be open", source="--open-patterns", got=f"--to {to}", expected="hypernodes-regex"
+            )
+        write = write_open_patterns
     inputs = given_paths(paths, file)
     check_out(out)
     scenario = load_scenario(inputs, matrix, from_, gpus_per_node=gpus_per_node)
-    written = target.write(scenario.snapshot)
+    written = write(scenario.snapshot)
     emit(written.text, out)
     tell_gaps(scenario)
     losses = list(written.losses)

@@ -19,8 +19,12 @@ from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_wor
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
+from workbench.topology.members import ignored_members, selector_text
 
 __all__ = ["assemble", "join", "other_gaps"]
+
+#: Members of one HyperNode that a notice names.
+_MOST_MEMBERS = 3
 
 Longs = npt.NDArray[np.int64]
 
@@ -171,6 +175,15 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
     if unknown:
         text = f"queues not in the input: {', '.join(unknown)}"
         gaps.append(Notice("unknown-queue", text, numbers={"count": len(unknown)}))
+    for name, hypernode in sorted(cluster.hypernodes.items(), key=lambda item: item[0].encode()):
+        if ignored := ignored_members(hypernode):
+            listed = ", ".join(
+                f"spec.members[{i}] (HyperNodes by {selector_text(hypernode.members[i].selector)})"
+                for i in ignored[:_MOST_MEMBERS]
+            )
+            more = f" and {len(ignored) - _MOST_MEMBERS} more" if len(ignored) > _MOST_MEMBERS else ""
+            text = f"HyperNode {name}: Volcano ignores {listed}{more}; only members by exact name count"
+            gaps.append(Notice("ignored-member", text, f"HyperNode {name}", {"count": len(ignored)}))
     if not cluster.hypernodes and any(gang.constraint for gang in gangs):
         gaps.append(Notice("no-hypernodes", "no HyperNode in the input"))
     return gaps

@@ -378,16 +378,10 @@ def _no_object(value: Any, source: str, where: str, seems: tuple[str, str] | Non
     return InputError("no Kubernetes object", source=source, where=where, got=shown(value), expected=expected)
 
 
-def _misplaced(source: str, where: str | None, what: str, taker: str) -> InputError:
-    """The error for a file that belongs to another command-line option (`taker`), which it names instead of a syntax
-    error.
-    """
+def _misplaced(source: str, where: str | None, what: str, expected: str) -> InputError:
+    """The error for a file of a kind that is known and not read here, which it names instead of a syntax error."""
     return InputError(
-        "no Kubernetes object",
-        source=source,
-        where=where,
-        got=f"what looks like {what}",
-        expected=f"a manifest; this file is for {taker}" if taker else "a manifest",
+        "no Kubernetes object", source=source, where=where, got=f"what looks like {what}", expected=expected
     )
 
 

@@ -1,9 +1,12 @@
-"""Recognise files that hold no Kubernetes objects, and name the command-line option that takes them."""
+"""Recognise files that hold no Kubernetes objects, and say what takes them or what to bring instead."""
 
 from __future__ import annotations
 
 import re
+from operator import and_
 from typing import Any
+
+from workbench.formats.printouts import known_printout
 
 __all__ = ["describe_content", "describe_document"]
 
@@ -22,34 +25,55 @@ _BY_KEYS = (
 )
 
 _MATRIX = ("a bandwidth matrix", "--matrix PATTERN=FILE, or 'workbench gpus FILE'")
+#: Formats of matrices that take a text for their own by its first character, or any text.
+_TAKE_ANYTHING = frozenset({"nccl-topo", "own-table", "table"})
 _PICTURE = ("a page or a picture", "")
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
-    """Say what a parsed document is that is no Kubernetes object, and which command-line option takes such a file.
+    """Say what a parsed document is that is no Kubernetes object, and what is expected instead.
 
-    The option is empty if there is none. Returns None if the document is of no known kind.
+    Returns None if the document is of no known kind.
     """
     if type(data) is dict:
-        return next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)
+        found = next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)
+        return _as_printout(content) if found is None else _for(*found)
     if type(data) is list and len(data) > 1 and all(type(row) is list and len(row) == len(data) for row in data):
-        return _MATRIX
+        return _for(*_MATRIX)
     return describe_content(content) if type(data) is str else None
 
 
 def describe_content(content: bytes) -> tuple[str, str] | None:
-    """Say what a file is that is neither YAML nor JSON, and which command-line option takes it (empty: none does).
+    """Say what a file is that is neither YAML nor JSON, and what is expected instead.
 
     Returns None if the content is of no known kind.
     """
     if content.startswith(b"\x93NUMPY"):
-        return _MATRIX
+        return _for(*_MATRIX)
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    # The readers of matrices read their files by the module that imports this one.
+    from workbench.formats.matrices.registry import detect_matrix_format
+
+    if detect_matrix_format(text).name not in _TAKE_ANYTHING:
+        return _for(*_MATRIX)
     if text.startswith("<"):
-        return _PICTURE
-    return _MATRIX if sum(map(_is_row, text.splitlines())) > 1 else None
+        return _for(*_PICTURE)
+    printout = _as_printout(content)
+    if printout is not None:
+        return printout
+    rows = list(map(_is_row, text.splitlines()))
+    return _for(*_MATRIX) if any(map(and_, rows, rows[1:])) else None
+
+
+def _for(what: str, taker: str) -> tuple[str, str]:
+    return what, f"a manifest; this file is for {taker}" if taker else "a manifest"
+
+
+def _as_printout(content: bytes) -> tuple[str, str] | None:
+    found = known_printout(content.decode("utf-8-sig", "replace"))
+    return None if found is None else (found.what, found.instead)
 
 
 def _is_row(line: str) -> bool:

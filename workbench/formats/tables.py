@@ -100,17 +100,19 @@ def unpacked(content: bytes, source: str) -> bytes:
     return data
 
 
-def read_table(content: bytes, source: str, columns: Sequence[str]) -> Iterator[Row]:
+def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter: str = ",") -> Iterator[Row]:
     """Yield the rows of a table whose first line names the columns.
 
     Parameters
     ----------
     content : bytes
-        UTF-8 text with commas.
+        UTF-8 text.
     source : str
         Name of the file, for errors.
     columns : sequence of str
         Columns that the table must have; it may have others.
+    delimiter : str
+        What separates the fields. Quotes have a meaning beside commas only.
 
     Raises
     ------
@@ -121,13 +123,17 @@ def read_table(content: bytes, source: str, columns: Sequence[str]) -> Iterator[
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8", source=source, where=f"byte {error.start}") from None
-    reader = csv.DictReader(io.StringIO(text), strict=True)
+    lines = io.StringIO(text)
+    if delimiter == ",":
+        reader = csv.DictReader(lines, strict=True)
+    else:
+        reader = csv.DictReader(lines, strict=True, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     try:
         names = [name.strip() for name in reader.fieldnames or ()]
         missing = [name for name in columns if name not in names]
         if missing or len(set(names)) < len(names):
             message = f"no column {missing[0]}" if missing else "a column twice"
-            got, expected = ",".join(names)[:60] or "nothing", ", ".join(columns)
+            got, expected = delimiter.join(names)[:60] or "nothing", ", ".join(columns)
             raise InputError(message, source=source, where="line 1", got=got, expected=expected)
         reader.fieldnames = names
         for fields in reader:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from workbench.objects.hypernode import HyperNode
-from workbench.objects.selectors import NameIndex, resolve_selector
+from workbench.objects.selectors import NameIndex, Selector, resolve_selector
 
-__all__ = ["child_names", "node_count", "resolve_members"]
+__all__ = ["child_names", "ignored_members", "node_count", "resolve_members", "selector_text"]
 
 
 def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
@@ -43,6 +43,20 @@ def child_names(hypernode: HyperNode) -> list[str]:
     """Names of a HyperNode's child HyperNodes, each once; as in Volcano, only members by exact name count."""
     names = (m.selector.exact for m in hypernode.members if m.type == "HyperNode")
     return list(dict.fromkeys(name for name in names if name))
+
+
+def ignored_members(hypernode: HyperNode) -> list[int]:
+    """Indices of the members that select HyperNodes by pattern or label, which Volcano accepts and ignores."""
+    return [
+        i
+        for i, member in enumerate(hypernode.members)
+        if member.type == "HyperNode" and not member.selector.exact and member.selector != Selector()
+    ]
+
+
+def selector_text(selector: Selector) -> str:
+    """A selector that is no exact name in words: ``the pattern 's0.*'`` or ``a label selector``."""
+    return f"the pattern {selector.pattern!r}" if selector.pattern is not None else "a label selector"
 
 
 def node_count(hypernode: HyperNode, index: NameIndex) -> int:

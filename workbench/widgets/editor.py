@@ -335,7 +335,7 @@ class TopologyEditor(Panel):
         return {"line": 0, "message": "", "names": None if names is None else written}
 
     def _lint(self, body: dict[str, Any]) -> dict[str, Any]:
-        # 37 rules on 20,000 nodes take longer than an edit may wait.
+        # All rules on 20,000 nodes take longer than an edit may wait.
         draft = self.draft.copy()
 
         def work() -> None:

@@ -60,10 +60,10 @@ def test_an_undirected_graph_is_a_wiring_plan_whose_spines_are_one_domain():
     graph.add_edges_from([("x", "s1"), ("x", "s2"), ("x", "s3")])
     got = forest(workbench.from_networkx(graph).topology)
     assert {name: (row[0], row[2], len(row[3])) for name, row in got.items()} == {
-        "a": (1, "s1", 2),
-        "b": (1, "s1", 1),
+        "a": (1, "s1-group", 2),
+        "b": (1, "s1-group", 1),
         "c": (1, "s3", 2),
-        "s1": (2, "x", 3),
+        "s1-group": (2, "x", 3),
         "s3": (2, "x", 2),
         "x": (3, "<cluster-top-hypernode>", 5),
     }
@@ -75,12 +75,42 @@ def test_a_tree_of_even_depth_is_its_own_wiring_plan(snapshot):
     assert forest(workbench.from_networkx(wiring).topology) == forest(snapshot.topology)
 
 
-def test_a_host_on_two_switches_is_told_by_its_kind_and_makes_them_overlap():
+def test_a_host_on_two_switches_is_told_by_its_kind_and_joins_them():
     graph = networkx.Graph([("h", "a"), ("h", "b")])
     graph.nodes["h"]["type"] = "Host"
     snapshot = workbench.from_networkx(graph)
-    assert {name: set(row[3]) for name, row in forest(snapshot.topology).items()} == {"a": {"h"}, "b": {"h"}}
-    assert [p.code for p in snapshot.topology.problems] == ["overlap"]
+    assert {name: set(row[3]) for name, row in forest(snapshot.topology).items()} == {"a-group": {"h"}}
+    assert snapshot.topology.problems == ()
+
+
+def test_a_directed_graph_without_tiers_has_redundant_cores_as_one_hypernode():
+    edges = [(core, leaf) for core in ("c1", "c2") for leaf in ("a", "b")]
+    got = forest(workbench.from_networkx(networkx.DiGraph([*edges, ("a", "n1"), ("b", "n2")])).topology)
+    assert {name: (row[0], row[2]) for name, row in got.items()} == {
+        "a": (1, "c1-group"),
+        "b": (1, "c1-group"),
+        "c1-group": (2, "<cluster-top-hypernode>"),
+    }
+
+
+def test_leaves_of_a_wiring_plan_that_are_cabled_to_each_other_have_a_hypernode_above():
+    graph = networkx.Graph([("a", "n1"), ("a", "n2"), ("b", "n3"), ("b", "n4"), ("a", "b")])
+    got = forest(workbench.from_networkx(graph).topology)
+    assert {name: (row[0], row[2]) for name, row in got.items()} == {
+        "a": (1, "a-cascade"),
+        "b": (1, "a-cascade"),
+        "a-cascade": (2, "<cluster-top-hypernode>"),
+    }
+
+
+def test_hosts_of_a_wiring_plan_that_are_no_compute_nodes_are_left_aside():
+    graph = networkx.Graph([("a", "n1"), ("a", "login01"), ("b", "n2"), ("a", "s"), ("b", "s"), ("s", "oss")])
+    kinds = {"n1": "host", "n2": "host", "login01": "host", "oss": "storage"}
+    for vertex in graph:
+        graph.nodes[vertex]["kind"] = kinds.get(vertex, "switch")
+    snapshot = workbench.from_networkx(graph)
+    assert set(snapshot.topology.node_names) == {"n1", "n2"}
+    assert set(forest(snapshot.topology)) == {"a", "b", "s"}
 
 
 def graphml(inside: str, kind: str = "directed", keys: str = "") -> str:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.fabric.forests import converted, forest, read_back, snapshots
-from workbench.formats.fabric.hypernode_yaml import NAME, cluster_names
+from workbench.formats.fabric.hypernode_yaml import NAME, cluster_names, write_open_patterns
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
@@ -75,8 +75,18 @@ def test_a_rack_is_one_pattern_and_a_single_node_its_name():
     write = get_format("hypernodes-regex").write
     assert write is not None
     a, b = yaml.safe_load_all(write(snapshot).text)
-    assert a["spec"]["members"] == [{"type": "Node", "selector": {"regexMatch": {"pattern": "^r"}}}]
+    assert a["spec"]["members"] == [
+        {"type": "Node", "selector": {"regexMatch": {"pattern": "^rack1-n(?:1[0-6]?|[2-9])$"}}}
+    ]
     assert b["spec"]["members"] == [{"type": "Node", "selector": {"exactMatch": {"name": "x"}}}]
+
+
+def test_open_patterns_are_written_on_demand_with_a_warning():
+    snapshot = read_back("SwitchName=a Nodes=gpu-[1-4]\nSwitchName=b Nodes=gpu-[5-8]\n")
+    written = write_open_patterns(snapshot)
+    patterns = [m["spec"]["members"][0]["selector"]["regexMatch"]["pattern"] for m in yaml.safe_load_all(written.text)]
+    assert patterns == ["^gpu-[1-4]", "^gpu-[5-8]"]
+    assert any("gpu-1-spare" in loss for loss in written.losses)
 
 
 def test_names_that_a_cluster_refuses_are_changed_and_told():

@@ -141,3 +141,79 @@ def test_a_broken_printout_is_refused_with_its_line(text: str, want: str) -> Non
 )
 def test_roles_by_name(name: str, role: str) -> None:
     assert host_role(name) == role
+
+
+def uplinks(*speeds: str) -> str:
+    """A leaf with node n1 and a spine, joined by cables of these speeds; leaf's ports begin at 2."""
+    text = HEAD + switch("1", "leaf", "H-11|n1 HCA-1", *("S-3|spine" for _ in speeds))
+    for i, speed in enumerate(speeds, 2):
+        text = text.replace(
+            f'[{i}]\t"S-3"[1](aa) \t\t# "spine" lid 2 4xNDR', f'[{i}]\t"S-3"[{i}]\t# "spine" lid 2 {speed}'
+        )
+    return text
+
+
+@pytest.mark.parametrize(
+    ("speeds", "want"),
+    [
+        (("4xEDR", "4xEDR", "4xDDR"), "leaf[4] - spine[4] at 4xDDR"),
+        (("4xNDR", "2xNDR", "4xNDR", "4xNDR"), "leaf[3] - spine[3] at 2xNDR"),
+        (("4xHDR", "4xHDR", "1xSDR", "4xEDR", "4xHDR"), "leaf[4] - spine[4] at 1xSDR, leaf[5] - spine[5] at 4xEDR"),
+        (("4xFDR", "4xFDR10", "4xFDR"), "leaf[3] - spine[3] at 4xFDR10"),
+    ],
+)
+def test_a_cable_slower_than_its_equals_is_told(speeds: tuple[str, ...], want: str) -> None:
+    notes = read_ibnetdiscover(uplinks(*speeds), "f").notes
+    assert [note.code for note in notes if note.code == "slow-cable"] == ["slow-cable"]
+    assert next(said([note])[0] for note in notes if note.code == "slow-cable").endswith(want)
+
+
+@pytest.mark.parametrize("speeds", [("4xEDR",), ("4xEDR", "4xEDR"), ("4xEDR", "4xHDR"), ("4xEDR", "4xEDR", "4xNDR")])
+def test_a_faster_cable_or_one_without_equals_is_no_slow_cable(speeds: tuple[str, ...]) -> None:
+    assert "slow-cable" not in [note.code for note in read_ibnetdiscover(uplinks(*speeds), "f").notes]
+
+
+def test_a_slow_port_of_a_node_is_told() -> None:
+    text = HEAD + switch("1", "leaf", *(f"H-1{i}|n{i} HCA-1" for i in range(1, 6)))
+    text = text.replace('"n3 HCA-1" lid 2 4xNDR', '"n3 HCA-1" lid 2 4xHDR')
+    assert said(read_ibnetdiscover(text, "f").notes) == (
+        "1 cable from leaf to nodes slower than the 4 others, which run at 4xNDR: leaf[3] - n3[1] at 4xHDR",
+    )
+
+
+def test_service_hosts_are_no_nodes_and_raise_no_switch_above_the_others() -> None:
+    text = HEAD + switch("1", "leaf-1", "H-11|gpu1 HCA-1", "H-12|login01 HCA-1", "S-3|spine")
+    text += switch("2", "leaf-2", "H-21|gpu2 HCA-1", "S-3|spine") + switch("3", "spine", "H-31|mgmt-1 mlx5_0")
+    records = read_ibnetdiscover(text, "f")
+    assert [node.name for node in records.nodes] == ["gpu1", "gpu2"]
+    assert tree(records)["spine"] == (2, ["leaf-1", "leaf-2"])
+    assert "service ports, not nodes: login01 (1 port), mgmt-1 (1 port)" in said(records.notes)
+
+
+def test_service_hosts_alone_are_the_nodes() -> None:
+    text = HEAD + switch("1", "leaf", "H-11|master-0 HCA-1", "H-12|master-1 HCA-1")
+    records = read_ibnetdiscover(text, "f")
+    assert [node.name for node in records.nodes] == ["master-0", "master-1"] and records.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("host", "role"),
+    [
+        ("login01", "service"),
+        ("loginnode-2.example.org", "service"),
+        ("controller", "service"),
+        ("slurmctld1", "service"),
+        ("bcm-head-01", "service"),
+        ("mgmt3", "service"),
+        ("k8s-master-0", "service"),
+        ("dtn02", "service"),
+        ("bee01", "storage"),
+        ("beegfs-meta-1", "storage"),
+        ("headache", "compute"),
+        ("gpu-12", "compute"),
+        ("node001", "compute"),
+        ("worker-3", "compute"),
+    ],
+)
+def test_a_host_that_serves_the_others_is_told_by_its_name(host: str, role: str) -> None:
+    assert host_role(host) == role

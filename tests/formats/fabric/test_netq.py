@@ -87,3 +87,12 @@ def test_both_together_are_one_cluster(tmp_path: Path) -> None:
     snapshot = load(tmp_path).snapshot
     assert snapshot.topology.node_names == ("gpu-1", "gpu-2")
     assert [int(row[0]).bit_count() for row in snapshot.gpu_total] == [4, 0]
+
+
+def test_cascaded_leaves_have_a_hypernode_above_them_and_service_hosts_are_no_nodes() -> None:
+    links = (("l1", "h0"), ("l2", "h1"), ("l1", "h2"), ("l1", "l2"))
+    records = read(graph(*links, hosts=("gpu-1", "gpu-2", "login-1")))
+    assert [node.name for node in records.nodes] == ["gpu-1", "gpu-2"]
+    top = next(h for h in records.hypernodes if h.tier == 2)
+    assert (top.name, [m.selector.exact for m in top.members]) == ("leaf-1-cascade", ["leaf-1", "leaf-2"])
+    assert "storage and management, not nodes: login-1" in said(records.notes)

@@ -101,10 +101,52 @@ def test_a_file_of_many_long_lists_is_refused_though_each_is_short_enough(monkey
 
 
 def test_what_is_no_tree_loads_with_its_problems():
-    text = "SwitchName=a Switches=b,gone\nSwitchName=b Switches=a\nSwitchName=c Nodes=n1\nSwitchName=d Nodes=n1\n"
+    text = "SwitchName=a Switches=b,gone\nSwitchName=b Switches=a\nSwitchName=c Nodes=n[1-2]\nSwitchName=d Nodes=n1\n"
     topology = read_back(text).topology
     assert {p.code for p in topology.problems} >= {"cycle", "dangling-member", "overlap"}
     assert not topology.ready
+
+
+LEAVES = "SwitchName=l1 Nodes=n[1-2]\nSwitchName=l2 Nodes=n[3-4]\nSwitchName=l3 Nodes=n[5-6]\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "want"),
+    [
+        ("SwitchName=c1 Switches=l[1-3]\nSwitchName=c2 Switches=l[1-3]\n", {"c1-group": (2, 6)}),
+        ("".join(f"SwitchName=c{i} Switches=l[1-3]\n" for i in range(4)), {"c0-group": (2, 6)}),
+        # Not every core reaches every leaf.
+        ("SwitchName=c1 Switches=l[1-2]\nSwitchName=c2 Switches=l[2-3]\n", {"c1-group": (2, 6)}),
+        (
+            "SwitchName=s1 Switches=l[1-2]\nSwitchName=s2 Switches=l[1-2]\nSwitchName=s3 Switches=l3\n"
+            "SwitchName=c1 Switches=s[1-3]\nSwitchName=c2 Switches=s[1-3]\n",
+            {"s1-group": (2, 4), "s3": (2, 2), "c1-group": (3, 6)},
+        ),
+        # Each core lists the spines of its own plane; the spines share the leaves.
+        (
+            "SwitchName=s1 Switches=l[1-3]\nSwitchName=s2 Switches=l[1-3]\n"
+            "SwitchName=c1 Switches=s1\nSwitchName=c2 Switches=s2\n",
+            {"s1-group": (2, 6), "c1-group": (3, 6)},
+        ),
+        # A pair of leaves per rack: redundant leaves are one, too.
+        (
+            "SwitchName=l1b Nodes=n[1-2]\nSwitchName=c1 Switches=l1,l1b,l[2-3]\n",
+            {"l1-group": (1, 2), "c1": (2, 6)},
+        ),
+    ],
+)
+def test_redundant_switches_are_one_hypernode_as_in_every_other_format(above, want):
+    snapshot = read_back(LEAVES + above)
+    assert snapshot.topology.problems == () and snapshot.topology.ready
+    got = {name: (row[0], len(row[3])) for name, row in forest(snapshot.topology).items()}
+    assert want.items() <= got.items()
+    assert set(got) - set(want) <= {"l1", "l2", "l3"}
+    assert sum(notice.code == "switches-merged" for notice in snapshot.gaps) == sum("-group" in name for name in want)
+
+
+def test_the_notice_names_every_redundant_switch():
+    snapshot = read_back(LEAVES + "SwitchName=c1 Switches=l[1-3]\nSwitchName=c2 Switches=l[1-3]\n")
+    assert "the switches c1, c2 lead to the same switches: one HyperNode c1-group" in said(snapshot.gaps)
 
 
 def test_a_name_that_breaks_a_host_list_is_not_written():
@@ -122,3 +164,19 @@ def test_blocks_of_mixed_depth_are_not_aggregated():
     again, losses = converted(read_back(text), "slurm-block")
     assert set(forest(again.topology)) == {"a", "b", "c"}
     assert any("2 HyperNodes (mid, top) above the blocks" in loss for loss in losses)
+
+
+def test_what_scontrol_shows_of_the_topology_is_read():
+    text = (
+        "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-1]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[2-3]\n"
+        "SwitchName=s2 Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=s[0-1]\n"
+    )
+    snapshot = read_back(text)
+    assert {name: (row[0], len(row[3])) for name, row in forest(snapshot.topology).items()} == {
+        "s0": (1, 2),
+        "s1": (1, 2),
+        "s2": (2, 4),
+    }
+    assert not any("LinkSpeed" in gap for gap in said(snapshot.gaps))
+    blocks = read_back("BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n")
+    assert set(forest(blocks.topology)) == {"b1"}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import networkx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.notices import said
+from tests.notices import codes, said
 from workbench.formats.fabric.switch_groups import SWITCHES, group_switches, switch_ranks, weak_joins
+from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode
 from workbench.topology.build import build_topology
 
@@ -65,8 +67,55 @@ def test_spines_over_different_leaves_are_different_hypernodes() -> None:
     }
 
 
-def test_a_cable_between_leaves_joins_nothing() -> None:
-    assert made({"L1": "a", "L2": "b"}, both_ways("L1-L2")) == {"L1": (1, ["a"]), "L2": (1, ["b"])}
+def test_cascaded_leaves_have_a_hypernode_above_them() -> None:
+    assert made({"L1": "a", "L2": "b"}, both_ways("L1-L2")) == {
+        "L1": (1, ["a"]),
+        "L2": (1, ["b"]),
+        "L1-cascade": (2, ["L1", "L2"]),
+    }
+
+
+def test_a_chain_and_a_ring_of_leaves_are_one_hypernode() -> None:
+    chain = both_ways("L1-L2", "L2-L3")
+    ring = both_ways("L1-L2", "L2-L3", "L3-L1")
+    for links in (chain, ring):
+        assert made({"L1": "a", "L2": "b", "L3": "c"}, links)["L1-cascade"] == (2, ["L1", "L2", "L3"])
+
+
+def test_cascaded_spines_hold_their_parts_of_the_fabric() -> None:
+    links = both_ways("L1-S1", "L2-S1", "L3-S2", "L4-S2", "S1-S2")
+    got = made({"L1": "a", "L2": "b", "L3": "c", "L4": "d"}, links)
+    assert got["S1-cascade"] == (3, ["S1", "S2"])
+
+
+def test_a_leaf_that_hangs_on_another_leaf_is_joined_with_all_that_is_above_it() -> None:
+    links = both_ways("L1-S1", "L2-S1", "L2-L3")
+    got = made({"L1": "a", "L2": "b", "L3": "c"}, links)
+    assert got["L3-cascade"] == (3, ["L3", "S1"])
+
+
+def test_a_cable_between_leaves_below_one_spine_adds_nothing() -> None:
+    links = both_ways("L1-S1", "L2-S1", "L1-L2")
+    assert set(made({"L1": "a", "L2": "b"}, links)) == {"L1", "L2", "S1"}
+
+
+def test_parts_without_a_cable_between_them_stay_apart() -> None:
+    got = made({"L1": "a", "L2": "b", "M1": "c", "M2": "d"}, both_ways("L1-L2", "M1-M2"))
+    assert {name: row for name, row in got.items() if row[0] == 2} == {
+        "L1-cascade": (2, ["L1", "L2"]),
+        "M1-cascade": (2, ["M1", "M2"]),
+    }
+
+
+def test_a_cascade_is_told_with_its_cables() -> None:
+    notes: list[Notice] = []
+    nodes, links = {"L1": ["a"], "L2": ["b"], "L3": ["c"]}, both_ways("L1-L2", "L2-L3")
+    group_switches(nodes, links, switch_ranks(nodes, links), notes)
+    assert codes(notes) == ("switches-cascaded",)
+    assert said(notes) == (
+        "L1..L3: joined by 2 cables between switches of one rank, no switch is above them; "
+        "HyperNode L1-cascade of tier 2 holds them",
+    )
 
 
 def test_a_switch_without_a_way_to_a_node_is_left_out() -> None:
@@ -111,3 +160,22 @@ def test_any_cabling_gives_a_forest_over_every_reached_node(attached: dict[str, 
     # Two nodes on one switch are in one HyperNode of tier 1.
     for together in attached.values():
         assert len({int(topology.leaf_of_node[topology.node(n)]) for n in together}) <= 1
+
+
+@given(
+    st.dictionaries(st.sampled_from(SWITCH_NAMES), st.sets(st.sampled_from("abcdef"), max_size=3), min_size=1),
+    st.sets(st.tuples(st.sampled_from(SWITCH_NAMES), st.sampled_from(SWITCH_NAMES)), max_size=12),
+)
+def test_nodes_that_cables_connect_meet_in_a_hypernode(attached: dict[str, set[str]], cables: set) -> None:
+    links = both_ways(*(f"{a}-{b}" for a, b in cables if a != b))
+    topology = build_topology(
+        group_switches(attached, links, switch_ranks(attached, links)), sorted(set().union(*attached.values()))
+    )
+    graph = networkx.Graph([(a, b) for a, others in links.items() for b in others])
+    graph.add_edges_from((s, f"node {n}") for s, nodes in attached.items() for n in nodes)
+    for part in networkx.connected_components(graph):
+        nodes = [topology.node(v.removeprefix("node ")) for v in part if v.startswith("node ")]
+        roots = {int(topology.leaf_of_node[node]) for node in nodes}
+        while any(topology.parent[root] >= 0 for root in roots):
+            roots = {int(topology.parent[root]) if topology.parent[root] >= 0 else root for root in roots}
+        assert len(roots) <= 1

@@ -90,6 +90,15 @@ def test_a_domain_called_like_a_switch_gets_another_name() -> None:
     assert "nvlink-spine" in tree(read_topograph(OLDER.replace("nvl1", "spine"), "m.yaml"))
 
 
+def test_redundant_spines_are_one_hypernode() -> None:
+    text = MODEL.replace("switches: [spine]", "switches: [spine, spine-2]").replace(
+        "blocks:", "  spine-2:\n    switches: [leaf-1, leaf-2]\nblocks:"
+    )
+    got = tree(read_topograph(text, "m.yaml"))
+    assert got["spine-group"][0] == got["leaf-1"][0] + 1 and got["spine-group"][1] == ["leaf-1", "leaf-2"]
+    assert got["core"][1] == ["spine-group"]
+
+
 BROKEN = {
     "two parents": (MODEL.replace("switches: [spine]", "switches: [spine, leaf-1]"), "a switch in two places"),
     "an unknown switch": (MODEL.replace("- switch: leaf-2", "- switch: leaf-9"), r"blocks\[1\]\.switch: wrong"),

@@ -259,6 +259,16 @@ def pattern_in_part(cluster: Cluster, draw: Draw) -> set[str]:
     return {leaf}
 
 
+@plants("open-pattern")
+def open_pattern(cluster: Cluster, draw: Draw) -> set[str]:
+    leaf = pick(draw, cluster.of_tier(1))
+    for i in range(1, 4):
+        cluster.add_node(f"gpu-{i}", {RACK: leaf})
+    written = draw(st.sampled_from(("^gpu-[1-3]", "gpu-(1|2|3)", r"^gpu-[1-3]\b", "gpu-[123]$")))
+    cluster.members(leaf).append(pattern(written))
+    return {leaf}
+
+
 @plants("sees-every-node")
 def sees_every_node(cluster: Cluster, draw: Draw) -> set[str]:
     inside = [n for leaf in cluster.of_tier(1) for n in cluster.rack_nodes(leaf)]

@@ -22,7 +22,7 @@ from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.tor_node import TorNodeTable
 
-__all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_node", "switch_tree"]
+__all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_node", "switch_heights", "switch_tree"]
 
 # A key at the left edge of a line: a top-level key of a block mapping.
 _TOP_KEY = re.compile(r"""^["']?([A-Za-z_][\w.-]*)["']?\s*:(?=\s|$)""", re.MULTILINE)
@@ -161,6 +161,32 @@ def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: M
     return Node(Metadata(name, labels=dict(labels or {})), dict(allocatable or {}))
 
 
+def switch_heights(children: Mapping[str, Sequence[str]], nodes: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Height of each switch, 1 for a switch with only nodes below, in byte order of the names.
+
+    Parameters
+    ----------
+    children, nodes : mapping of str to sequence of str
+        As for `switch_tree`.
+    """
+    names = sorted({*children, *nodes}, key=str.encode)
+    known = set(names)
+    height: dict[str, int] = {}
+    for name in names:
+        # Without recursion: a chain of switches may be as deep as the file is long.
+        path = [name]
+        while path:
+            top = path[-1]
+            if top not in height:
+                height[top] = 0
+                path += [child for child in children.get(top, ()) if child not in height]
+            else:
+                below = (height[child] for child in children.get(top, ()) if child != top and child in known)
+                height[top] = height[top] or 1 + max(below, default=0)
+                path.pop()
+    return {name: height[name] for name in names}
+
+
 def switch_tree(
     children: Mapping[str, Sequence[str]], nodes: Mapping[str, Sequence[str]], tier_names: Mapping[str, str] = {}
 ) -> tuple[HyperNode, ...]:
@@ -180,21 +206,7 @@ def switch_tree(
         In byte order of their names. Links that prevent a tree are kept, and are reported by
         `workbench.topology.build`; for the height of a switch inside a cycle only the switches outside the cycle count.
     """
-    names = sorted({*children, *nodes}, key=str.encode)
-    known = set(names)
-    height: dict[str, int] = {}
-    for name in names:
-        # Without recursion: a chain of switches may be as deep as the file is long.
-        path = [name]
-        while path:
-            top = path[-1]
-            if top not in height:
-                height[top] = 0
-                path += [child for child in children.get(top, ()) if child not in height]
-            else:
-                below = (height[child] for child in children.get(top, ()) if child != top and child in known)
-                height[top] = height[top] or 1 + max(below, default=0)
-                path.pop()
+    height = switch_heights(children, nodes)
     return tuple(
         make_hypernode(
             name,
@@ -203,5 +215,5 @@ def switch_tree(
             children=children.get(name, ()),
             tier_name=tier_names.get(name, ""),
         )
-        for name in names
+        for name in height
     )

@@ -12,6 +12,8 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
+from workbench.formats.fabric.hosts import host_role, hosts_aside, some
+from workbench.formats.fabric.switch_groups import group_switches, group_tree, switch_ranks, weak_joins
 from workbench.formats.fabric.writing import TopologyShape
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -75,10 +77,10 @@ def graph_records(graph: Graph, source: str) -> FabricRecords:
     attributes, the nodes are the vertices without an outgoing edge (directed graph) or with at most one link
     (undirected graph).
 
-    In a directed graph a HyperNode's tier is its attribute ``tier``, or else its height. In an undirected graph the
-    rank of a switch is its distance to the nearest node, and a HyperNode of tier t holds all nodes that switches of
-    rank up to t connect. It is named after its switch of rank t; if there are several, as with the spines of a Clos
-    network, after the one with the smallest name.
+    In a directed graph a HyperNode's tier is its attribute ``tier``. If no vertex has one, tiers are heights, and
+    redundant switches are one HyperNode (`group_tree`). In an undirected graph the rank of a switch is its distance to
+    the nearest node, and switches are joined as `group_switches` says; storage, management and login hosts are left
+    aside, with a notice.
 
     Raises
     ------
@@ -95,14 +97,19 @@ def graph_records(graph: Graph, source: str) -> FabricRecords:
     hosts = _hosts(graph)
     if not hosts:
         raise InputError("no node in it", source=source, got=f"{len(names)} vertices", expected="a vertex of kind node")
+    aside = set() if graph.directed else _aside(graph, hosts, names)
+    hosts -= aside
     nodes = [_node(names[v], graph.vertices[v], source) for v in graph.vertices if v in hosts]
     _check_distinct([node.name for node in nodes], "node", source)
-    _check_distinct([names[v] for v in graph.vertices if v not in hosts], "HyperNode", source)
+    _check_distinct([names[v] for v in graph.vertices if v not in hosts and v not in aside], "HyperNode", source)
     notes: list[Notice] = []
+    if aside:
+        text = f"{source}: hosts that are no compute nodes: {some(sorted((names[v] for v in aside), key=str.encode))}"
+        notes.append(Notice("left-aside", text, numbers={"count": len(aside)}))
     if graph.directed:
-        hypernodes = _contained(graph, hosts, names, source)
+        hypernodes = _contained(graph, hosts, names, source, notes)
     else:
-        hypernodes = _wired(graph, hosts, names, source, notes)
+        hypernodes = _wired(graph, hosts, aside, names, source, notes)
     return FabricRecords(hypernodes, tuple(nodes), notes=tuple(notes))
 
 
@@ -124,6 +131,17 @@ def _hosts(graph: Graph) -> set[str]:
     return {vertex for vertex, count in degree.items() if count <= most and vertex not in said}
 
 
+def _aside(graph: Graph, hosts: set[str], names: Mapping[str, str]) -> set[str]:
+    """Vertices that are hosts, but no compute nodes: by their kind, or among `hosts` by their names."""
+    by_name = hosts_aside(names[v] for v in hosts)
+    kinds = {v: str(next((a[key] for key in _KIND_KEYS if key in a), "")) for v, a in graph.vertices.items()}
+    return {
+        v
+        for v, kind in kinds.items()
+        if (v in hosts and names[v] in by_name) or host_role(kind) not in ("compute", "unnamed")
+    }
+
+
 def _node(name: str, attributes: Mapping[str, Any], source: str) -> Node:
     labels = {key[len(LABEL) :]: str(value) for key, value in attributes.items() if key.startswith(LABEL)}
     allocatable = {}
@@ -141,7 +159,9 @@ def _check_distinct(names: Sequence[str], kind: str, source: str) -> None:
         raise InputError(f"two vertices are the {kind} {twice}", source=source, expected="each name once")
 
 
-def _contained(graph: Graph, hosts: set[str], names: Mapping[str, str], source: str) -> tuple[HyperNode, ...]:
+def _contained(
+    graph: Graph, hosts: set[str], names: Mapping[str, str], source: str, notes: list[Notice]
+) -> tuple[HyperNode, ...]:
     children: dict[str, list[str]] = {names[v]: [] for v in graph.vertices if v not in hosts}
     nodes: dict[str, list[str]] = {name: [] for name in children}
     for a, b in graph.edges:
@@ -151,6 +171,9 @@ def _contained(graph: Graph, hosts: set[str], names: Mapping[str, str], source: 
             )
         (nodes if b in hosts else children)[names[a]].append(names[b])
     attributes = {names[v]: graph.vertices[v] for v in graph.vertices if v not in hosts}
+    if not any("tier" in said for said in attributes.values()):
+        tier_names = {name: str(said.get("tierName", "")) for name, said in attributes.items()}
+        return group_tree(children, nodes, notes, tier_names)
     result = []
     for hypernode in switch_tree(children, nodes):
         said = attributes[hypernode.name]
@@ -172,13 +195,16 @@ def _contained(graph: Graph, hosts: set[str], names: Mapping[str, str], source: 
 
 
 def _wired(
-    graph: Graph, hosts: set[str], names: Mapping[str, str], source: str, notes: list[Notice]
+    graph: Graph, hosts: set[str], aside: set[str], names: Mapping[str, str], source: str, notes: list[Notice]
 ) -> tuple[HyperNode, ...]:
-    near: dict[str, dict[str, None]] = {vertex: {} for vertex in graph.vertices}
+    attached: dict[str, dict[str, None]] = {names[v]: {} for v in graph.vertices if v not in hosts and v not in aside}
+    links: dict[str, dict[str, None]] = {switch: {} for switch in attached}
     for a, b in graph.edges:
-        near[a][b] = near[b][a] = None
-    rank = _ranks(near, hosts)
-    lost = sum(vertex not in rank for vertex in graph.vertices)
+        for one, other in ((a, b), (b, a)):
+            if one not in hosts and one not in aside and other not in aside:
+                (attached if other in hosts else links)[names[one]][names[other]] = None
+    ranks = switch_ranks(attached, links)
+    lost = len(attached) - len(ranks)
     if lost:
         notes.append(
             Notice(
@@ -187,79 +213,5 @@ def _wired(
                 numbers={"count": lost},
             )
         )
-    own = {v: [names[n] for n in near[v] if n in hosts] for v in rank if rank[v] == 1}
-    several = sum(sum(rank.get(s) == 1 for s in near[host]) > 1 for host in hosts)
-    if several:
-        notes.append(
-            Notice(
-                "overlapping-switches",
-                f"{source}: {counted(several, 'node hangs', 'nodes hang')} on several switches, which overlap "
-                "therefore",
-                numbers={"count": several},
-            )
-        )
-    hypernodes = [make_hypernode(names[v], 1, nodes=nodes) for v, nodes in own.items()]
-    # The HyperNode that so far represents the part of the fabric that contains each switch.
-    part = {v: v for v in own}
-
-    def root(vertex: str) -> str:
-        while part[vertex] != vertex:
-            part[vertex] = vertex = part[part[vertex]]
-        return vertex
-
-    for level in range(2, max(rank.values(), default=0) + 1):
-        here = sorted((v for v in rank if rank[v] == level), key=lambda v: names[v].encode())
-        before = {root(v) for v in part}
-        heads: dict[str, str] = {}
-        for vertex in here:
-            part[vertex] = vertex
-        for vertex in here:
-            for other in near[vertex]:
-                if other in part and root(other) != root(vertex):
-                    part[root(other)] = root(vertex)
-        for vertex in here:
-            heads.setdefault(root(vertex), vertex)
-        below: dict[str, list[str]] = {}
-        for old in before:
-            if root(old) in heads:
-                below.setdefault(root(old), []).append(names[old])
-        for top, head in heads.items():
-            members = sorted(below.get(top, ()), key=str.encode)
-            hypernodes.append(make_hypernode(names[head], level, children=members))
-            # From now on the head represents the whole part.
-            part[head] = head
-            part[top] = head
-        merged = len(here) - len(heads)
-        if merged:
-            notes.append(
-                Notice(
-                    "switches-merged",
-                    f"{source}: "
-                    f"{counted(merged, f'switch of rank {level} shares', f'switches of rank {level} share')} "
-                    "the work of others and got no HyperNode",
-                    numbers={"count": merged},
-                )
-            )
-    return tuple(hypernodes)
-
-
-def _ranks(near: Mapping[str, Mapping[str, None]], hosts: set[str]) -> dict[str, int]:
-    """Number of links from each switch to the nearest node; switches that no node reaches are left out.
-
-    `near` holds the neighbours of each vertex, `hosts` the vertices that are nodes.
-    """
-    rank: dict[str, int] = {}
-    front = list(hosts)
-    distance = 0
-    seen = set(hosts)
-    while front:
-        distance += 1
-        further = []
-        for vertex in front:
-            for other in near[vertex]:
-                if other not in seen:
-                    seen.add(other)
-                    rank[other] = distance
-                    further.append(other)
-        front = further
-    return rank
+    notes += weak_joins(attached)
+    return group_switches(attached, links, ranks, notes)

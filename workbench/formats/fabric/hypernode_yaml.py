@@ -20,7 +20,7 @@ from workbench.objects.selectors import Selector
 from workbench.topology.discovery.result import short_code
 from workbench.topology.objects_of import hypernodes_in
 
-__all__ = ["CLUSTER", "HYPERNODES", "HYPERNODES_REGEX", "NAME", "cluster_names"]
+__all__ = ["CLUSTER", "HYPERNODES", "HYPERNODES_REGEX", "NAME", "cluster_names", "write_open_patterns"]
 
 #: Annotation with the name that a HyperNode has in the source, where a cluster would refuse it.
 NAME = "workbench/name"
@@ -48,15 +48,15 @@ def cluster_names(names: Sequence[str]) -> list[str]:
 
 
 def _by_pattern(
-    hypernodes: Sequence[HyperNode], groups: Sequence[Sequence[str]], known: Sequence[str]
+    hypernodes: Sequence[HyperNode], groups: Sequence[Sequence[str]], known: Sequence[str], open_ended: bool
 ) -> tuple[list[HyperNode], int]:
     """HyperNodes in which regular expressions replace exact node names, and the number of nodes that these cover.
 
-    `groups` are the node names of each HyperNode, `known` all node names.
+    `groups` are the node names of each HyperNode, `known` all node names; `open_ended` as in `exact_patterns`.
     """
     # One node says its name more plainly than any pattern.
     several = [group for group in groups if len(group) > 1]
-    patterns = iter(exact_patterns(known, several))
+    patterns = iter(exact_patterns(known, several, open_ended=open_ended))
     made, hidden = [], 0
     for hypernode, group in zip(hypernodes, groups, strict=True):
         pattern = next(patterns) if len(group) > 1 else None
@@ -68,7 +68,9 @@ def _by_pattern(
     return made, hidden
 
 
-def _written(snapshot: ClusterSnapshot, *, by_pattern: bool = False, with_nodes: bool = False) -> Written:
+def _written(
+    snapshot: ClusterSnapshot, *, by_pattern: bool = False, open_ended: bool = False, with_nodes: bool = False
+) -> Written:
     topology = snapshot.topology
     shape = shape_of(topology)
     names = cluster_names(shape.names)
@@ -86,10 +88,15 @@ def _written(snapshot: ClusterSnapshot, *, by_pattern: bool = False, with_nodes:
     if refused:
         losses.append(f"not accepted by a cluster: the names of {listed('node', refused)}")
     if by_pattern:
-        hypernodes, hidden = _by_pattern(hypernodes, shape.own, topology.node_names)
+        hypernodes, hidden = _by_pattern(hypernodes, shape.own, topology.node_names, open_ended)
         if hidden:
             losses.append(
                 f"not written: the names of {counted(hidden, 'node')}, which patterns find beside the Nodes only"
+            )
+        if hidden and open_ended:
+            losses.append(
+                "open patterns: a node that is added later (gpu-10 beside gpu-1, gpu-1-spare) may match the pattern of "
+                "a HyperNode that it is not in; topology lint names such patterns"
             )
     order = sorted(range(topology.n_domains), key=lambda j: (int(topology.tier[j]), j))
     manifests = [hypernode_manifest(hypernodes[j]) for j in order]
@@ -109,8 +116,16 @@ def _write_patterns(snapshot: ClusterSnapshot) -> Written:
     return _written(snapshot, by_pattern=True)
 
 
+def write_open_patterns(snapshot: ClusterSnapshot) -> Written:
+    """Write HyperNodes like the format ``hypernodes-regex``, but with the shortest patterns, whether open or not.
+
+    The losses warn of nodes that are added later, which open patterns may match.
+    """
+    return _written(snapshot, by_pattern=True, open_ended=True)
+
+
 HYPERNODES = FabricFormat("hypernodes", "Volcano HyperNodes with exact members", write=_write)
 CLUSTER = FabricFormat("cluster", "Volcano HyperNodes with exact members, and the Nodes", write=_write_cluster)
 HYPERNODES_REGEX = FabricFormat(
-    "hypernodes-regex", "Volcano HyperNodes with the shortest patterns that match exactly", write=_write_patterns
+    "hypernodes-regex", "Volcano HyperNodes with patterns for the nodes' whole names", write=_write_patterns
 )

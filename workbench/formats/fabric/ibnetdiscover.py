@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
-from workbench.formats.fabric.hosts import Role, host_role, some
+from workbench.formats.fabric.cable_speeds import Cable, slow_cables
+from workbench.formats.fabric.hosts import Role, host_role, hosts_aside, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -19,9 +20,12 @@ __all__ = ["IBNETDISCOVER", "read_ibnetdiscover"]
 _HEAD = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*"([^"]*)".*)?\Z')
 #: [port][ext …](guid) "peer"[its port](its guid) # … "its description" …
 _PORT = re.compile(
-    r'\[\d+\](?:\[[^\]]*\])?(?:\([0-9a-fx]+\))?\s+"([A-Z]-[^"]+)"\[\d+\](?:\[[^\]]*\])?(?:\([0-9a-fx]+\))?\s*'
+    r"\[(\d+)\](?:\[[^\]]*\])?(?:\([0-9a-fx]+\))?\s+"
+    r'"([A-Z]-[^"]+)"\[(\d+)\](?:\[[^\]]*\])?(?:\([0-9a-fx]+\))?\s*'
     r'(?:#[^"]*(?:"([^"]*)".*)?)?\Z'
 )
+#: The speed at the end of a port's line: 4xEDR.
+_SPEED = re.compile(r"\s(\d{1,2}x[A-Z]{3}\d{0,2})\Z")
 _DETECT = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-', re.MULTILINE)
 
 # "name HCA-1", "name mlx5_5": the host, then its adapter.
@@ -35,12 +39,16 @@ _SWITCH = re.compile(r"[^;:]*;([^;:]+):[^;:/]*(/[^;:]*)?\Z")
 
 @dataclass
 class _Fabric:
-    """A parsed ``ibnetdiscover`` printout: descriptions and cables by id, and the line of each switch or adapter."""
+    """A parsed ``ibnetdiscover`` printout: descriptions, cables and speeds by id, the line of each switch or adapter.
+
+    `speeds` has for each cable, as its two ends (id, port) in byte order, the speed that its first line says.
+    """
 
     described: dict[str, str] = field(default_factory=dict)
     cables: dict[str, set[str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     blocks: set[str] = field(default_factory=set)
+    speeds: dict[tuple[tuple[str, str], ...], str] = field(default_factory=dict)
 
     def see(self, which: str, description: str | None, line: int) -> None:
         self.lines.setdefault(which, line)
@@ -63,9 +71,9 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
         the host has. If no adapter has a host name, each adapter becomes a node, called by its printed id. Switches are
         ranked by their distance from the nodes and joined as `group_switches` says.
 
-        Ignored, with a note: storage and fabric managers (`host_role`); adapters without a host name
+        Ignored, with a note: storage, service hosts and fabric managers (`hosts_aside`); adapters without a host name
         where others have one; the switches' own aggregation nodes; a switch behind the spines (rank 3 or more) with
-        storage but no node below: it would add a top tier that no job ever crosses.
+        such hosts but no node below: it would add a top tier that no job ever crosses.
 
         A switch's name is the one in its description, made unique by the chip (``name/L02/U1``) for modular switches,
         or its printed id where the description is the vendor's.
@@ -106,8 +114,9 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
     links = {names[s]: sorted((names[o] for o in fabric.cables[s] if o in names), key=str.encode) for s in switches}
     ranks = switch_ranks(attached, links)
     notes += weak_joins(attached)
-    stores = {h for h, name in hosts.items() if host_role(name) == "storage"}
-    _leave_aside(fabric, names, ranks, stores, notes)
+    notes += slow_cables(_cables(fabric, names, ranks, node_of))
+    roles = hosts_aside(hosts.values())
+    _leave_aside(fabric, names, ranks, {h: roles[name] for h, name in hosts.items() if name in roles}, notes)
     unseen = sorted((names[s] for s in switches if s not in fabric.blocks), key=str.encode)
     if unseen:
         notes.append(
@@ -119,7 +128,8 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
             )
         )
     nodes = tuple(make_node(name) for name in sorted(set(node_of.values()), key=str.encode))
-    return FabricRecords(group_switches(attached, links, ranks), nodes, notes=tuple(notes))
+    hypernodes = group_switches(attached, links, ranks, notes)
+    return FabricRecords(hypernodes, nodes, notes=tuple(notes))
 
 
 def _parse(text: str, source: str) -> _Fabric:
@@ -137,8 +147,10 @@ def _parse(text: str, source: str) -> _Fabric:
                     got=repr(line[:60]),
                     expected='[1] "H-..."[1] # "node-01 HCA-1" lid 1 4xNDR',
                 )
-            fabric.see(found[1], found[2], number)
-            fabric.cable(current, found[1])
+            fabric.see(found[2], found[4], number)
+            fabric.cable(current, found[2])
+            if speed := _SPEED.search(line):
+                fabric.speeds.setdefault(tuple(sorted(((current, found[1]), (found[2], found[3])))), speed[1])
         elif line.startswith(("Switch", "Ca\t", "Ca ", "Rt\t", "Rt ")):
             found = _HEAD.match(line)
             if found is None:
@@ -174,12 +186,12 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> di
     aside: dict[Role, Counter[str]] = {}
     node_of: dict[str, str] = {}
     unnamed: list[str] = []
+    roles = hosts_aside(hosts.values())
     for adapter, host in hosts.items():
-        role = host_role(host)
-        if role == "compute":
+        if host in roles:
+            aside.setdefault(roles[host], Counter())[host] += max(1, len(fabric.cables[adapter]))
+        elif host_role(host) != "unnamed":
             node_of[adapter] = host
-        elif role != "unnamed":
-            aside.setdefault(role, Counter())[host] += max(1, len(fabric.cables[adapter]))
         elif not fabric.described.get(adapter, "").endswith(_AGGREGATION):
             unnamed.append(adapter)
     for role in sorted(aside):
@@ -230,21 +242,42 @@ def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str
     return names
 
 
-def _leave_aside(
-    fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], stores: set[str], notes: list[Notice]
-) -> None:
-    """Remove from `ranks` switches that have only storage below, and note switches that no node reaches in `notes`.
+def _cables(
+    fabric: _Fabric, names: Mapping[str, str], ranks: Mapping[str, int], node_of: Mapping[str, str]
+) -> Iterator[Cable]:
+    """Cables with a speed: between switches, alike if the ranks are, and from a switch to its nodes."""
+    for ends, speed in fabric.speeds.items():
+        ordered = sorted(ends, key=lambda end: end[0] not in names)
+        texts = [f"{names.get(which) or node_of.get(which, which)}[{port}]" for which, port in ordered]
+        switches = [names[which] for which, _ in ends if names.get(which) in ranks]
+        if len(switches) == 2:
+            low, high = sorted(ranks[switch] for switch in switches)
+            words = f"between switches of rank {low}" + (f" and {high}" if high > low else "")
+            yield Cable(" - ".join(texts), (low, high), words, speed)
+        elif switches and any(which in node_of for which, _ in ends):
+            yield Cable(" - ".join(texts), switches[0], f"from {switches[0]} to nodes", speed)
 
-    `stores` are the ids of storage adapters.
+
+def _leave_aside(
+    fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], aside: Mapping[str, Role], notes: list[Notice]
+) -> None:
+    """Remove from `ranks` switches that have only storage and services below, and note switches that no node reaches
+    in `notes`.
+
+    `aside` has the role of each adapter whose host is no compute node, by the adapter's id.
     """
-    storage = [names[s] for s in names if ranks.get(names[s], 0) > 2 and not stores.isdisjoint(fabric.cables[s])]
-    for name in storage:
-        del ranks[name]
+    storage = []
+    for s in names:
+        if ranks.get(names[s], 0) > 2 and not fabric.cables[s].isdisjoint(aside):
+            storage.append(names[s])
+            del ranks[names[s]]
+    found = {aside[h] for s in names if names[s] in storage for h in fabric.cables[s] if h in aside}
     if storage:
         notes.append(
             Notice(
                 "left-aside",
-                f"storage switches, left out of the tiers: {some(sorted(storage, key=str.encode))}",
+                f"{' and '.join(sorted(found))} switches, left out of the tiers: "
+                f"{some(sorted(storage, key=str.encode))}",
                 numbers={"count": len(storage)},
             )
         )

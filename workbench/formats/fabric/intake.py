@@ -8,6 +8,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
 from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
 from workbench.formats.fabric.tor_node import tor_records, tor_table_of
+from workbench.formats.printouts import known_printout
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -117,7 +118,7 @@ class FabricIntake:
             records = chosen.read(text, source)
         except InputError as error:
             if self.wanted is not None:
-                raise
+                raise _of_another(text, source, chosen) or error from None
             raise error.remarking(f"read as {chosen.name} ({chosen.title}), --from FORMAT forces another") from None
         self.add(records, source, chosen.name)
         return True
@@ -183,6 +184,15 @@ class FabricIntake:
             if records is not None:
                 return records
         return None
+
+
+def _of_another(text: str, source: str, wanted: FabricFormat) -> InputError | None:
+    """The error for a text that another program printed, and that the format named by ``--from`` cannot be."""
+    found = known_printout(text)
+    if found is None:
+        return None
+    got = f"what looks like {found.what}"
+    return InputError(f"not in the format {wanted.name}", source=source, got=got, expected=found.instead)
 
 
 def _check_alone(cluster: ClusterObjects, files: int) -> None:

@@ -13,7 +13,7 @@ import orjson
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
-from workbench.formats.fabric.hosts import host_role, some
+from workbench.formats.fabric.hosts import hosts_aside, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
 from workbench.model.counted import counted
@@ -32,8 +32,8 @@ def read_netq_graph(text: str, source: str) -> FabricRecords:
     -------
     FabricRecords
         Devices of type ``switch`` are switches, all others hosts, by their names. Tiers are distances from the nodes
-        (`switch_ranks`), not NetQ's own, which only order the picture. Hosts that are storage or fabric managers by
-        name (`host_role`) are no nodes.
+        (`switch_ranks`), not NetQ's own, which only order the picture. Hosts that are storage, service hosts
+        or fabric managers by name (`hosts_aside`) are no nodes.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _graph(graph: Any) -> FabricRecords:
             switches.add(which)
     if not names:
         raise wrong("nodes", None, "groups with compounded_nodes")
-    aside = {n for i, n in names.items() if i not in switches and host_role(n) not in ("compute", "unnamed")}
+    aside = hosts_aside(n for i, n in names.items() if i not in switches)
     attached: dict[str, set[str]] = {names[i]: set() for i in switches}
     links: dict[str, set[str]] = {names[i]: set() for i in switches}
     for path, link in get_maps(graph, "links", ""):
@@ -108,9 +108,8 @@ def _graph(graph: Any) -> FabricRecords:
                 numbers={"count": len(apart)},
             )
         )
-    return FabricRecords(
-        group_switches(attached, links, ranks), tuple(make_node(name) for name in hosts), notes=tuple(notes)
-    )
+    hypernodes = group_switches(attached, links, ranks, notes)
+    return FabricRecords(hypernodes, tuple(make_node(name) for name in hosts), notes=tuple(notes))
 
 
 def _devices(group: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

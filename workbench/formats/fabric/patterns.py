@@ -1,8 +1,8 @@
-r"""Find short regular expressions that match exactly a given group of node names, for HyperNode members.
+r"""Find regular expressions that match exactly a given group of node names, for HyperNode members.
 
-Only three anchored forms are used, so that a name is never found inside another: a prefix (``^rack1-``), whole names
-(``^n(?:0[1-9]|1[0-6])$``) and a common suffix (``\.rack1$``). The shortest pattern of any form would be unreadable, and
-unanchored patterns would match nodes that are added later.
+A closed expression is that of the whole names (``^n(?:0[1-9]|1[0-6])$``): it matches no name that is added later. An
+open one may also be a prefix (``^rack1-``) or a common suffix (``\.rack1$``), which is shorter, and takes in what is
+added later under such a name.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ __all__ = ["exact_patterns"]
 _SPECIAL = frozenset(r"\.+*?()|[]{}^$")
 
 
-def exact_patterns(known: Collection[str], groups: Sequence[Collection[str]]) -> list[str | None]:
-    """For each group of names, the shortest regular expression (RE2) that matches its names and no other known name.
+def exact_patterns(
+    known: Collection[str], groups: Sequence[Collection[str]], *, open_ended: bool = False
+) -> list[str | None]:
+    """For each group of names, a regular expression (RE2) that matches its names and no other known name.
 
     Parameters
     ----------
@@ -26,15 +28,20 @@ def exact_patterns(known: Collection[str], groups: Sequence[Collection[str]]) ->
         All names that the expressions must tell apart.
     groups : sequence of collection of str
         Groups of distinct known names, none of them empty.
+    open_ended : bool
+        Allow open expressions, if they are shorter; such a one may match names that are not known yet.
 
     Returns
     -------
     list of str or None
-        One expression per group; ties: the smaller text. None if the shortest expression proves to match other names
-        too when RE2 is run over all known names.
+        One expression per group, the shortest of those allowed; ties: the smaller text. None if it proves to match
+        other names too when RE2 is run over all known names.
     """
     straight, backward = sorted(known), sorted(name[::-1] for name in known)
-    patterns = [_shortest(sorted(group), straight, backward) for group in groups]
+    patterns = [
+        _shortest(sorted(group), straight, backward) if open_ended else f"^{_alternatives(sorted(group))}$"
+        for group in groups
+    ]
     index = NameIndex(straight)
     index.prepare(patterns)
     return [

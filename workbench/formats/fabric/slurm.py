@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
+from workbench.formats.fabric.base import FabricRecords, make_node
 from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
+from workbench.formats.fabric.switch_groups import group_tree
 from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -55,10 +56,10 @@ class SlurmBlock:
 
 
 def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Notice] = ()) -> FabricRecords:
-    """Convert a Slurm switch tree to HyperNodes.
+    """Convert a Slurm switch tree to HyperNodes; redundant switches become one, as `group_tree` says.
 
-    A missing child switch becomes a dangling member, and a node under two switches an overlap; both are found by
-    `workbench.topology.build` (docs/decisions.md, decision 14).
+    A missing child switch becomes a dangling member, and a node under two switches that differ in other nodes an
+    overlap; both are found by `workbench.topology.build` (docs/decisions.md, decision 14).
 
     Parameters
     ----------
@@ -91,12 +92,14 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
             )
     if not switches:
         raise InputError("no switch in it", source=source, got="nothing", expected="at least one switch")
+    notes = list(notes)
     speeds = sum(switch.has_speed for switch in switches)
     if speeds:
         text = f"{source}: the LinkSpeed of {counted(speeds, 'switch', 'switches')} is not kept"
-        notes = [*notes, Notice("left-aside", text, numbers={"count": speeds})]
+        notes.append(Notice("left-aside", text, numbers={"count": speeds}))
     names = dict.fromkeys(name for some in nodes.values() for name in some)
-    return FabricRecords(switch_tree(children, nodes), tuple(make_node(name) for name in names), notes=tuple(notes))
+    hypernodes = group_tree(children, nodes, notes)
+    return FabricRecords(hypernodes, tuple(make_node(name) for name in names), notes=tuple(notes))
 
 
 def block_records(blocks: Sequence[SlurmBlock], sizes: Sequence[str], source: str) -> FabricRecords:

@@ -1,7 +1,7 @@
 """Reader and writer of Slurm's ``topology.conf``: switches (topology/tree) or blocks (topology/block).
 
 Source: topology.conf(5). Parameter names are case insensitive, ``#`` begins a comment, a backslash at the end of a line
-continues it.
+continues it. What ``scontrol show topology`` prints is such a file, too, with the level or the index of each line.
 """
 
 from __future__ import annotations
@@ -25,18 +25,25 @@ from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["SLURM_BLOCK_CONF", "SLURM_CONF"]
 
-_DETECT = re.compile(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", re.MULTILINE | re.IGNORECASE)
+_DETECT = re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes)[ \t]*=", re.MULTILINE | re.IGNORECASE)
 _PAIR = re.compile(r'\s*([A-Za-z]+)\s*=\s*(?:"([^"]*)"|(\S*))')
 
 _KEYS = {
-    "switchname": {"switchname", "switches", "nodes", "linkspeed"},
-    "blockname": {"blockname", "nodes"},
+    "switchname": {"switchname", "switches", "nodes", "linkspeed", "level"},
+    "blockname": {"blockname", "nodes", "blockindex", "blocksize"},
     "blocksizes": {"blocksizes"},
 }
 
 
 def _read(text: str, source: str) -> FabricRecords:
     switches, blocks, sizes = _parse(text, source)
+    if not switches and not blocks:
+        raise InputError(
+            "a topology.conf without a switch or block",
+            source=source,
+            got="BlockSizes alone" if sizes else "nothing",
+            expected="SwitchName= or BlockName= lines; Slurm does not start without one",
+        )
     if not switches:
         return block_records(blocks, sizes, source)
     text = (
@@ -78,8 +85,11 @@ def _parse(text: str, source: str) -> tuple[list[Switch], list[SlurmBlock], list
                     expected=", ".join(sorted(_KEYS[first])),
                 )
         if first == "switchname":
-            speed = "linkspeed" in pairs
-            switches.append(Switch(pairs[first], pairs.get("switches", ""), pairs.get("nodes", ""), where, speed))
+            speed = "linkspeed" in pairs and "level" not in pairs
+            below = pairs.get("switches", "")
+            # With the level, as scontrol prints it, a switch repeats the nodes of the switches below it.
+            nodes = "" if below and "level" in pairs else pairs.get("nodes", "")
+            switches.append(Switch(pairs[first], below, nodes, where, speed))
         elif first == "blockname":
             blocks.append(SlurmBlock(pairs[first], pairs.get("nodes", ""), where))
         else:

@@ -8,8 +8,9 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.fabric.accelerators import insert_level
-from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node, switch_tree
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node, switch_heights
 from workbench.formats.fabric.hostlist import expand_hosts
+from workbench.formats.fabric.switch_groups import group_tree
 from workbench.formats.manifests import read_text
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -44,7 +45,8 @@ def read_topograph(text: str, source: str) -> FabricRecords:
     Returns
     -------
     FabricRecords
-        A switch is a HyperNode of its own name; its tier is its height, 1 for a leaf. Nodes carry the labels of the
+        A switch is a HyperNode of its own name, redundant switches are one (`group_tree`); its tier is its height, 1
+        for a leaf. Nodes carry the labels of the
         switches above them, the closest winning, and `DOMAIN_LABEL`. NVLink domains are HyperNodes of their own names
         below the leaves (with ``nvlink-`` in front of a name that a switch has, too), unless they are the leaves' own
         nodes or do not fit below them: then they stay labels.
@@ -52,7 +54,8 @@ def read_topograph(text: str, source: str) -> FabricRecords:
     Raises
     ------
     InputError
-        A switch or a node in two places, a block under an unknown switch, a bad host list; the field is named.
+        A node in two places, a switch below switches of two heights, a block under an unknown switch, a bad host list;
+        the field is named.
 
     Notes
     -----
@@ -71,13 +74,14 @@ def read_topograph(text: str, source: str) -> FabricRecords:
     notes = [Notice("left-aside", f"{key} is not read", f"field {key}") for key in data if key not in _SECTIONS]
     labels = {node: _node_labels(model, node) for nodes in model.nodes.values() for node in nodes}
     _place_domains(model, notes)
-    hypernodes = switch_tree(model.children, model.nodes)
+    hypernodes = group_tree(model.children, model.nodes, notes)
     nodes = tuple(make_node(node, labels[node]) for node in sorted(labels, key=str.encode))
     return FabricRecords(hypernodes, nodes, notes=tuple(notes))
 
 
 def _read(data: Mapping[str, Any]) -> _Model:
     model = _Model()
+    parents: dict[str, list[tuple[str, str]]] = {}
     for name, path, switch in _named(data, "switches"):
         if name in model.children:
             raise InputError("the same switch twice", where=path, got=name, expected="each switch once")
@@ -85,11 +89,17 @@ def _read(data: Mapping[str, Any]) -> _Model:
         model.children[name] = below
         model.labels[name] = get_texts(switch, "labels", path) or get_texts(switch, "metadata", path)
         for lower in below:
-            if model.parent.setdefault(lower, name) != name:
-                got = f"{lower} below {model.parent[lower]} and {name}"
-                raise InputError("a switch in two places", where=f"{path}.switches", got=got, expected="one parent")
+            model.parent.setdefault(lower, name)
+            parents.setdefault(lower, []).append((name, f"{path}.switches"))
         for i, block in enumerate(get_list(switch, "capacity_blocks", path)):
             model.block_switch[_text(block, f"{path}.capacity_blocks[{i}]")] = name
+    heights = switch_heights(model.children, {})
+    for lower, above in parents.items():
+        # Switches of one height are redundant; those of different heights contradict each other.
+        for name, path in above[1:]:
+            if heights[name] != heights[above[0][0]]:
+                got = f"{lower} below {above[0][0]} and {name}"
+                raise InputError("a switch in two places", where=path, got=got, expected="parents of one height")
     for key in ("blocks", "capacity_blocks"):
         for name, path, block in _named(data, key):
             _read_block(model, name, path, block)

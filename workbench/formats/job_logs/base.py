@@ -10,7 +10,7 @@ from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.job_log import GPU, LoggedJob
 from workbench.model.notice import Notice
 
-__all__ = ["GPU", "Read", "left_out", "make_gang"]
+__all__ = ["GPU", "Read", "left_out", "make_gang", "rounded_up"]
 
 
 @dataclass
@@ -40,6 +40,14 @@ def left_out(no_gpus: int, no_times: int) -> list[Notice]:
         text = f"{counted(no_times, 'job')} without a start or an end left out"
         found.append(Notice("jobs-without-times", text, numbers={"count": no_times}))
     return found
+
+
+def rounded_up(uneven: int) -> list[Notice]:
+    """The notice that the GPUs of `uneven` jobs do not divide over their nodes; nothing if there are none."""
+    if not uneven:
+        return []
+    text = f"{counted(uneven, 'job')} whose GPUs do not divide over the nodes: rounded up on each"
+    return [Notice("gpus-rounded-up", text, numbers={"count": uneven})]
 
 
 def make_gang(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from workbench.formats.job_logs.base import GPU, Read, left_out, make_gang
+from workbench.formats.job_logs.base import GPU, Read, left_out, make_gang, rounded_up
 from workbench.formats.tables import Row, read_table
-from workbench.model.counted import counted
 from workbench.model.job_log import LoggedJob
-from workbench.model.notice import Notice
 
 __all__ = ["COLUMNS", "read_helios"]
 
@@ -54,10 +52,7 @@ def read_helios(content: bytes, source: str) -> Read:
         names.add(name)
         gang = make_gang(name, pods, {GPU: -(-gpus // pods)}, queue=queue)
         read.jobs.append(LoggedJob(gang, (time - begin).total_seconds(), row.seconds("duration")))
-    read.notes += left_out(no_gpus, no_times)
-    if uneven:
-        text = f"{counted(uneven, 'job')} whose GPUs do not divide over the nodes: rounded up on each"
-        read.notes.append(Notice("gpus-rounded-up", text, numbers={"count": uneven}))
+    read.notes += [*left_out(no_gpus, no_times), *rounded_up(uneven)]
     return read
 
 

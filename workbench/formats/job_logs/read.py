@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, table
+from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, sacct, swf, table
 from workbench.formats.job_logs.base import Read
 from workbench.formats.manifests import read_bytes, read_text
 from workbench.formats.tables import unpacked
@@ -16,6 +17,7 @@ __all__ = ["read_job_log"]
 
 _EXPECTED = (
     f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, a log of Helios, Acme or PAI, "
+    f"what {sacct.ASKED_FOR} prints, the Standard Workload Format, "
     "or YAML of Kueue's generator or of Knavigator"
 )
 
@@ -27,8 +29,8 @@ def read_job_log(path: str | Path, content: bytes | None = None) -> JobLog:
     ----------
     path : path
         The workbench's own table (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme
-        cluster, the task table of PAI, the generator of Kueue's scalability run, or a test of Knavigator; also
-        compressed by gzip. The content decides.
+        cluster, the task table of PAI, what ``sacct -P`` prints, the Standard Workload Format, the generator of Kueue's
+        scalability run, or a test of Knavigator; also compressed by gzip. The content decides.
     content : bytes, optional
         Content of the file if it has been read, because a pipe gives it only once; None: it is read.
 
@@ -57,7 +59,14 @@ def read_job_log(path: str | Path, content: bytes | None = None) -> JobLog:
 
 
 def _read(content: bytes, source: str) -> tuple[Read, str]:
-    first = content[:4096].decode("utf-8-sig", "replace").lstrip().split("\n", 1)[0]
+    head = content[:4096].decode("utf-8-sig", "replace").lstrip()
+    first = head.split("\n", 1)[0]
+    if sacct.is_sacct(first):
+        return sacct.read_sacct(content, source), "sacct"
+    if swf.is_swf(head):
+        return swf.read_swf(content, source), "swf"
+    if re.match(r"JobID(?:Raw)?[\s,;]", first):
+        raise InputError("columns of sacct without bars", source=source, where="line 1", expected=sacct.ASKED_FOR)
     columns = {name.strip().strip('"') for name in first.split(",")}
     if set(philly.COLUMNS) <= columns:
         return philly.read_philly(content, source), "philly"

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.release import Release
-from workbench.objects.admission.hypernode import refuse_hypernode
+from workbench.objects.admission import review
 from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.names import name_error
 from workbench.objects.selectors import Selector, pattern_error
 from workbench.topology.lint.base import FieldEdit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
+from workbench.topology.members import ignored_members, selector_text
 from workbench.topology.wording import some
 
 __all__ = ["RULES"]
@@ -105,7 +107,7 @@ def _member_text(member: Member) -> str:
     selector = member.selector
     if selector.exact is not None:
         return f"{member.type} {selector.exact}"
-    return f"the pattern {selector.pattern!r}" if selector.pattern is not None else "a label selector"
+    return selector_text(selector)
 
 
 def _covered(subject: Subject) -> Iterator[Found]:
@@ -150,10 +152,10 @@ def _overlap(subject: Subject) -> Iterator[Found]:
 
 def _ignored(subject: Subject) -> Iterator[Found]:
     for name, hypernode in subject.hypernodes.items():
-        for i, member in enumerate(hypernode.members):
-            if member.type == "HyperNode" and not member.selector.exact and member.selector != _NO_SELECTOR:
-                text = f"{name} selects HyperNodes otherwise than by their exact name"
-                yield Found(text, name, path=member_path(i, "selector"))
+        for i in ignored_members(hypernode):
+            how = selector_text(hypernode.members[i].selector)
+            text = f"{name} selects HyperNodes by {how}, and not by their exact names"
+            yield Found(text, name, path=member_path(i, "selector"))
 
 
 def _mixed(subject: Subject) -> Iterator[Found]:
@@ -182,14 +184,45 @@ def _has_child(hypernode: HyperNode) -> bool:
 def _refused(subject: Subject) -> Iterator[Found]:
     for name in subject.hypernodes:
         if name in subject.manifests:
-            try:
-                text = refuse_hypernode(subject.manifests[name], Release.NEWEST)
-            except InputError as error:
-                text = str(error)
+            text, path = _refusal(subject, name)
             if len(text) > _LONGEST_REFUSAL:
                 text = f"{text[:_LONGEST_REFUSAL].rstrip()}… (workbench validate says all of it)"
             if text:
-                yield Found(f"{name} would be refused: {text}", name)
+                yield Found(f"{name} would be refused: {text}", name, path=path)
+    for node in subject.names if subject.nodes_known else ():
+        if error := name_error(node):
+            yield Found(f"node {node} would be refused: metadata.name: {error}", node=node)
+
+
+def _refusal(subject: Subject, name: str) -> tuple[str, Path]:
+    """Why a cluster would refuse a HyperNode, in the words of `workbench validate`, and the field if it is the name.
+
+    Empty if the cluster accepts it, or if it refuses only the name of a member that has a finding of its own.
+    """
+    try:
+        # Unknown fields are findings of another rule.
+        verdict = review(subject.manifests[name], Release.NEWEST, strict=name not in subject.unknown)
+    except InputError as error:
+        return str(error), ()
+    own = [fault for fault in verdict.findings if not _is_judged_itself(subject, name, fault.path)]
+    text = verdict.refusal if len(own) == len(verdict.findings) else ", ".join(fault.text for fault in own)
+    by_name = bool(own) and own[0].path == _NAME_PATH
+    return text, ("metadata", "name") if by_name else ()
+
+
+def _is_judged_itself(subject: Subject, name: str, path: str) -> bool:
+    """Whether a refused field names a HyperNode or node of the input, which has a finding of its own for its name."""
+    found = _MEMBER_NAME.match(path)
+    if found is None or int(found[1]) >= len(subject.hypernodes[name].members):
+        return False
+    member = subject.hypernodes[name].members[int(found[1])]
+    if member.type == "HyperNode":
+        return member.selector.exact in subject.manifests
+    return subject.nodes_known and member.selector.exact in subject.nodes
+
+
+_NAME_PATH = "metadata.name"
+_MEMBER_NAME = re.compile(r"spec\.members\[(\d{1,9})\]\.selector\.exactMatch\.name")
 
 
 def _unknown_fields(subject: Subject) -> Iterator[Found]:
@@ -323,9 +356,9 @@ RULES = (
         "refused-by-admission",
         "T210",
         Severity.error,
-        "the cluster would refuse the HyperNode",
-        "Schema, admission policy or webhook of the newest Volcano say no: after an upgrade or a restore it cannot be "
-        "created.",
+        "the cluster would refuse the HyperNode, or a node's name",
+        "The rules for names, schema, admission policy or webhook of the newest Volcano say no: after an upgrade or a "
+        "restore it cannot be created.",
         "Do what the text says; `workbench validate` shows the answers of other releases.",
         _refused,
         needs_manifests=True,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from workbench.objects.selectors import compile_pattern, pattern_error
 from workbench.topology.lint.base import Found, Rule, Severity
+from workbench.topology.lint.later_names import example_of, later_name
 from workbench.topology.lint.members import member_path
 from workbench.topology.lint.subject import Subject
 from workbench.topology.wording import some
@@ -59,15 +60,36 @@ def _reaches(subject: Subject, name: str, leaf: str, shared: int) -> bool:
 
 def _partial(subject: Subject) -> Iterator[Found]:
     for name, i, pattern, nodes in _patterns(subject):
-        if len(nodes) < 2:
-            continue
-        whole = compile_pattern(pattern).fullmatch
-        inside = [subject.names[n] for n in nodes if whole(subject.names[n]) is None]
-        if inside and len(inside) < len(nodes):
+        inside = _in_part(subject, pattern, nodes)
+        if inside:
+            whole = compile_pattern(pattern).fullmatch
             first = next(subject.names[n] for n in nodes if whole(subject.names[n]) is not None)
             parts = some("node", inside)
             text = f"the pattern {pattern!r} of {name} is the whole name of {first}, but only a part of {parts}"
             yield Found(text, name, path=member_path(i, *_PATTERN), others=tuple(inside))
+
+
+def _in_part(subject: Subject, pattern: str, nodes: Sequence[int]) -> list[str]:
+    """Names of which a pattern is only a part, if it is the whole name of another of its nodes."""
+    if len(nodes) < 2:
+        return []
+    whole = compile_pattern(pattern).fullmatch
+    inside = [subject.names[n] for n in nodes if whole(subject.names[n]) is None]
+    return inside if len(inside) < len(nodes) else []
+
+
+def _open(subject: Subject) -> Iterator[Found]:
+    for name, i, pattern, nodes in _patterns(subject):
+        # The rules above name nodes that are there already, which is worse.
+        if pattern_error(pattern) is not None or _in_part(subject, pattern, nodes):
+            continue
+        names = [subject.names[n] for n in nodes]
+        if not subject.nodes_known:
+            names.append(example_of(pattern))
+        later = later_name(pattern, filter(None, names), subject.nodes)
+        if later:
+            text = f"the pattern {pattern!r} of {name} would also match {later}, a name that a later node may have"
+            yield Found(text, name, path=member_path(i, *_PATTERN))
 
 
 def _refused(subject: Subject) -> Iterator[Found]:
@@ -97,6 +119,16 @@ RULES = (
         "Anchor it with ^ and $, or list the node by exact name.",
         _partial,
         needs_nodes=True,
+    ),
+    Rule(
+        "open-pattern",
+        "T216",
+        Severity.warning,
+        "a pattern that also matches a likely later name",
+        "Patterns are searched anywhere in the name: when gpu-10 or gpu-1-spare joins the cluster, `^gpu-1` puts it "
+        "into this HyperNode, wherever it stands.",
+        "Anchor the pattern with ^ and $ (`^gpu-[1-4]$`), or end it behind the rack's number (`^rack1-`).",
+        _open,
     ),
     Rule(
         "bad-pattern",

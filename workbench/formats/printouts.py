@@ -1,0 +1,132 @@
+"""`known_printout`: recognise text that another program prints and no reader takes, and say what to bring instead."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["Printout", "known_printout"]
+
+#: Characters at the beginning of a text that are looked at.
+_LOOKED_AT = 1 << 16
+
+_FABRIC = "the output of ibnetdiscover, which has the same cables"
+_SLURM_FABRIC = "topology.conf or topology.yaml, which hold the switches (scontrol show topology prints them)"
+_OBJECTS = "the objects: kubectl get … -o yaml, or -o json"
+
+
+@dataclass(frozen=True)
+class Printout:
+    """A text of another program.
+
+    Attributes
+    ----------
+    what : str
+        What the text is: ``the output of iblinkinfo``.
+    instead : str
+        What the user can bring instead of it, or where it belongs.
+    """
+
+    what: str
+    instead: str
+
+
+def _lines(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+#: What tells a text, in the order in which it is tried: the more particular first.
+_KNOWN: tuple[tuple[re.Pattern[str], Printout], ...] = (
+    (
+        _lines(r"==\(.*\)==>|^(?:CA|Switch|RT): .*:\r?$"),
+        Printout("the output of iblinkinfo", _FABRIC),
+    ),
+    (
+        _lines(r"^(?:CA|SW|RT)\s+\d+\s+\d+\s+0x[0-9a-f]+\s"),
+        Printout("the output of ibnetdiscover -p", "the output of ibnetdiscover without options"),
+    ),
+    (
+        _lines(r"^(?:Ca|Switch|Rt)\s*:\s*0x[0-9a-f]+ ports "),
+        Printout("a list of InfiniBand devices (ibhosts, ibswitches)", _FABRIC),
+    ),
+    (_lines(r"^CA '[^']+'\s*$"), Printout("the output of ibstat", _FABRIC)),
+    (
+        _lines(r"^#\s*Topology file: generated on"),
+        Printout(
+            "a printout of ibnetdiscover without a switch or an adapter",
+            "blocks that begin with Switch or Ca; the printout is cut off, or the fabric could not be read",
+        ),
+    ),
+    (
+        re.compile(r"\s*(?:LLDP neighbors|Interface:\s+\S+, via: LLDP|-+\s*\nLLDP neighbors)"),
+        Printout("the output of lldpctl", "NetQ's topology graph, or the cables as GraphML"),
+    ),
+    (
+        re.compile(r"\s*(?:NAMESPACE +)?NAME {2,}[A-Z]|\s*\S+ +(?:Not)?Ready[\w,]* +\S+ +\S+ +v\d"),
+        Printout("a table that kubectl prints for people", _OBJECTS),
+    ),
+    (
+        re.compile(r"(?:[a-z][a-z.0-9]*/[a-z0-9][-a-z0-9.]*\r?\n?)+\Z"),
+        Printout("names that kubectl prints (-o name)", _OBJECTS),
+    ),
+    (
+        re.compile(r"\s*Name: +\S+\r?\n(?:Namespace|Roles|Labels|Priority|API Version|Annotations): "),
+        Printout("the output of kubectl describe", _OBJECTS),
+    ),
+    (
+        re.compile(
+            r"\s*(?:Error from server|error: |Unable to connect to the server|The connection to the server"
+            r"|No resources found)"
+        ),
+        Printout("an answer of kubectl without any object", _OBJECTS),
+    ),
+    (
+        re.compile(r"\s*PARTITION +AVAIL "),
+        Printout("the output of sinfo", _SLURM_FABRIC),
+    ),
+    (
+        _lines(r"^[ \t]*(?:ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)[ \t]*=[ \t]*\S"),
+        Printout("Slurm's slurm.conf, or nodes as scontrol prints them", _SLURM_FABRIC),
+    ),
+    (
+        re.compile(r"JobID(?:Raw)?\|"),
+        Printout("a log of jobs (sacct)", "a manifest; 'workbench simulate --trace FILE' reads the log"),
+    ),
+    (
+        re.compile(r"; *(?:Version|Computer|SWFversion)\s*:", re.IGNORECASE),
+        Printout(
+            "a log of jobs (Standard Workload Format)", "a manifest; 'workbench simulate --trace FILE' reads the log"
+        ),
+    ),
+    (
+        re.compile(r"\s*(?:strict\s+)?(?:di)?graph\b[^{\n]*\{"),
+        Printout("a Graphviz graph (dot)", "GraphML, into which networkx or Gephi convert it"),
+    ),
+)
+
+_COMMENT = re.compile(r"\s*(?:#.*)?\r?\Z")
+_HEADING = _lines(r"^#{1,6} \S")
+_MARKDOWN = _lines(r"^(?:```|~~~|[-*] \S|\|.*\|\s*$)|\]\([^)\s]+\)|\*\*\S")
+_NO_FABRIC = Printout(
+    "a file with nothing but comments",
+    "manifests, or a topology.conf with SwitchName= or BlockName= lines, without which Slurm does not start",
+)
+
+
+def known_printout(text: str) -> Printout | None:
+    """The program's text that `text` is, judged by its beginning; None if it is none of those known."""
+    head = text[:_LOOKED_AT].lstrip("\ufeff")
+    found = next((printout for pattern, printout in _KNOWN if _tells(pattern, head)), None)
+    if found is not None:
+        return found
+    lines = head.splitlines()
+    if len(text) <= _LOOKED_AT and "#" in head and all(map(_COMMENT.match, lines)):
+        return _NO_FABRIC
+    if _HEADING.match(head.lstrip()) and _MARKDOWN.search(head):
+        return Printout("a text for people (Markdown)", "a manifest, or a network topology of a known format")
+    return None
+
+
+def _tells(pattern: re.Pattern[str], head: str) -> bool:
+    """Whether a pattern tells a text: on any line if it is one of lines, else at the beginning of the text."""
+    return (pattern.search if pattern.flags & re.MULTILINE else pattern.match)(head) is not None
