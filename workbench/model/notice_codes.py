@@ -121,6 +121,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "What the cluster's input does not say": {
         "cell-size-differs": "A cell lists another number of children than its type says.",
+        "columns-taken-apart": "Columns of a printed table had lost the blank between them; they are read one by one.",
         "derived-hypernodes": "The HyperNodes are derived from labels of the nodes.",
         "device-without-node": "Devices, or ConfigMaps of Ascend's device plugin, are of nodes that the input lacks.",
         "faulty-npus": "Ascend's device plugin reports NPUs as unhealthy, or their network; no job gets them.",
@@ -136,6 +137,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "link-types-assumed": "The file has no link types; they are concluded from weights.",
         "members-without-nodes": "HyperNodes select nodes by pattern or label, and the input has no Node to select.",
         "named-by-address": "Nodes are named by their addresses and offer NPUs only.",
+        "nics-unread": "The columns of a printed table that are no GPUs cannot be told apart, so no NIC is named.",
         "no-bandwidth-matrix": "Nodes with several GPUs have no bandwidth matrix that says which GPUs are close.",
         "no-gpus-assumed": "Every node reports its resources, so the option to assume GPUs has no effect.",
         "no-hypernodes": "Jobs ask for a network topology, and the input has no HyperNode.",
