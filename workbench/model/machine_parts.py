@@ -73,8 +73,8 @@ class MachineParts(Value):
         Returns
         -------
         dict
-            ``near_nics``: NIC -> {number of a GPU to which it is nearest: link type}; ``gpus_without_near_nic``, if there
-            are any: numbers of the GPUs whose NICs are all ``SYS`` or farther; ``numa_nodes``: names, ascending.
+            ``near_nics``: NIC -> {number of a GPU to which it is nearest: link type}; ``numa_nodes``: names, ascending;
+            ``gpus_without_near_nic``, only if there are any: numbers of the GPUs whose NICs are all ``SYS`` or farther.
         """
         gpus = tuple(gpus)
         nearest = {gpu: self.nearest(gpu) for gpu in gpus}

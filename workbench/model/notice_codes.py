@@ -153,6 +153,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "overlapping-switches": "Nodes are connected to several switches, so that their HyperNodes overlap.",
         "pattern-matches-nothing": "The pattern for a bandwidth matrix matches no node with GPUs.",
         "pci-only": "The file has no NVLink; the matrix knows the paths over PCI only.",
+        "physical-ids": "Partitions name GPUs by physical ids, which are taken for positions in the table.",
         "ports-without-leaf": "Ports do not name their peer; all of them hang on one leaf without a name.",
         "printout-cut-off": "Switches are mentioned but not described; the printout may be cut off.",
         "sum-of-directions": "Each number of the matrix is the sum of both directions.",
