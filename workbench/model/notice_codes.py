@@ -121,6 +121,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "What the cluster's input does not say": {
         "cell-size-differs": "A cell lists another number of children than its type says.",
+        "collective-assumed": "A printout of nccl-tests does not name its program; the collective is concluded.",
         "columns-taken-apart": "Columns of a printed table had lost the blank between them; they are read one by one.",
         "derived-hypernodes": "The HyperNodes are derived from labels of the nodes.",
         "device-without-node": "Devices, or ConfigMaps of Ascend's device plugin, are of nodes that the input lacks.",
@@ -156,6 +157,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "physical-ids": "Partitions name GPUs by physical ids, which are taken for positions in the table.",
         "ports-without-leaf": "Ports do not name their peer; all of them hang on one leaf without a name.",
         "printout-cut-off": "Switches are mentioned but not described; the printout may be cut off.",
+        "ranks-contradict": "The bus bandwidths of nccl-tests are those of another number of ranks than is listed.",
         "sum-of-directions": "Each number of the matrix is the sum of both directions.",
         "switch-size-differs": "tor_count says another number of servers per switch than the switch table has.",
         "switch-states-assumed": "No running pod tells the states of the switches; those of tor-share-cm are taken.",

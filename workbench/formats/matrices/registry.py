@@ -20,6 +20,7 @@ from workbench.formats.matrices.printout import Printout, clean_printout
 from workbench.formats.matrices.rocm_smi import ROCM_SMI
 from workbench.formats.matrices.table import TABLE
 from workbench.formats.matrices.transferbench import TRANSFERBENCH
+from workbench.formats.nccl_tests import is_nccl_tests
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.notice import Notice
 
@@ -68,6 +69,9 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
         As for `workbench.formats.matrix.load_matrix`.
     """
     _check_lines(text, source)
+    if is_nccl_tests(text):
+        expected = "a bandwidth for every pair of GPUs; 'workbench calibrate FILE' reads this printout"
+        raise InputError("nccl-tests measures one collective of all its GPUs", source=source, expected=expected)
     if text.lstrip().startswith("<"):
         printout = Printout(text)
     else:
