@@ -29,8 +29,9 @@ def ranks(hosts: int, each: int) -> str:
 
 
 def rows(factor: float, redop: str = "sum", root: str = "-1") -> str:
+    measured = f"100.00  {100 * factor:.2f}  0  1.0  1.0  1.0  0"
     return "".join(
-        f"  {size:>12} {size // 4:>12}  float  {redop:>6} {root:>6}  {size / 1e5:.2f}  100.00  {100 * factor:.2f}  0  1.0  1.0  1.0  0\n"
+        f"  {size:>12} {size // 4:>12}  float  {redop:>6} {root:>6}  {size / 1e5:.2f}  {measured}\n"
         for size in (1_000_000, 2_000_000)
     )
 

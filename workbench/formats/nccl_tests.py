@@ -121,7 +121,7 @@ def _runs(text: str) -> Iterator[_Run]:
 
 
 def _collective(run: _Run, source: str) -> tuple[str, Notice | None]:
-    """Name of the run's collective, empty for one that is not calibrated; and how it was told, or why it is left out."""
+    """Name of the run's collective, empty for one that is left aside, and a notice that says how or why."""
     where = f"line {run.line}"
     if run.program:
         if run.program in _NAMES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
@@ -99,6 +100,13 @@ def boxed(bar: str, rule: str, corner: str = "") -> str:
         ("(RayWorker pid=311, ip=10.0.0.7) ", "(RayWorker pid=311, ip=10.0.0.7)"),
         ("node-12: ", "node-12:"),
         ("# ", "#"),
+        (
+            "2026-05-01 08:00:00.123 | INFO     | collect:run:12 - ",
+            "2026-05-01 08:00:00.123 | INFO     | collect:run:12 -",
+        ),
+        ("<stdout>: ", "<stdout>:"),
+        ("[rank0]: ", "[rank0]:"),
+        ("[0] ", "[0]"),
     ],
 )
 def test_a_prefix_of_every_line_is_left_aside_and_named(prefix: str, named: str) -> None:
@@ -138,6 +146,8 @@ def test_text_around_a_quoted_table_is_told_by_line() -> None:
         "\u241b[4m{}\u241b[0m",
         "\ufffd[4m{}\ufffd[0m",
         "[1;32m{}[m",
+        "#033[4m{}#033[0m",
+        "\u2190[4m{}\u2190[0m",
     ],
 )
 def test_colour_codes_are_left_aside_with_and_without_their_escape_character(damaged: str) -> None:
@@ -277,3 +287,39 @@ def test_old_words_of_links_are_read_by_the_table_or_by_their_legend(word: str, 
 @pytest.mark.parametrize("text", ["> 1 2\n> 3 4\n", "0: 1 2\n0: 3 4\n", "| 1 | 2 |\n|---|---|\n| 3 | 4 |\n"])
 def test_a_plain_table_may_be_quoted_labelled_or_drawn(text: str) -> None:
     assert read(text).matrix.gb_s.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_log_of_json_lines_is_read_and_named() -> None:
+    text = each(lambda line: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2026-05-01T08:00:00Z"}))
+    reading = read(text)
+    assert reading.matrix == read(PAIRS).matrix
+    assert "the JSON of a log" in told(reading)
+
+
+def test_tabs_as_a_log_daemon_writes_them_are_tabs() -> None:
+    assert read(PAIRS.replace("\t", "#011")).matrix == read(PAIRS).matrix
+    assert read(PAIRS.replace("\t", "\\t")).matrix.parts == read(PAIRS).matrix.parts
+
+
+def test_a_page_around_the_table_and_utf_16_are_read() -> None:
+    reading = read(f"<details>\n<pre>\n{PAIRS}</pre>\n")
+    assert reading.matrix == read(PAIRS).matrix
+    assert [line for _, line in reading.unread] == ["<details>", "<pre>", "</pre>"]
+    assert read_matrix_content(PAIRS.encode("utf-16"), "topo.txt").matrix == read(PAIRS).matrix
+
+
+def test_numbers_of_two_decimals_that_were_glued_are_taken_apart() -> None:
+    reading = read(MEASURED.replace("915.00  22.00", "915.0022.00"))
+    assert reading.matrix == read(MEASURED).matrix
+    assert "915.0022.00" in told(reading)
+
+
+def test_words_of_links_may_be_small() -> None:
+    assert read(PAIRS.replace("SYS", "sys").replace("NV12", "nv12")).matrix == read(PAIRS).matrix
+
+
+def test_a_second_table_of_rocm_smi_does_not_replace_the_first() -> None:
+    table = "=== Link Type between two GPUs ===\n GPU0 GPU1\nGPU0 0 {0}\nGPU1 {0} 0\n"
+    reading = read(table.format("XGMI") + "\n" + table.format("PCIE"))
+    assert reading.matrix.link_types[0][1] == "XGMI"
+    assert "line 6, the second of that name" in told(reading)

@@ -171,13 +171,18 @@ def _by_legend(lines: Lines, grid: Grid, speeds: LinkSpeeds) -> tuple[Grid, list
     """The table with the type that today's `nvidia-smi` prints for words without a speed, as their legend explains."""
     explained = {found[1]: found[2] for line in lines.text if (found := _LEGEND_WORD.match(line))}
     meant: dict[str, str] = {}
+    upper: dict[str, str] = {}
     for word in sorted({cell for i, row in enumerate(grid.cells) for j, cell in enumerate(row) if i != j}):
-        if speeds.gb_s(word) is None and word in explained:
+        if speeds.gb_s(word) is None and speeds.gb_s(word.upper()) is not None:
+            upper[word] = word.upper()
+        elif speeds.gb_s(word) is None and word in explained:
             kind = next((kind for kind, says in _MEANINGS if says.search(explained[word])), "")
             meant |= {word: kind} if kind else {}
-    if not meant:
+    if not meant and not upper:
         return grid, []
-    cells = tuple(tuple(meant.get(cell, cell) for cell in row) for row in grid.cells)
+    cells = tuple(tuple((meant | upper).get(cell, cell) for cell in row) for row in grid.cells)
+    if not meant:
+        return replace(grid, cells=cells), []
     text = ", ".join(f"{word} is taken for {kind}" for word, kind in meant.items())
     note = Notice("link-types-assumed", f"{text}, as the legend explains it")
     return replace(grid, cells=cells), [note]

@@ -12,19 +12,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from workbench.model.notice import Notice
 
-__all__ = ["DEVICE_NAME", "Printout", "clean_printout"]
+__all__ = ["DEVICE_NAME", "Printout", "clean_printout", "is_json_log"]
 
 #: Names of GPUs and NPUs in tables of link types, by several vendors' tools.
 DEVICE_NAME = r"(?:GPU|NPU|Phy-ID|DCU|XPU|MLU|GCU|Device|Card)"
 
 # With the escape character, or with what a terminal, a shell or an editor makes of it; without it, colours only.
 _ESCAPE = re.compile(
-    r"(?:\x1b|\^\[|\\x1b|\\e|\\0?33|\\u001b|\u241b|\ufffd)(?:\[[0-9;?]*[A-Za-z]|\(B)"
+    r"(?:\x1b|\^\[|<ESC>|ESC|\\x1b|\\e|[\\#]0?33|\\u001b|\u241b|\u2190|\ufffd)(?:\[[0-9;?]*[A-Za-z]|\(B)"
     r"|\[(?:\d{1,3}(?:;\d{1,3})*)?m|\[[012]?K|\(B(?=\[m)",
     re.IGNORECASE,
 )
+# A tab as a log daemon or a JSON string writes it.
+_TAB = re.compile(r"#011|\\t")
 _REAL_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 # Where lines of a printout begin: everything before is a prefix, or the blank corner of a table.
@@ -38,6 +42,7 @@ _BARS = "|│┃║¦"
 _RULE = re.compile(rf"[-+=:{_BARS}\u2500-\u257f\s]{{3,}}")
 _CELL_DEVICE = re.compile(rf"({DEVICE_NAME})\s*(\d+)", re.IGNORECASE)
 _SPACED_DEVICE = re.compile(rf"(?<![\w-])({DEVICE_NAME}) (\d+)(?=\s|$)")
+_LOG_KEYS = ("log", "message", "msg", "MESSAGE", "line", "textPayload")
 _QUOTE = re.compile(r"(?:>+[ \t]?)+")
 _SAME_LABEL = re.compile(r"\[?[\w.@/,-]+\]?(?:<std(?:out|err)>)?:(?=\s)|\[[\w.@/,:-]+\](?:<std(?:out|err)>)?:?(?=\s)")
 
@@ -48,6 +53,9 @@ _BEFORE_AFFINITY = re.compile(r"(?<!\S)((?:SYS|SOC|NODE|PHB|PXB|PIX|X)+)(?=\d+[-
 _NAME = r"(?:(?:GPU|NIC|NPU|Phy-ID|DCU|XPU|MLU)\d+|mlx\d+_\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
 _NAMES = re.compile(_NAME)
 _GLUED_NAMES = re.compile(rf"(?<!\S)(?:{_NAME}){{2,}}(?=\s|$|CPU|NUMA|GPU )")
+# Two decimals, as p2pBandwidthLatencyTest and nvbandwidth print; no number has two points.
+_NUMBER = re.compile(r"\d+\.\d\d")
+_GLUED_NUMBERS = re.compile(r"(?<!\S)(?:\d+\.\d\d){2,}(?!\S)")
 _GLUED_TITLES = re.compile(r"(?<=\S)(?=CPU Affinity|NUMA Affinity|GPU NUMA ID)")
 
 
@@ -75,8 +83,12 @@ def clean_printout(text: str) -> Printout:
     Printout
         The text itself where nothing was added to it.
     """
-    lines = text.splitlines()
     removed: list[str] = []
+    logged = _of_json_lines(text.splitlines())
+    lines = logged if logged is not None else text.splitlines()
+    if logged is not None:
+        removed.append("the JSON of a log around each line")
+    lines = [_TAB.sub("\t", line) for line in lines]
     bare = [_ESCAPE.sub("", line) for line in lines]
     if any(_REAL_ESCAPE.sub("", line) != clean for line, clean in zip(lines, bare, strict=True)):
         removed.append("colour codes without their escape character")
@@ -90,6 +102,31 @@ def clean_printout(text: str) -> Printout:
         told = f"columns were glued together and have been taken apart: {shown}{more}"
         notes.append(Notice("columns-taken-apart", told, numbers={"count": len(glued)}))
     return Printout("\n".join(lines), tuple(notes))
+
+
+def _of_json_lines(lines: Sequence[str]) -> list[str] | None:
+    """The texts of a log of JSON objects, one per line, as container runtimes keep it; None for another text."""
+    found: list[str] = []
+    for line in lines:
+        if not line.strip():
+            found.append("")
+            continue
+        if not line.lstrip().startswith("{"):
+            return None
+        try:
+            entry = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return None
+        said = [entry[key] for key in _LOG_KEYS if isinstance(entry, dict) and isinstance(entry.get(key), str)]
+        if not said:
+            return None
+        found.append(" ".join(said[0].splitlines()))
+    return found if any(found) else None
+
+
+def is_json_log(text: str) -> bool:
+    """Whether a text is a log of JSON objects, one per line, each with the text of a printout's line."""
+    return text.startswith("{") and _of_json_lines(text.splitlines()) is not None
 
 
 def _without_prefix(lines: Sequence[str], removed: list[str]) -> list[str]:
@@ -198,7 +235,11 @@ def _apart(lines: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:
     kept = []
     for i, line in enumerate(lines):
         line = _GLUED_TITLES.sub(" ", line) if _NAMES.search(line) else line
-        for whole, part in ((_GLUED_NAMES, _NAMES), (_GLUED_TYPES, _TYPES)):
+        for whole, part in (
+            (_GLUED_NAMES, _NAMES),
+            (_GLUED_TYPES, _TYPES),
+            (_GLUED_NUMBERS, _NUMBER),
+        ):
             for found in reversed(list(whole.finditer(line))):
                 words = part.findall(found[0])
                 if "".join(words) == found[0] and len(words) > 1:

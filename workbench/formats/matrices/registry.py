@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from workbench.errors import InputError, UnknownNameError
@@ -29,6 +30,8 @@ __all__ = ["MATRIX_FORMATS", "detect_matrix_format", "read_matrix_text"]
 #: Characters of one line of a table: a row of 1,024 cells, each much longer than any tool prints.
 _LONGEST_LINE = 256 * MAX_GPUS
 
+_XML = re.compile(r"\s*<(?:\?xml|!--|!DOCTYPE|system|topology)\b|\s*<!--")
+
 #: The first format that detects a text reads it; a plain table accepts everything.
 MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
     HWLOC_XML,
@@ -51,7 +54,9 @@ _PRINTOUTS = (P2P_BANDWIDTH, NVBANDWIDTH, TRANSFERBENCH, AMD_SMI, ROCM_SMI, NVID
 
 def detect_matrix_format(text: str) -> MatrixFormat:
     """The first matrix format that recognises a text by its content; a plain table if no other does."""
-    return next(entry for entry in MATRIX_FORMATS if entry.detect(text))
+    # A page or a launcher may begin with a bracket, too.
+    first = _PRINTOUTS if text.lstrip().startswith("<") and not _XML.match(text) else ()
+    return next(entry for entry in (*first, *MATRIX_FORMATS) if entry.detect(text))
 
 
 def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | None = None) -> MatrixReading:
@@ -72,10 +77,7 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
     if is_nccl_tests(text):
         expected = "a bandwidth for every pair of GPUs; 'workbench calibrate FILE' reads this printout"
         raise InputError("nccl-tests measures one collective of all its GPUs", source=source, expected=expected)
-    if text.lstrip().startswith("<"):
-        printout = Printout(text)
-    else:
-        printout = clean_printout(text)
+    printout = Printout(text) if _XML.match(text) else clean_printout(text)
     entry = detect_matrix_format(printout.text)
     reading = entry.read(printout.text, source, speeds, block)
     if block is not None and not reading.blocks:
@@ -127,7 +129,7 @@ def _with_others(
 
 def _check_lines(text: str, source: str) -> None:
     """Raise InputError if a line is too long for a table, before it is split into cells; XML may be on one line."""
-    if text.lstrip().startswith("<"):
+    if _XML.match(text):
         return
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > _LONGEST_LINE:

@@ -44,6 +44,7 @@ _LEAST_PCIE = 20
 def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
     lines = Lines(text, source)
     tables: dict[str, Grid] = {}
+    twice: list[Notice] = []
     for i, line in enumerate(lines.text):
         title = _TITLE.match(line.strip())
         if title is None:
@@ -54,7 +55,12 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
         if not columns or not _GPU.fullmatch(columns[0]):
             where = f"line {header + 1}"
             raise InputError("the table is cut off", source=source, where=where, expected="GPU0 GPU1 …")
-        tables[title[1].lower()] = read_grid(lines, header, columns, _GPU)
+        grid = read_grid(lines, header, columns, _GPU)
+        if title[1].lower() in tables:
+            text = f"left aside: the table {title[1]} in line {i + 1}, the second of that name"
+            twice.append(Notice("left-aside", text, numbers={"count": 1}))
+        else:
+            tables[title[1].lower()] = grid
     lines.mark_matching(_TALK)
     usable = tuple(name for name in tables if name in _ORDER)
     if not usable:
@@ -74,7 +80,7 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
         matrix = types_matrix(grid, source, speeds, lambda cell: "no link" if cell in ("N/A", "0") else "")
         kind = "link types"
     matrix = replace(matrix, parts=_parts(lines, matrix.labels))
-    return MatrixReading(matrix, ROCM_SMI.name, kind, name, usable, lines.unread(), tuple(notes))
+    return MatrixReading(matrix, ROCM_SMI.name, kind, name, usable, lines.unread(), (*twice, *notes))
 
 
 def _parts(lines: Lines, labels: tuple[str, ...]) -> MachineParts | None:
