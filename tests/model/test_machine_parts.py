@@ -23,11 +23,24 @@ def test_the_nearest_nics_of_a_gpu_have_the_nearest_link() -> None:
     assert PARTS.nearest(0) == {"a": "PIX"}
     assert PARTS.nearest(1) == {"a": "PXB", "b": "PXB"}
     assert PARTS.nearest(2) == {"c": "NODE"}
-    assert PARTS.nearest(3) == {"a": "SYS", "b": "SYS", "c": "SYS"}
+    assert PARTS.nearest(3) == {}
+
+
+@pytest.mark.parametrize("kind", ["SYS", "SOC", "another"])
+def test_a_nic_behind_another_socket_is_near_to_no_gpu(kind: str) -> None:
+    parts = MachineParts({"x": (kind, kind, "PIX")}, ("0", "0", "1"))
+    assert parts.nearest(0) == {}
+    near = parts.near([0, 1, 2])
+    assert (near["near_nics"], near["gpus_without_near_nic"]) == ({"x": {"2": "PIX"}}, [0, 1])
+    assert near_lines(near) == [
+        "near NIC x: GPU 2 (PIX)",
+        "no NIC near GPU 0, 1: every NIC is behind another socket",
+        "NUMA nodes: 0, 1",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("near", "far"), [("PIX", "PXB"), ("PXB", "PHB"), ("PHB", "NODE"), ("NODE", "SYS"), ("SYS", "another")]
+    ("near", "far"), [("PIX", "PXB"), ("PXB", "PHB"), ("PHB", "NODE"), ("NODE", "SYS"), ("NODE", "another")]
 )
 def test_link_types_have_an_order(near: str, far: str) -> None:
     assert MachineParts({"n": (near,), "f": (far,)}).nearest(0) == {"n": near}

@@ -207,8 +207,8 @@ def test_a_large_machine_has_a_strip_of_numa_nodes_only() -> None:
 
 
 def test_parts_are_escaped() -> None:
-    parts = MachineParts({"<b>": ("PIX<",) * 8}, ("<i>",) * 8)
-    assert "PIX< <b>" in texts(draw_heatmap(replace(dgx_like(), parts=parts)))
+    parts = MachineParts({"<b>": ("PIX",) * 8}, ("<i>",) * 8)
+    assert "PIX <b>" in texts(draw_heatmap(replace(dgx_like(), parts=parts)))
 
 
 def test_many_link_classes_are_explained_by_the_scale_of_their_colours() -> None:

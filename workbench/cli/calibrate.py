@@ -16,7 +16,10 @@ __all__ = ["calibrate"]
 
 def calibrate(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder with collectives.csv: measured times of collectives.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder with collectives.csv or printouts of nccl-tests; or one of them."
+        ),
     ],
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the calibration.")] = "collectives",
     out: Out = None,
@@ -27,13 +30,16 @@ def calibrate(
 
     \b
       workbench calibrate measurements --out calibration.json
+      workbench calibrate all_reduce_perf.txt --name our-cluster --out calibration.json
       workbench cost cluster.yaml job.yaml --calibration calibration.json ...
     """
     from workbench.evaluate.cost.fit import fit_calibration
-    from workbench.formats.collectives import default_systems, read_measurements
+    from workbench.formats.collectives import default_systems, read_measurement_files
 
     check_out(out)
-    measurements, overruled = read_measurements(folder / "collectives.csv")
+    measurements, overruled, notes = read_measurement_files(folder)
+    for file, note in notes:
+        tell(f"note: {file}: {note}")
     if overruled:
         tell(f"left out: {counted(overruled, 'row')} measured with an algorithm switched off")
     emit(to_json(fit_calibration(measurements, default_systems(), name).to_record()), out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
     from workbench.formats.matrices.base import MatrixReading
+    from workbench.model.bandwidth import BandwidthMatrix
     from workbench.model.best_gpus import BestGpus
     from workbench.model.pod_gpus import PodGpus
 
@@ -58,6 +60,16 @@ def gpus(
     free: Annotated[str | None, typer.Option("--free", metavar="0,1,…", help="GPUs that may be used.")] = None,
     require: Annotated[str | None, typer.Option("--require", metavar="0,1,…", help="GPUs that must be in.")] = None,
     avoid: Annotated[str | None, typer.Option("--avoid", metavar="0,1,…", help="GPUs that must not be in.")] = None,
+    allowed: Annotated[
+        str | None,
+        typer.Option("--allowed", metavar="FILE|0,1;2,3;…", help="The only sets that may be chosen: partitions."),
+    ] = None,
+    modules: Annotated[
+        str | None,
+        typer.Option(
+            "--modules", metavar="FILE|0,1;2,3;…", help="GPUs that are taken together; none: also where SIO joins dies."
+        ),
+    ] = None,
     symmetric: Annotated[
         Symmetric, one_of(Symmetric, "--symmetric", help="How the two directions of a pair become one weight.")
     ] = Symmetric.min,
@@ -86,10 +98,10 @@ def gpus(
 
     The search is exact. With --pods, choose GPUs for several pods and divide them among the pods.
 
-    The matrix may be a printout of p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi,
-    TransferBench, hwloc or NCCL, a plain table, CSV, JSON, .npy, or a Koordinator Device; its content decides.
+    The matrix may be a printout of p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, amd-smi, rocm-smi,
+    npu-smi, TransferBench, hwloc or NCCL, a plain table, CSV, JSON, .npy, or a Koordinator Device; its content decides.
     Suspicious links are listed with the result, and lines that could not be read on stderr. Exit status 1 when fewer
-    than K GPUs are free.
+    than K GPUs are free, or no allowed set of K is.
 
     With --regret, instead, each policy's bottleneck is compared with the best one, for every set of free GPUs (above
     10 GPUs, for 200 random ones) and every number of GPUs, or K.
@@ -101,6 +113,7 @@ def gpus(
       workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
       workbench gpus matrix.csv --pods 2,2 --objective per-pod
       workbench gpus matrix.csv --regret --policies gpu-best-effort,gpu-mapa -o html
+      workbench gpus topo.txt -k 2 --allowed partitions.json
       nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds our-speeds.csv
     """
     from workbench.formats.matrix import read_matrix, read_matrix_content
@@ -108,11 +121,13 @@ def gpus(
     from workbench.model.pod_gpus import split_gpus
 
     if regret:
-        only_best = {"--pods": pods, "--free": free, "--require": require, "--avoid": avoid}
+        only_best = {"--pods": pods, "--free": free, "--require": require, "--avoid": avoid, "--allowed": allowed}
+        only_best["--modules"] = modules
         refuse_options(only_best | {"--link-classes": link_classes, "--all": all_})
     elif policies is not None or output is ShowOutput.html:
         raise InputError("only with --regret", source="--policies" if policies else "-o html")
-    sizes = [] if regret else _sizes(k, pods, link_classes or all_)
+    of_one_set = {"--link-classes": link_classes, "--all": all_, "--allowed": allowed, "--modules": modules}
+    sizes = [] if regret else _sizes(k, pods, [name for name, value in of_one_set.items() if value])
     reading = (
         read_matrix(matrix, link_speeds, block)
         if (content := standard_input([matrix])) is None
@@ -131,27 +146,52 @@ def gpus(
     found: BestGpus | PodGpus
     try:
         if k is not None:
-            found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked)
+            limits = _limits(reading.matrix, matrix, allowed, modules, k)
+            found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked, **limits)
         else:
             found = split_gpus(reading.matrix, sizes, objective=objective.value, **asked)
     except InputError as error:
         # The functions name their arguments, the user knows options.
-        raise (error.of(f"--{error.source}") if error.source in asked else error) from None
+        options = (*asked, "allowed", "modules")
+        raise (error.of(f"--{error.source}") if error.source in options else error) from None
     if output is ShowOutput.json:
         emit(to_json(found.to_dict()))
     elif found.gpus:
         from workbench.report.tables import best_gpus_tables, pod_gpus_tables
 
         print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
+    if isinstance(found, BestGpus) and found.why_none:
+        tell(f"workbench: {found.why_none}")
+        raise typer.Exit(1)
     if not found.gpus:
         tell(f"workbench: {counted(sum(sizes), 'GPU')} asked for, {found.n_free} of {len(found.matrix)} are free")
         raise typer.Exit(1)
 
 
-def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
+def _limits(
+    matrix: BandwidthMatrix, source: str, allowed: str | None, modules: str | None, k: int
+) -> dict[str, Sequence[Sequence[int]]]:
+    """The arguments of `best_gpus` that limit the sets of GPUs, from options or from the links of the matrix."""
+    from workbench.formats.gpu_sets import read_gpu_sets
+    from workbench.model.allowed_sets import modules_of_links
+
+    limits: dict[str, Sequence[Sequence[int]]] = {}
+    for option, text in (("allowed", allowed), ("modules", modules)):
+        if text is not None and (option, text) != ("modules", "none"):
+            limits[option], notes = read_gpu_sets(text, f"--{option}", matrix.labels)
+            for note in notes:
+                tell(f"note: --{option}: {note}")
+    if modules is None and allowed is None and (pairs := modules_of_links(matrix)):
+        if k > 1:
+            tell(f"note: {source}: SIO joins {len(pairs)} pairs of dies, taken together (--modules none: one by one)")
+        limits["modules"] = pairs
+    return limits
+
+
+def _sizes(k: int | None, pods: str | None, of_one_set: Sequence[str]) -> list[int]:
     """Number of GPUs of each pod; the option ``-k`` means one pod.
 
-    `of_one_set` names an option that goes with ``-k`` only, for the error if it is combined with ``--pods``.
+    `of_one_set` names the options given that go with ``-k`` only, for the error if they are combined with ``--pods``.
     """
     if k is not None and pods is None:
         return [k]
@@ -160,7 +200,7 @@ def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
         expected = "-k K, or --pods 4,4; or --regret"
         raise InputError("one of the two is needed", source="-k, --pods", got=got, expected=expected)
     if of_one_set:
-        raise InputError("not for several pods", source="--pods", got="--link-classes or --all", expected="-k")
+        raise InputError("not for several pods", source="--pods", got=" ".join(of_one_set), expected="-k")
     sizes = [whole_number(part.strip()) for part in pods.split(",")]
     if not all(sizes):
         raise InputError(

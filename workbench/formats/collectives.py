@@ -11,11 +11,13 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.formats.nccl_tests import is_nccl_tests, read_nccl_tests
 from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
 from workbench.model.counted import counted
+from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
-__all__ = ["default_systems", "read_calibration_record", "read_measurements"]
+__all__ = ["default_systems", "read_calibration_record", "read_measurement_files", "read_measurements"]
 
 _SYSTEMS = Path(__file__).with_name("gpu-systems.csv")
 _CALIBRATION = Path(__file__).with_name("calibration.json")
@@ -30,6 +32,10 @@ _NAMES = {
     "reduce_scatter": "reduce-scatter",
     "alltoall": "all-to-all",
 }
+
+#: Printouts in a folder of measurements, and the bytes of one.
+_PRINTOUTS = (".txt", ".log", ".out")
+_MAX_PRINTOUT = 1 << 26
 
 #: In notes: the library's own choice of algorithm was overruled.
 _OVERRULED = re.compile(r"\bnvls[ _:=-]*(off|disabled)\b|\bNCCL_NVLS_ENABLE *[=:] *0\b", re.IGNORECASE)
@@ -82,6 +88,57 @@ def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
         expected = "a row of a measurement with the library's own choice of algorithm"
         raise InputError("no measurement", source=str(path), got=counted(overruled, "other row"), expected=expected)
     return tuple(found), overruled
+
+
+def read_measurement_files(path: str | Path) -> tuple[tuple[Measurement, ...], int, tuple[tuple[str, Notice], ...]]:
+    """Read measured collectives from a file or a folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder with ``collectives.csv`` (`read_measurements`), printouts of nccl-tests (``*.txt``, ``*.log``,
+        ``*.out``; `workbench.formats.nccl_tests`), or both; or one such file.
+
+    Returns
+    -------
+    tuple of Measurement, int, tuple of (str, Notice)
+        Measurements, the table's first, then those of printouts by the name of their file; the number of rows left out
+        because an algorithm was switched off; and notices with the file that they are about.
+
+    Raises
+    ------
+    InputError
+        There is no measurement, or a file is not as it should be.
+    """
+    path = Path(path)
+    table = path / "collectives.csv"
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in _PRINTOUTS and file.is_file())
+        files = ([table] if table.is_file() else []) + files
+    found: list[Measurement] = []
+    overruled, notes = 0, []
+    for file in files:
+        if file.suffix == ".csv":
+            measured, without = read_measurements(file)
+            told: tuple[Notice, ...] = ()
+        else:
+            text = read_bytes(file, _MAX_PRINTOUT).decode("utf-8-sig", "replace")
+            if not is_nccl_tests(text):
+                if file == path:
+                    expected = "what a program of nccl-tests prints, or a CSV table"
+                    raise InputError("no measured collectives", source=str(file), expected=expected)
+                continue
+            measured, told, without = read_nccl_tests(text, str(file))
+        found += measured
+        overruled += without
+        notes += [(file.name, note) for note in told]
+    if not found:
+        expected = f"collectives.csv ({', '.join(_COLUMNS)}), or what nccl-tests prints (*{', *'.join(_PRINTOUTS)})"
+        raise InputError(
+            "no measured collectives", source=str(path), got=counted(overruled, "other row"), expected=expected
+        )
+    return tuple(found), overruled, tuple(notes)
 
 
 def default_systems() -> tuple[GpuSystem, ...]:

@@ -15,8 +15,10 @@ import orjson
 
 from workbench.errors import InputError
 from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.matrices.amd_smi import is_amd_smi_json
 from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrices.link_speeds import default_link_speeds, read_link_speeds
+from workbench.formats.matrices.printout import is_json_log
 from workbench.formats.matrices.registry import read_matrix_text
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.notice import Notice
@@ -29,9 +31,9 @@ __all__ = ["MAX_BYTES", "load_matrix", "parse_matrix", "read_matrix", "read_matr
 MAX_BYTES = 1 << 26
 
 _NPY_MAGIC = b"\x93NUMPY"
-_MANIFEST = re.compile(rb"^\s*(?:\{|---|apiVersion:|kind:)", re.MULTILINE)
-# A tool's banner may begin with a bracket, too.
-_JSON = re.compile(rb"\[(?![A-Za-z])")
+_MANIFEST = re.compile(rb"^\s*(?:\{|---\s|apiVersion:|kind:)", re.MULTILINE)
+# A tool's banner, a log's prefix and a colour code without its escape character may begin with a bracket, too.
+_JSON = re.compile(rb"\[(?:\s*[\[{\"]|(?![A-Za-z]).*\]\s*\Z)", re.DOTALL)
 
 
 def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: str | None = None) -> BandwidthMatrix:
@@ -101,13 +103,19 @@ def read_matrix_content(
     text = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     if content.startswith(_NPY_MAGIC):
         reading = MatrixReading(_npy(content, source), "npy", "bandwidth")
+    elif is_json_log(content.decode("utf-8-sig", "replace")):
+        return read_matrix_text(content.decode("utf-8-sig", "replace"), source, speeds, block)
+    elif is_amd_smi_json(text.decode("utf-8", "replace")):
+        return read_matrix_text(text.decode("utf-8", "replace"), source, speeds, block)
     elif _JSON.match(text):
         reading = MatrixReading(_json(text, source), "json", "bandwidth")
     elif _MANIFEST.match(text) or re.search(rb"^kind:\s*Device\s*$", text, re.MULTILINE):
         reading = _device(content, source)
     else:
         try:
-            return read_matrix_text(content.decode("utf-8-sig"), source, speeds, block)
+            # PowerShell writes what a tool prints in UTF-16.
+            encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+            return read_matrix_text(content.decode(encoding), source, speeds, block)
         except UnicodeDecodeError:
             got = shown(content[:8])
             raise InputError("binary data", source=source, got=got, expected="a bandwidth matrix") from None

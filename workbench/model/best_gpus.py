@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.bottleneck import BestSubset, indices_of, mask_of
 from workbench.kernels.subsets import device_lists, words_of_masks
+from workbench.model.allowed_sets import AllowedSets, best_allowed
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
+from workbench.model.gpu_ties import solve_by_numa
 from workbench.model.gpu_variables import chosen_environment
 from workbench.model.links import suspicious_links
 from workbench.model.value import Value
@@ -47,6 +49,8 @@ class BestGpus(Value, Displayed):
         False when the budget for choosing among ties ended first.
     bottleneck_pair : tuple of int, optional
         The slowest pair of the chosen set; None for one GPU.
+    why_none : str
+        A sentence saying why no allowed set could be chosen; empty if one was, or if too few GPUs are free.
     """
 
     gpus: tuple[int, ...]
@@ -61,15 +65,14 @@ class BestGpus(Value, Displayed):
     bottleneck_pair: tuple[int, int] | None
     matrix: BandwidthMatrix
     n_free: int
+    why_none: str = ""
 
     @property
     def shortage(self) -> str:
         """A sentence saying why no set of GPUs was chosen; empty if one was."""
-        return (
-            ""
-            if self.gpus
-            else (f"no such set: only {self.n_free} of {counted(len(self.matrix), 'GPU is', 'GPUs are')} free")
-        )
+        if self.gpus or self.why_none:
+            return self.why_none
+        return f"no such set: only {self.n_free} of {counted(len(self.matrix), 'GPU is', 'GPUs are')} free"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -107,6 +110,8 @@ def best_gpus(
     symmetric: Symmetric = "min",
     link_classes: bool = False,
     all_ties: bool = False,
+    allowed: Iterable[Iterable[int]] | None = None,
+    modules: Iterable[Iterable[int]] | None = None,
 ) -> BestGpus:
     """Choose the k GPUs whose slowest pair is as fast as possible.
 
@@ -126,18 +131,25 @@ def best_gpus(
         Maximise the link class first and the measured value second, because measurement noise should not decide.
     all_ties : bool
         List every tie instead of the first 100.
+    allowed : iterable of iterable of int, optional
+        The only sets that may be chosen, such as the partitions of a fabric manager; all by default.
+    modules : iterable of iterable of int, optional
+        GPUs that are taken together or not at all, such as the two dies of an Ascend 910C; with k = 1 a part of a
+        module may be taken.
 
     Returns
     -------
     BestGpus
-        With no GPU in it when fewer than k are free (a fact about the machine's state, not an error).
-        Ties: docs/decisions.md, decision 1.
+        With no GPU in it when fewer than k are free, or no allowed set is (a fact about the machine's state, not an
+        error). Ties: docs/decisions.md, decision 1; by NUMA node first where the matrix knows it.
 
     Raises
     ------
     InputError
         k below 1 or above the machine's size, a GPU number out of range, a required GPU that is not free or avoided,
-        more required GPUs than k.
+        more required GPUs than k; an empty allowed set, a GPU twice in a set, or in two modules.
+    CapacityError
+        More than 50,000 sets of k GPUs consist of modules.
 
     Notes
     -----
@@ -148,7 +160,20 @@ def best_gpus(
     objective = "link-class" if link_classes else "raw"
     if usable.bit_count() < k:
         return BestGpus((), 0.0, objective, (), 0, True, 0.0, False, True, None, bandwidth, usable.bit_count())
-    found = bandwidth.solver(symmetric, link_classes).solve(usable, k, required, max_ties=None if all_ties else 100)
+    limits = [
+        AllowedSets.of(len(bandwidth), sets, together)
+        for sets, together in ((allowed, False), (modules, True))
+        if sets is not None
+    ]
+    max_ties = None if all_ties else 100
+    found: BestSubset | str = (
+        best_allowed(bandwidth, k, limits, usable, required, symmetric, link_classes, max_ties)
+        if limits
+        else solve_by_numa(bandwidth, usable, k, required, symmetric, link_classes, max_ties)
+    )
+    if isinstance(found, str):
+        n_free = usable.bit_count()
+        return BestGpus((), 0.0, objective, (), 0, True, 0.0, False, True, None, bandwidth, n_free, found)
     return BestGpus(
         gpus=indices_of(found.mask),
         bottleneck_gb_s=found.bottleneck_gb_s,

@@ -15,6 +15,7 @@ from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import asked_masks
 from workbench.model.counted import counted
+from workbench.model.gpu_ties import solve_by_numa, split_by_numa
 from workbench.model.links import suspicious_links
 
 __all__ = ["PodGpus", "PodObjective", "split_gpus"]
@@ -100,7 +101,8 @@ def split_gpus(
     -------
     PodGpus
         With no pod in it when too few GPUs are free. Ties: ``union`` as docs/decisions.md, decision 1 for the set; then
-        pods by falling size, equal ones in the order given, get the lexicographically smallest sets.
+        pods by falling size, equal ones in the order given, get the lexicographically smallest sets. Where the NUMA
+        nodes are known, the fewest of them summed over the pods come first (machines of at most 16 GPUs).
 
     Raises
     ------
@@ -134,7 +136,7 @@ def split_gpus(
     if n_free <= MAX_SPLIT_DEVICES:
         masks = _in_tables(bandwidth, pods, usable, required, symmetric, objective)
     elif objective == "union" and len(pods) <= 2:
-        union = bandwidth.solver(symmetric).solve(usable, sum(pods), required, max_ties=1).mask
+        union = solve_by_numa(bandwidth, usable, sum(pods), required, symmetric, max_ties=1).mask
         masks = [union] if len(pods) == 1 else list(_two(bandwidth, union, pods, symmetric))
         proved = "all" if len(pods) == 1 else "union and slowest pod"
     else:
@@ -169,6 +171,8 @@ def _in_tables(
     the usable ones are renumbered for the search and the result is translated back.
     """
     solver, names = bandwidth.solver(symmetric), list(range(len(bandwidth)))
+    if objective == "union" and len(bandwidth) <= MAX_SPLIT_DEVICES:
+        return list(split_by_numa(bandwidth, usable, pods, required, symmetric).masks)
     if len(bandwidth) > MAX_SPLIT_DEVICES:
         names = list(indices_of(usable))
         solver = BottleneckSolver(bandwidth.pair_weights_gb_s(symmetric)[np.ix_(names, names)])

@@ -86,9 +86,7 @@ def _nics(parts: MachineParts, left: float, above: float, cell: float) -> tuple[
     drawn, longest = [_head("nearest NICs", left, above)], 12
     for gpu in range(parts.n_gpus):
         nearest = parts.nearest(gpu)
-        # Among the farthest types there may be several.
-        kinds = {kind: [nic for nic, k in nearest.items() if k == kind] for kind in nearest.values()}
-        text = "; ".join(f"{kind} {', '.join(nics)}" for kind, nics in kinds.items())
+        text = f"{next(iter(nearest.values()))} {', '.join(nearest)}" if nearest else "none near"
         lines = textwrap.wrap(text, _ACROSS)
         if len(lines) > most:
             lines = [*lines[: most - 1], f"{lines[most - 1][: _ACROSS - 2]} …"]

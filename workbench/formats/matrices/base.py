@@ -170,11 +170,16 @@ def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Patt
         )
     rows: dict[str, tuple[list[str], int]] = {}
     known = set(columns)
-    last = header
+    last, gap = header, False
     for i in range(header + 1, len(lines)):
         words = lines.text[i].split()
-        if not words or words[0] not in known:
+        if not words:
+            gap = True
+            continue
+        # Below a gap (a drawn line, or a paste with every other line empty) stands a missing row, or another table.
+        if words[0] not in known or (gap and words[0] in rows):
             break
+        gap = False
         name, cells = words[0], words[1 + (len(words) > 1 and words[1] == arrow) :]
         if len(cells) < len(columns) and device.fullmatch(name):
             raise InputError(
@@ -266,7 +271,8 @@ def types_matrix(
             reason = absent(cell)
             value = speeds.staging_gb_s if reason else speeds.gb_s(cell)
             if value is None:
-                where, known = grid.where(i, j), ", ".join(speeds.names)
+                where = grid.where(i, j)
+                known = f"{', '.join(speeds.names)}, or its row in a table for --link-speeds"
                 raise InputError(
                     "a link type without a speed", source=source, where=where, got=shown(cell), expected=known
                 )

@@ -6,7 +6,7 @@ import re
 
 from workbench.formats.matrices.base import MatrixFormat, MatrixReading
 from workbench.formats.matrices.link_speeds import LinkSpeeds
-from workbench.formats.matrices.nvidia_topo import topo_header, topo_reading
+from workbench.formats.matrices.nvidia_topo import topo_reading, topo_tables
 
 __all__ = ["NPU_SMI"]
 
@@ -14,11 +14,11 @@ _NPU = re.compile(r"(?:NPU|Phy-ID)\d+")
 
 
 def _detect(text: str) -> bool:
-    return topo_header(text, _NPU) is not None
+    return bool(topo_tables(text, _NPU))
 
 
 def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
-    return topo_reading(text, source, speeds, _NPU, NPU_SMI)
+    return topo_reading(text, source, speeds, _NPU, NPU_SMI, block)
 
 
 NPU_SMI = MatrixFormat("npu-smi", "npu-smi info -t topo (Ascend)", _detect, _read)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, numbers_of, pick_block, read_grid
@@ -19,7 +20,7 @@ __all__ = ["P2P_BANDWIDTH"]
 
 _TITLE = re.compile(
     r"^\s*(?:(?P<ways>Unidirectional|Bidirectional)\s+)?P2P=(?P<p2p>Enabled|Disabled)\s+(?P<what>Bandwidth|Latency)"
-    r"\s*(?:\(P2P Writes\)\s*)?Matrix\s*\((?P<unit>[^)]*)\)"
+    r"\s*(?:\(P2P (?P<way>Read|Write)s?\)\s*)?Matrix\s*\((?P<unit>[^)]*)\)"
 )
 _CONNECTIVITY = re.compile(r"^\s*P2P Connectivity Matrix")
 _HEADER = re.compile(r"^\s*(?:D\\D|GPU|CPU)((?:\s+\d+)+)\s*$")
@@ -28,8 +29,8 @@ _TALK = re.compile(
     r"^\s*(?:\[P2P \(Peer-to-Peer\)|Device: \d+,|Device=\d+ CAN|\*\*\*NOTE|NOTE:|So you can see lesser Bandwidth)"
 )
 _NUMBER = re.compile(r"\d+")
-_ORDER = ("unidirectional", "unidirectional-p2p-off", "bidirectional", "bidirectional-p2p-off")
-_P2P_OFF = "-p2p-off"
+_P2P_OFF, _READS = "-p2p-off", "-reads"
+_ORDER = tuple(ways + end for ways in ("unidirectional", "bidirectional") for end in ("", _READS, _P2P_OFF))
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
         got = "latencies only" if tables.latencies else "no table of bandwidths"
         raise InputError("no bandwidth in it", source=source, got=got, expected="a Bandwidth Matrix (GB/s)")
     name = pick_block(tuple(tables.bandwidth), block, _ORDER)
-    gb_s = numbers_of(tables.bandwidth[name], source)
+    gb_s = _numbers(tables, name, source)
     matrix = BandwidthMatrix(gb_s, source=source, suspicious=_doubts(tables, name, source))
     notes = []
     if name.startswith("bi"):
         notes.append(Notice("sum-of-directions", "bidirectional: each number is the sum of both directions"))
     if tables.latencies:
         notes.append(Notice("left-aside", "latencies are left aside"))
-    kind = name.removesuffix(_P2P_OFF)
+    kind = _ways(name)
     return MatrixReading(matrix, P2P_BANDWIDTH.name, kind, name, tuple(tables.bandwidth), lines.unread(), tuple(notes))
 
 
@@ -77,7 +78,8 @@ def _tables(lines: Lines) -> _Tables:
             if title["unit"].strip() != "GB/s":
                 where, got = f"line {i + 1}", title["unit"][:20]
                 raise InputError("an unknown unit", source=lines.source, where=where, got=got, expected="GB/s")
-            name = (title["ways"] or "Unidirectional").lower() + (_P2P_OFF if title["p2p"] == "Disabled" else "")
+            name = (title["ways"] or "Unidirectional").lower() + (_READS if title["way"] == "Read" else "")
+            name += _P2P_OFF if title["p2p"] == "Disabled" else ""
             if name in bandwidth:
                 where = f"line {i + 1}"
                 raise InputError(
@@ -85,6 +87,16 @@ def _tables(lines: Lines) -> _Tables:
                 )
             bandwidth[name] = _grid(lines, i)
     return _Tables(bandwidth, connected, tuple(cannot), latencies)
+
+
+def _ways(name: str) -> str:
+    return name.split("-")[0]
+
+
+def _numbers(tables: _Tables, name: str, source: str) -> npt.NDArray[np.float64]:
+    """GB/s of a table, rows sending; where the devices of the rows read, the data go the other way."""
+    gb_s = numbers_of(tables.bandwidth[name], source)
+    return gb_s.T if _READS in name else gb_s
 
 
 def _grid(lines: Lines, title: int) -> Grid:
@@ -120,13 +132,15 @@ def _doubts(tables: _Tables, name: str, source: str) -> tuple[SuspiciousLinks, .
     if off:
         text = f"P2P is disabled {pairs_text(off, n)}: copies go through the memory of the host"
         found.append(SuspiciousLinks("p2p-disabled", off, text))
-    elif name.endswith(_P2P_OFF) and name.removesuffix(_P2P_OFF) not in tables.bandwidth:
+    elif name.endswith(_P2P_OFF) and not any(_is_on_beside(other, name) for other in tables.bandwidth):
         everything = tuple((int(i), int(j)) for i, j in np.argwhere(others))
         text = "measured with P2P off: every copy goes through the memory of the host"
         found.append(SuspiciousLinks("p2p-disabled", everything, text))
-    on, staged = (tables.bandwidth.get(name.removesuffix(_P2P_OFF) + end) for end in ("", _P2P_OFF))
-    if on is not None and staged is not None and len(on.labels) == len(staged.labels) == n:
-        fast, slow = numbers_of(on, source), numbers_of(staged, source)
+    staged = name if name.endswith(_P2P_OFF) else _ways(name) + _P2P_OFF
+    ons = [other for other in _ORDER if other in tables.bandwidth and _is_on_beside(other, staged)]
+    on = name if name in ons else next(iter(ons), "")
+    if on and staged in tables.bandwidth and len(tables.bandwidth[on].labels) == n == _size(tables, staged):
+        fast, slow = _numbers(tables, on, source), _numbers(tables, staged, source)
         pairs = tuple((int(i), int(j)) for i, j in np.argwhere((fast < SLOW_DIRECTION * slow) & others))
         if pairs:
             i, j = pairs[0]
@@ -136,6 +150,15 @@ def _doubts(tables: _Tables, name: str, source: str) -> tuple[SuspiciousLinks, .
             )
             found.append(SuspiciousLinks("p2p-slower-than-staging", pairs, text))
     return tuple(found)
+
+
+def _is_on_beside(name: str, off: str) -> bool:
+    """Whether a table is one with P2P on, in the directions of a table with P2P off."""
+    return not name.endswith(_P2P_OFF) and _ways(name) == _ways(off)
+
+
+def _size(tables: _Tables, name: str) -> int:
+    return len(tables.bandwidth[name].labels)
 
 
 def _detect(text: str) -> bool:

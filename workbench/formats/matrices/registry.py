@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.errors import InputError
+import re
+from dataclasses import replace
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.formats.matrices.amd_smi import AMD_SMI
 from workbench.formats.matrices.base import MatrixFormat, MatrixReading
 from workbench.formats.matrices.hwloc_xml import HWLOC_XML
 from workbench.formats.matrices.link_speeds import LinkSpeeds
@@ -13,15 +17,20 @@ from workbench.formats.matrices.nvidia_p2p import NVIDIA_P2P
 from workbench.formats.matrices.nvidia_topo import NVIDIA_TOPO
 from workbench.formats.matrices.own_table import OWN_TABLE
 from workbench.formats.matrices.p2p_bandwidth import P2P_BANDWIDTH
+from workbench.formats.matrices.printout import Printout, clean_printout
 from workbench.formats.matrices.rocm_smi import ROCM_SMI
 from workbench.formats.matrices.table import TABLE
 from workbench.formats.matrices.transferbench import TRANSFERBENCH
+from workbench.formats.nccl_tests import is_nccl_tests
 from workbench.model.bandwidth import MAX_GPUS
+from workbench.model.notice import Notice
 
 __all__ = ["MATRIX_FORMATS", "detect_matrix_format", "read_matrix_text"]
 
 #: Characters of one line of a table: a row of 1,024 cells, each much longer than any tool prints.
 _LONGEST_LINE = 256 * MAX_GPUS
+
+_XML = re.compile(r"\s*<(?:\?xml|!--|!DOCTYPE|system|topology)\b|\s*<!--")
 
 #: The first format that detects a text reads it; a plain table accepts everything.
 MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
@@ -31,6 +40,7 @@ MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
     P2P_BANDWIDTH,
     NVBANDWIDTH,
     TRANSFERBENCH,
+    AMD_SMI,
     ROCM_SMI,
     NVIDIA_P2P,
     NVIDIA_TOPO,
@@ -38,10 +48,15 @@ MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
     TABLE,
 )
 
+#: Printouts of tools, several of which may be in one file.
+_PRINTOUTS = (P2P_BANDWIDTH, NVBANDWIDTH, TRANSFERBENCH, AMD_SMI, ROCM_SMI, NVIDIA_P2P, NVIDIA_TOPO, NPU_SMI)
+
 
 def detect_matrix_format(text: str) -> MatrixFormat:
     """The first matrix format that recognises a text by its content; a plain table if no other does."""
-    return next(entry for entry in MATRIX_FORMATS if entry.detect(text))
+    # A page or a launcher may begin with a bracket, too.
+    first = _PRINTOUTS if text.lstrip().startswith("<") and not _XML.match(text) else ()
+    return next(entry for entry in (*first, *MATRIX_FORMATS) if entry.detect(text))
 
 
 def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | None = None) -> MatrixReading:
@@ -59,16 +74,62 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
         As for `workbench.formats.matrix.load_matrix`.
     """
     _check_lines(text, source)
-    entry = detect_matrix_format(text)
-    reading = entry.read(text, source, speeds, block)
+    if is_nccl_tests(text):
+        expected = "a bandwidth for every pair of GPUs; 'workbench calibrate FILE' reads this printout"
+        raise InputError("nccl-tests measures one collective of all its GPUs", source=source, expected=expected)
+    printout = Printout(text) if _XML.match(text) else clean_printout(text)
+    entry = detect_matrix_format(printout.text)
+    reading = entry.read(printout.text, source, speeds, block)
     if block is not None and not reading.blocks:
         raise InputError("the format has no blocks to choose", source=source, got=repr(block), expected=entry.title)
-    return reading
+    reading = _with_others(reading, entry, printout.text, source, speeds)
+    given = text.splitlines()
+    unread = tuple((number, given[number - 1].strip()) for number, _ in reading.unread)
+    return replace(reading, unread=unread, notes=(*printout.notes, *reading.notes))
+
+
+def _with_others(
+    reading: MatrixReading, entry: MatrixFormat, text: str, source: str, speeds: LinkSpeeds
+) -> MatrixReading:
+    """A reading with what tables of other tools in the same file add to it.
+
+    A table of link types of the same GPUs adds their types, NICs and NUMA nodes, and pairs without P2P; other tables
+    are named in a notice.
+    """
+    if entry not in _PRINTOUTS:
+        return reading
+    matrix, notes, unread = reading.matrix, list(reading.notes), dict(reading.unread)
+    for other in _PRINTOUTS:
+        if other is entry or not other.detect(text):
+            continue
+        try:
+            beside = other.read(text, source, speeds, None)
+        except (InputError, UnknownNameError):
+            beside = None
+        added = []
+        if beside is not None:
+            lines = dict(beside.unread)
+            unread = {number: line for number, line in unread.items() if number in lines}
+        if beside is not None and other in (NVIDIA_TOPO, NPU_SMI, NVIDIA_P2P) and len(beside.matrix) == len(matrix):
+            if not matrix.link_types and beside.matrix.link_types and other is not NVIDIA_P2P:
+                matrix = replace(matrix, link_types=beside.matrix.link_types)
+                added.append("link types")
+            if matrix.parts is None and beside.matrix.parts is not None:
+                matrix = replace(matrix, parts=beside.matrix.parts)
+                added.append("NICs and NUMA nodes")
+            doubts = [doubt for doubt in beside.matrix.suspicious if doubt.code == "p2p-disabled"]
+            if doubts and not any(doubt.code == "p2p-disabled" for doubt in matrix.suspicious):
+                told = (replace(doubt, message=doubt.message.split(": taken as")[0]) for doubt in doubts)
+                matrix = replace(matrix, suspicious=(*matrix.suspicious, *told))
+                added.append("pairs without P2P")
+        used = f"; of it are used: {', '.join(added)}" if added else ""
+        notes.append(Notice("left-aside", f"left aside: a table of {other.title}{used}", numbers={"count": 1}))
+    return replace(reading, matrix=matrix, notes=tuple(notes), unread=tuple(unread.items()))
 
 
 def _check_lines(text: str, source: str) -> None:
     """Raise InputError if a line is too long for a table, before it is split into cells; XML may be on one line."""
-    if text.lstrip().startswith("<"):
+    if _XML.match(text):
         return
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > _LONGEST_LINE:

@@ -27,7 +27,7 @@ from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import shown
 
-__all__ = ["ROCM_SMI"]
+__all__ = ["ROCM_SMI", "nominal_bandwidth", "types_of_weights"]
 
 _TITLE = re.compile(r"^=+\s*(Weight|Hops|Link Type|Bandwidth|Link accessibility) between two GPUs\s*=+$", re.IGNORECASE)
 _TALK = re.compile(r"^\s*(?:=+.*=+$|GPU\[\d+\]\s*:|Format:|WARNING|\*)")
@@ -44,6 +44,7 @@ _LEAST_PCIE = 20
 def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
     lines = Lines(text, source)
     tables: dict[str, Grid] = {}
+    twice: list[Notice] = []
     for i, line in enumerate(lines.text):
         title = _TITLE.match(line.strip())
         if title is None:
@@ -54,7 +55,12 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
         if not columns or not _GPU.fullmatch(columns[0]):
             where = f"line {header + 1}"
             raise InputError("the table is cut off", source=source, where=where, expected="GPU0 GPU1 …")
-        tables[title[1].lower()] = read_grid(lines, header, columns, _GPU)
+        grid = read_grid(lines, header, columns, _GPU)
+        if title[1].lower() in tables:
+            text = f"left aside: the table {title[1]} in line {i + 1}, the second of that name"
+            twice.append(Notice("left-aside", text, numbers={"count": 1}))
+        else:
+            tables[title[1].lower()] = grid
     lines.mark_matching(_TALK)
     usable = tuple(name for name in tables if name in _ORDER)
     if not usable:
@@ -65,16 +71,16 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     name = pick_block(usable, block, _ORDER)
     grid, notes = tables[name], []
     if name == "bandwidth":
-        matrix, kind = no_direct_link(_bandwidth(grid, source), speeds), "nominal"
+        matrix, kind = no_direct_link(nominal_bandwidth(grid, source), speeds), "nominal"
     else:
         if name == "weight":
-            grid = _types_of_weights(grid, source)
+            grid = types_of_weights(grid, source)
             text = "no link types in it: a weight of 13 or 15 is taken for XGMI, of 20 and more for PCIe"
             notes = [Notice("link-types-assumed", text)]
         matrix = types_matrix(grid, source, speeds, lambda cell: "no link" if cell in ("N/A", "0") else "")
         kind = "link types"
     matrix = replace(matrix, parts=_parts(lines, matrix.labels))
-    return MatrixReading(matrix, ROCM_SMI.name, kind, name, usable, lines.unread(), tuple(notes))
+    return MatrixReading(matrix, ROCM_SMI.name, kind, name, usable, lines.unread(), (*twice, *notes))
 
 
 def _parts(lines: Lines, labels: tuple[str, ...]) -> MachineParts | None:
@@ -84,7 +90,8 @@ def _parts(lines: Lines, labels: tuple[str, ...]) -> MachineParts | None:
     return MachineParts(numa=tuple(nodes[label] for label in labels)) if set(labels) <= set(nodes) else None
 
 
-def _types_of_weights(grid: Grid, source: str) -> Grid:
+def types_of_weights(grid: Grid, source: str) -> Grid:
+    """A table of AMD's link weights as one of link types, ``XGMI`` and ``PCIE``; `source` names the file in errors."""
     rows = []
     for i, row in enumerate(grid.cells):
         types = []
@@ -99,7 +106,7 @@ def _types_of_weights(grid: Grid, source: str) -> Grid:
     return Grid(grid.labels, tuple(rows), grid.lines)
 
 
-def _bandwidth(grid: Grid, source: str) -> BandwidthMatrix:
+def nominal_bandwidth(grid: Grid, source: str) -> BandwidthMatrix:
     """Matrix from cells ``least-most`` in MB/s (one link, and all links together); the second number counts."""
     gb_s = []
     for i, row in enumerate(grid.cells):

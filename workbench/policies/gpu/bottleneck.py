@@ -13,6 +13,7 @@ from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
+from workbench.model.gpu_ties import numa_names, solve_by_numa, split_by_numa
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus
 from workbench.policies.gpu.lowest_index import deal_lowest
@@ -37,8 +38,9 @@ class GpuBottleneck(GpuPolicy):
     """GPU policy that maximizes the bottleneck (the bandwidth of the slowest pair), comparing link classes first.
 
     For several pods of a gang on one node the best set for all pods together is chosen first. It is then divided so
-    that the ascending list of the pods' own bottlenecks is lexicographically largest. On a node without a matrix pods
-    get the free GPUs with the lowest indices.
+    that the ascending list of the pods' own bottlenecks is lexicographically largest. Ties are broken by NUMA node
+    where the matrix knows it (docs/decisions.md, decision 1). On a node without a matrix pods get the free GPUs with
+    the lowest indices.
 
     Parameters
     ----------
@@ -83,19 +85,18 @@ class GpuBottleneck(GpuPolicy):
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
         if gpus.matrix is None:
             return deal_lowest(gpus.free, requests)
-        solver = gpus.matrix.solver(self._symmetric, True)
         if len(requests) == 1:
-            return (solver.choose(gpus.free, requests[0]),)
+            return (self._one_set(gpus, requests[0]),)
         if len(gpus.matrix) <= MAX_SPLIT_DEVICES:
-            return solver.group(gpus.free, requests, max_splits=1).masks
-        union = solver.choose(gpus.free, sum(requests))
+            return split_by_numa(gpus.matrix, gpus.free, requests, 0, self._symmetric, link_classes=True).masks
+        union = self._one_set(gpus, sum(requests))
         if len(requests) == 2 and union:
             return split_in_two(gpus.matrix.pair_weights_gb_s(self._symmetric), union, requests[0])
         return deal_lowest(union, requests)
 
     def choose_singles(
         self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.uint64]:
+    ) -> npt.NDArray[np.uint64] | None:
         """Choose the GPUs with the best bottleneck for one pod on each of many nodes that share a bandwidth matrix.
 
         Parameters
@@ -108,9 +109,11 @@ class GpuBottleneck(GpuPolicy):
 
         Returns
         -------
-        ndarray of shape (m, w), uint64
-            Bits of the chosen GPUs; see `GpuBottleneck` for the rule.
+        ndarray of shape (m, w), uint64, or None
+            Bits of the chosen GPUs; see `GpuBottleneck` for the rule. None where NUMA nodes may break ties.
         """
+        if numa_names(matrix):
+            return None
         return matrix.solver(self._symmetric, True).choose_many(free, n_gpus)
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
@@ -136,6 +139,13 @@ class GpuBottleneck(GpuPolicy):
             text += "but it is dealt to the pods by index"
             found.append(Notice("gpus-dealt-by-index", text, numbers={"count": undealt}))
         return found
+
+    def _one_set(self, gpus: NodeGpus, count: int) -> int:
+        """The best set of ``count`` free GPUs; 0 if fewer are free."""
+        assert gpus.matrix is not None
+        if count < 1 or gpus.free.bit_count() < count or not numa_names(gpus.matrix):
+            return gpus.matrix.solver(self._symmetric, True).choose(gpus.free, count)
+        return solve_by_numa(gpus.matrix, gpus.free, count, 0, self._symmetric, link_classes=True, max_ties=1).mask
 
     @property
     def _symmetric(self) -> Any:
