@@ -34,6 +34,8 @@ _RUNS_OF_A_SESSION, _FEWEST_RUNS = 2_000, 24
 _WORK, _MOST_RUNS = 120_000, 3_000
 #: Nodes up to which the smaller changes of a kind are tried where the largest does not help.
 _SMALL = 16
+#: Running gangs of a larger cluster that are tried although their end promises no room.
+_UNPROMISING = 24
 #: Sets of edits of one class, and pairs, that are reported at most.
 _ALTERNATIVES = 3
 
@@ -258,12 +260,15 @@ class _Question:
     def answer(self) -> FixReport:
         """Find the fixes and put them into words."""
         trials, case = self._trials, self._trials.base.case
-        rivals = len(case.gangs) if case.snapshot.n_nodes <= _SMALL else 8
+        small = case.snapshot.n_nodes <= _SMALL
+        rivals = len(case.gangs) if small else 8
         cheap = self._allowed(families(case, rivals))
-        victims = Victims(case) if "evict" in self._classes else None
+        victims = (
+            Victims(case, len(case.snapshot.running) if small else _UNPROMISING) if "evict" in self._classes else None
+        )
         running: list[Family] = [One(edit) for edit in victims.edits] if victims is not None else []
         every = sorted([*cheap, *running], key=lambda family: self._rank[family.loosest.category])
-        search = Search(trials, every, exhaustive=case.snapshot.n_nodes <= _SMALL)
+        search = Search(trials, every, exhaustive=small)
         found = search.singles(_ALTERNATIVES)
         fixes = [self._fix(edits) for edits in found]
         if all(fix.costs for fix in fixes):

@@ -21,13 +21,16 @@ Longs = npt.NDArray[np.int64]
 class Victims:
     """Running gangs and single pods that do not belong to the job, with the room that each would leave.
 
-    Which of them helps is for the policy to say; the room is counted for the job's largest role alone and only decides
-    the order in which they are tried.
+    Which of them helps is for the policy to say. The room is an upper bound: it is counted for pods that ask for the
+    least of every resource that any role asks for.
 
     Parameters
     ----------
     case : Case
         The session without edits.
+    most : int
+        Gangs at most whose end promises no room in a HyperNode that the job may use: a policy may not follow the
+        job's constraint, and the end of a gang of the job's queue frees quota. Those of the queue come first.
 
     Attributes
     ----------
@@ -36,14 +39,18 @@ class Victims:
         with room for its pods; among equals those with fewer pods, then fewer GPUs, then by name.
     """
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, most: int) -> None:
         self._pods = _groups(case)
         self._gain = _Gain(case)
+        queue = case.gang.queue
 
-        def rank(edit: Finish) -> tuple[object, ...]:
-            return not self._gain.promises(self._pods[edit]), edit.pods, edit.gpus, edit.victim.encode()
+        def loss(edit: Finish) -> tuple[object, ...]:
+            return edit.pods, edit.gpus, edit.victim.encode()
 
-        self.edits = tuple(sorted(self._pods, key=rank))
+        promising = {edit for edit, pods in self._pods.items() if self._gain.promises(pods)}
+        others = [edit for edit in self._pods if edit not in promising]
+        others.sort(key=lambda edit: (all(pod.queue != queue for pod in self._pods[edit]), *loss(edit)))
+        self.edits = (*sorted(promising, key=loss), *others[:most])
 
     def sets(self, most: int) -> list[tuple[Finish, ...]]:
         """Sets of two or more victims that together empty enough of one HyperNode, the smallest sets first.
@@ -93,15 +100,14 @@ def _groups(case: Case) -> dict[Finish, list[RunningPod]]:
 
 
 class _Gain:
-    """Room for pods of the job's largest role: per HyperNode that the job may use, and what victims would add."""
+    """Room for pods of the job, counted too high: per HyperNode that the job may use, and what victims would add."""
 
     def __init__(self, case: Case) -> None:
         snapshot, gang = case.snapshot, case.gang
         self._snapshot = snapshot
-        self._rows, _ = gang.rows_for(snapshot.resources)
-        self._role = max(range(len(gang.roles)), key=lambda i: (tuple(self._rows[i][::-1]), -i))
-        self._asked = self._rows[self._role] > 0
-        self._accepts = snapshot.filters.mask(gang.roles[self._role].filter)
+        self._row = gang.rows_for(snapshot.resources)[0].min(axis=0)
+        self._asked = self._row > 0
+        self._accepts = np.logical_or.reduce([snapshot.filters.mask(role.filter) for role in gang.roles])
         self._idle = snapshot.idle
         self._fits = self._per_node(np.arange(snapshot.n_nodes), self._idle) if snapshot.n_nodes else np.zeros(0, int)
         self._needs = max(gang.min_available - gang.ready, 1)
@@ -123,11 +129,11 @@ class _Gain:
     def _per_node(self, nodes: npt.NDArray[np.intp], idle: Longs) -> Longs:
         if not self._asked.any():
             return np.zeros(len(nodes), dtype=np.int64)
-        fits = (np.maximum(idle[:, self._asked], 0) // self._rows[self._role][self._asked]).min(axis=1)
+        fits = (np.maximum(idle[:, self._asked], 0) // self._row[self._asked]).min(axis=1)
         return np.where(self._accepts[nodes], fits, 0)
 
     def _gains(self, pods: Sequence[RunningPod]) -> dict[int, int]:
-        """Further pods of the largest role per HyperNode after the given pods are gone."""
+        """Further pods of the job per HyperNode after the given pods are gone."""
         freed: dict[int, Longs] = {}
         for pod in pods:
             if pod.node >= 0:
