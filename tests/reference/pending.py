@@ -129,9 +129,9 @@ def _of_sizes(case: Case) -> Iterator[Json]:
             yield _edit("min-available", subject, gang.min_available, minimum)
     if gang.kind in ("Job", "Deployment"):
         for role in gang.roles:
-            for count in range(role.count - 1, -1, -1):
-                if gang.n_pods - role.count + count > 0:
-                    yield _edit("replicas", subject, role.count, count, role=role.name)
+            # A role without pods would be another job.
+            for count in range(role.count - 1, 0, -1):
+                yield _edit("replicas", subject, role.count, count, role=role.name)
 
 
 def _of_conditions(case: Case) -> Iterator[Json]:
