@@ -265,9 +265,9 @@ def simple(zoo: Zoo) -> None:
         "waits-for-the-dying", [nodes(1), running("old", ["n0"], ending=True), workers(1)], ["wait"], ["terminating"]
     )
     rival = job("a-rival", task("worker", 1))
-    zoo.add("behind-a-rival", [nodes(1), rival, workers(1)], ["priority"], ["a-rival"])
+    zoo.add("behind-a-rival", [nodes(1), rival, workers(1)], ["priority", "withdraw"], ["a-rival"])
     first = job("z-first", task("worker", 1), priorityClassName="high")
-    zoo.add("behind-a-priority", [nodes(1), high(), first, workers(1)], ["priority"], ["z-first"])
+    zoo.add("behind-a-priority", [nodes(1), high(), first, workers(1)], ["priority", "withdraw"], ["z-first"])
     zoo.add("larger-than-any-node", [nodes(3), workers(1, 16)], [], ["16"], never=True)
     zoo.add("another-resource", [nodes(3), workers(1, 1, resource="amd.com/gpu")], [], ["amd.com/gpu"], never=True)
     pair = [nodes(1, unschedulable=True, taints=[taint("team", "vision")]), workers(1)]
@@ -318,7 +318,7 @@ def after_threads(zoo: Zoo) -> None:
         "default-queue-has-no-quota",
         [nodes(2), queue("default"), queue("deng", guarantee={GPU: "16"}), workers(1)],
         ["queue-guarantee"],
-        ["deng"],
+        ["guarantee"],
         ["volcano-1.13"],
         "volcano-sh/volcano#4479",
         "capacity.conf",

@@ -36,16 +36,21 @@ from workbench.policies import Policy
 #: Kinds of edits by class, the classes in the default order of preference.
 CLASSES = {
     "job": ("tier", "toleration", "selector", "affinity", "dependency"),
-    "queue": ("queue-capability", "queue-deserved", "queue-guarantee", "queue-weight", "withdraw", "priority"),
+    "queue": (
+        "queue-capability",
+        "queue-deserved",
+        "queue-guarantee",
+        "queue-weight",
+        "priority",
+        "withdraw",
+    ),
     "wait": ("uncordon", "ready", "untaint", "wait"),
     "shrink": ("min-available", "replicas"),
+    "move": ("move",),
     "evict": ("finish",),
     "nodes": ("add-nodes",),
 }
 RANK = {kind: rank for rank, kinds in enumerate(CLASSES.values()) for kind in kinds}
-
-#: Edits that make the job smaller.
-SMALLER = frozenset({"min-available", "replicas"})
 
 #: More new nodes than this are not tried.
 MOST_NODES = 4
@@ -129,9 +134,9 @@ def _of_sizes(case: Case) -> Iterator[Json]:
             yield _edit("min-available", subject, gang.min_available, minimum)
     if gang.kind in ("Job", "Deployment"):
         for role in gang.roles:
-            for count in range(role.count - 1, -1, -1):
-                if gang.n_pods - role.count + count > 0:
-                    yield _edit("replicas", subject, role.count, count, role=role.name)
+            # A role without pods would be another job.
+            for count in range(role.count - 1, 0, -1):
+                yield _edit("replicas", subject, role.count, count, role=role.name)
 
 
 def _of_conditions(case: Case) -> Iterator[Json]:
@@ -392,7 +397,7 @@ def _check_fix(fix: Json, case: Case) -> Iterator[str] | list[str]:
             if case.places(*fewer):
                 wrong.append(f"is not minimal, {[edit['kind'] for edit in fewer]} suffices")
     _, snapshot = apply_all(edits, case.state, case.job)
-    if _own_pods(snapshot, case.gang) != _own_pods(case.snapshot, case.gang):
+    if own_pods(snapshot, case.gang) != own_pods(case.snapshot, case.gang):
         wrong.append("touches the job's own pods")
     told = {(one["job"].removeprefix("job "), one["effect"]) for one in fix["others"]}
     for job, effect in sorted(_others(case, after, edits) - told):
@@ -411,7 +416,8 @@ def _name(edit: Json) -> str:
     return str(edit["subject"]).partition(" ")[2]
 
 
-def _own_pods(snapshot: ClusterSnapshot, gang: Gang) -> list[tuple[str, str]]:
+def own_pods(snapshot: ClusterSnapshot, gang: Gang) -> list[tuple[str, str]]:
+    """Name and node of each running pod of a gang, and of the Jobs of a HyperJob."""
     names, keys = snapshot.topology.node_names, own_keys(gang)
     return sorted((p.name, names[p.node] if p.node >= 0 else "") for p in snapshot.running if p.gang in keys)
 
@@ -440,8 +446,7 @@ def in_minimal_set(edit: Json, case: Case) -> bool:
 def _check_smallest(fixes: Sequence[Sequence[Json]], case: Case) -> list[str]:
     singles = minimal_sets(case, size=1)
     if singles:
-        # A smaller job costs its user something, so that such an edit need not come before another class.
-        best = min(singles, key=lambda one: (one[0]["kind"] in SMALLER, RANK[one[0]["kind"]]))[0]
+        best = min(singles, key=lambda one: RANK[one[0]["kind"]])[0]
         if not fixes:
             return [f"there is no fix, but one edit is enough: {best}"]
         if len(fixes[0]) > 1:

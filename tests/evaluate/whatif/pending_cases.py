@@ -223,7 +223,8 @@ class _Writer:
                 self._pod(f"{name}-lone-{number}", node, gpus)
             return
         ending = rng.random() < 0.15
-        if pods:
+        # The Job of terminating pods is gone: it would make new ones.
+        if pods and not ending:
             job = self._volcano_job(name, [("worker", len(pods), gpus)], len(pods), None, rng.choice(self.queues), None)
             self.objects.append(job)
         for number, node in pods:

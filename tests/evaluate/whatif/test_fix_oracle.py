@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import json
 import os
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 
+import workbench as wb
 from tests.evaluate.whatif.pending_cases import POLICIES, Draw, case_of, draw_case
 from tests.policies.random_cases import seeds
 from tests.policies.volcano.cluster_objects import hypernode, loaded, node
 from tests.profiles import max_examples
-from tests.reference.pending import Case, can_ever, check_report, every_edit, minimal_sets
+from tests.reference.pending import Case, can_ever, check_report, every_edit, has_started, minimal_sets, own_pods
 from tests.reference.pending_edits import CannotApply, apply_all
 from workbench.policies import get_policy
 
@@ -62,6 +65,61 @@ def test_the_product_agrees_with_the_oracle(policy: str) -> None:
 @max_examples(20)
 def test_the_product_agrees_with_the_oracle_on_a_few_cases(seed: int) -> None:
     assert not judged(draw_case(seed))
+
+
+def answer(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Json, Case, Path] | None:
+    """What ``workbench fix`` says about a drawn case, the case, and the changed input; None if nothing is pending."""
+    from workbench.cli import main
+
+    case = case_of(draw)
+    if case is None:
+        return None
+    given, changed, config = folder / "in.json", folder / "out.json", folder / "scheduler.conf"
+    changed.unlink(missing_ok=True)
+    given.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": draw.objects}), "utf-8")
+    arguments = ["fix", str(given), "--job", draw.job, "--policy", draw.policy, "-o", "json", "--out", str(changed)]
+    if draw.config is not None:
+        config.write_text(json.dumps(draw.config), "utf-8")
+        arguments += ["--set", f"config={config}"]
+    capsys.readouterr()
+    status = main(arguments)
+    report = json.loads(capsys.readouterr().out)
+    assert status == (0 if report["fixes"] else 1)
+    return report, case, changed
+
+
+def judged_in_files(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What the oracle says against the command's answer, and whether the changed input places the job."""
+    found = answer(draw, folder, capsys)
+    if found is None:
+        return []
+    report, case, changed = found
+    wrong = check_report(report, case)
+    if not report["fixes"]:
+        return wrong
+    scenario = wb.load(changed)
+    started = [
+        decision
+        for decision in case.policy.schedule(scenario.gangs, scenario.snapshot)
+        if decision.gang.key == draw.job and has_started(decision)
+    ]
+    if not started:
+        wrong.append("the changed input does not place the job")
+    if own_pods(scenario.snapshot, case.gang) != own_pods(case.snapshot, case.gang):
+        wrong.append("the changed input moves or ends the job's own pods")
+    return wrong
+
+
+@needs_product
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_changed_input_places_the_job(policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = {}
+    for seed in range(FIRST, FIRST + NUMBER // len(POLICIES)):
+        if problems := judged_in_files(draw_case(seed, policy), tmp_path, capsys):
+            wrong[seed] = problems
+    first = dict(islice(wrong.items(), 3))
+    assert not wrong, f"{len(wrong)} of {NUMBER // len(POLICIES)} cases under {policy}, the first ones: {first}"
 
 
 # ---- the oracle by hand: two racks of two nodes, 8 GPUs each ----
