@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.switch_changes import after_session
 from workbench.evaluate.whatif.cluster_edits import Finish
 from workbench.evaluate.whatif.edit import CLASSES, Edit
 from workbench.evaluate.whatif.families import Family, One, families
@@ -28,10 +29,11 @@ __all__ = ["MOST_ADVISED", "Effect", "Fix", "FixReport", "advise", "advise_sessi
 #: Pending jobs of a session for which edits are tried where nobody says how many; a table shows no more.
 MOST_ADVISED = 40
 
-#: Sessions that may be run for all pending jobs of a session together, and for a single job at least.
-_RUNS_OF_A_SESSION, _FEWEST_RUNS = 2_000, 24
-#: Nodes times sessions for one job; a session of a small cluster takes a fraction of a millisecond.
-_WORK, _MOST_RUNS = 120_000, 3_000
+#: Pending jobs for each of which edits are tried in the whole session; of more jobs each is tried by itself first.
+_FEW_JOBS = 8
+#: Nodes times sessions for one job, sessions at most and at least; one of a small cluster takes a fraction of a
+#: millisecond.
+_WORK, _MOST_RUNS, _FEWEST_RUNS = 120_000, 3_000, 24
 #: Nodes up to which the smaller changes of a kind are tried where the largest does not help.
 _SMALL = 16
 #: Running gangs of a larger cluster that are tried although their end promises no room.
@@ -251,43 +253,82 @@ def fix_report(
 
 
 class _Question:
-    """One pending job, and the edits that may be made for it."""
+    """One pending job, and the edits that may be made for it.
 
-    def __init__(self, policy: Policy, trials: Trials, refusal: Refusal, classes: tuple[str, ...]) -> None:
+    Parameters
+    ----------
+    policy : Policy
+    trials : Trials
+        The whole session; every fix is run in it.
+    refusal : Refusal
+    classes : tuple of str
+    alone : Trials, optional
+        The job by itself after the session: sets of edits are looked for there first, because a session of many jobs
+        takes long. None: they are looked for in the whole session.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        trials: Trials,
+        refusal: Refusal,
+        classes: tuple[str, ...],
+        alone: Trials | None = None,
+    ) -> None:
         self._policy, self._trials, self._refusal, self._classes = policy, trials, refusal, classes
         self._rank = {name: i for i, name in enumerate(classes)}
+        self._searched = trials if alone is None or alone.base.placement is not None else alone
+        case = self._searched.base.case
+        self._small = case.snapshot.n_nodes <= _SMALL
+        self._cheap = self._allowed(families(case, len(case.gangs) if self._small else 8))
+        unpromising = len(case.snapshot.running) if self._small else _UNPROMISING
+        self._victims = Victims(case, unpromising) if "evict" in self._rank else None
+        running: list[Family] = [One(edit) for edit in self._victims.edits] if self._victims is not None else []
+        self._every = sorted([*self._cheap, *running], key=lambda family: self._rank[family.loosest.category])
+        self._search = Search(self._searched, self._every, exhaustive=self._small)
 
     def answer(self) -> FixReport:
         """Find the fixes and put them into words."""
-        trials, case = self._trials, self._trials.base.case
-        small = case.snapshot.n_nodes <= _SMALL
-        rivals = len(case.gangs) if small else 8
-        cheap = self._allowed(families(case, rivals))
-        victims = (
-            Victims(case, len(case.snapshot.running) if small else _UNPROMISING) if "evict" in self._classes else None
-        )
-        running: list[Family] = [One(edit) for edit in victims.edits] if victims is not None else []
-        every = sorted([*cheap, *running], key=lambda family: self._rank[family.loosest.category])
-        search = Search(trials, every, exhaustive=small)
-        found = search.singles(_ALTERNATIVES)
-        fixes = [self._fix(edits) for edits in found]
-        if all(fix.costs for fix in fixes):
-            fixes += [self._fix(edits) for edits in [search.preferred(list(filter(_is_free, cheap)))] if edits]
-        possible = bool(fixes)
-        if not found:
-            preferred = next(filter(None, map(search.preferred, _together(every))), ())
-            possible = possible or bool(preferred)
-            if preferred:
-                fixes.append(self._fix(preferred))
-            if not fixes or min(len(fix.edits) for fix in fixes) > 2:
-                further = victims.sets(_ALTERNATIVES) if victims is not None else ()
-                pairs = search.pairs(_ALTERNATIVES, further)
-                possible = possible or bool(pairs)
-                fixes += [self._fix(edits) for edits in pairs]
+        sets = self._sets(_ALTERNATIVES)
+        fixes = self._held(sets)
+        possible = bool(sets)
         if not possible and "nodes" in self._classes:
-            fixes += [self._fix((edit,)) for edit in new_nodes(trials, self._refusal)]
+            fixes += [self._fix((edit,)) for edit in new_nodes(self._trials, self._refusal)]
         fixes = sorted({fix.edits: fix for fix in fixes}.values(), key=self._order)
-        return self._report(fixes, never=not possible, proved=search.proved)
+        return self._report(fixes, never=not possible, proved=self._search.proved)
+
+    def _held(self, sets: Sequence[Collection[Edit]]) -> list[Fix]:
+        """The sets that hold in the whole session; of those found elsewhere the first, and the first at no cost."""
+        if self._searched is self._trials:
+            return [self._fix(edits) for edits in sets]
+        fixes: list[Fix] = []
+        for edits in sorted(sets, key=len)[: _ALTERNATIVES + 1]:
+            if not self._trials.works(edits):
+                continue
+            fixes.append(self._fix(edits))
+            if not fixes[-1].costs:
+                break
+        return fixes
+
+    def _sets(self, most: int) -> list[tuple[Edit, ...]]:
+        """Minimal sets of edits: single ones, else the set with the least dear edits, pairs, and sets of gangs."""
+        search = self._search
+        found = search.singles(most)
+        sets = list(found)
+        if all(self._fix_of_search(edits).costs for edits in found):
+            sets += filter(None, [search.preferred(list(filter(_is_free, self._cheap)))])
+        if found:
+            return sets
+        sets += filter(None, [next(filter(None, map(search.preferred, _together(self._every))), ())])
+        if not sets or min(map(len, sets)) > 2:
+            further = self._victims.sets(most) if self._victims is not None else ()
+            sets += search.pairs(most, further)
+        return sets
+
+    def _fix_of_search(self, edits: Collection[Edit]) -> Fix:
+        """A fix with its effects where it was looked for: on nobody, if the job was tried by itself."""
+        ordered = tuple(edits)
+        return Fix(ordered, self._effects(ordered, self._searched.outcome(edits), self._searched))
 
     def _allowed(self, some: Sequence[Family]) -> list[Family]:
         return [family for family in some if family.loosest.category in self._rank]
@@ -300,10 +341,10 @@ class _Question:
 
     def _fix(self, edits: Collection[Edit]) -> Fix:
         ordered = sorted(edits, key=lambda edit: (self._rank[edit.category], edit.kind, edit.subject))
-        return Fix(tuple(ordered), self._effects(ordered, self._trials.outcome(edits)))
+        return Fix(tuple(ordered), self._effects(ordered, self._trials.outcome(edits), self._trials))
 
-    def _effects(self, edits: Sequence[Edit], outcome: Outcome) -> tuple[Effect, ...]:
-        before = {decision.gang.key: decision.placed for decision in self._trials.base.decisions}
+    def _effects(self, edits: Sequence[Edit], outcome: Outcome, trials: Trials) -> tuple[Effect, ...]:
+        before = {decision.gang.key: decision.placed for decision in trials.base.decisions}
         after = {decision.gang.key: decision.placed for decision in outcome.decisions}
         found = [
             Effect(key, "starts" if placed else "waits")
@@ -392,11 +433,24 @@ def advise_session(
     -------
     dict of str to FixReport
         By the job's ``namespace/name``.
+
+    Notes
+    -----
+    Of more than a few jobs, each is tried by itself after the session, and the first sets of edits that help there are
+    run in the whole session; what does not hold there is not reported.
     """
-    refused = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
+    refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
     del refused[most:]
     gangs = [decision.gang for decision in decisions]
-    share = None if len(refused) <= 4 else max(_RUNS_OF_A_SESSION // len(refused), _FEWEST_RUNS)
-    if share is not None:
-        share = min(share, max(_WORK // max(snapshot.n_nodes, 1), _FEWEST_RUNS))
-    return {job: fix_report(policy, gangs, snapshot, job, decisions=decisions, most_runs=share) for job in refused}
+    if len(refused) <= _FEW_JOBS:
+        found = [fix_report(policy, gangs, snapshot, one.gang.key, decisions=decisions) for one in refused]
+        return {report.job: report for report in found}
+    after = after_session(snapshot, decisions)
+    runs = max(min(_WORK // max(snapshot.n_nodes, 1), _MOST_RUNS // len(refused)), _FEWEST_RUNS)
+    found = []
+    for refusal in refused:
+        key = refusal.gang.key
+        trials = Trials(policy, gangs, snapshot, key, decisions)
+        alone = Trials(policy, [refusal.gang], after, key, None, runs)
+        found.append(_Question(policy, trials, refusal, CLASSES, alone).answer())
+    return {report.job: report for report in found}
