@@ -6,7 +6,7 @@ Jobs, PodGroups and Deployments in `workbench.jobs`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -47,6 +47,7 @@ __all__ = [
     "Role",
     "SubGroup",
     "TopologyConstraint",
+    "needed_of_jobs",
     "pod_index",
 ]
 
@@ -220,6 +221,34 @@ class MemberJob:
     name: str
     gang: Gang | None
     record: str = ""
+
+
+def needed_of_jobs(jobs: Sequence[Gang], needed: int) -> tuple[int, dict[str, int] | None]:
+    """Pods and minResources that a HyperJob needs to start: those of its smallest waiting Jobs.
+
+    Parameters
+    ----------
+    jobs : sequence of Gang
+        The Jobs with pending pods.
+    needed : int
+        How many of them must start.
+
+    Returns
+    -------
+    min_available : int
+        Pods, running ones of all the Jobs included.
+    min_resources : dict of str to int, or None
+        None if one of the smallest Jobs has none.
+    """
+    smallest = sorted(jobs, key=lambda gang: gang.min_available - gang.ready)[:needed]
+    pods = sum(gang.ready for gang in jobs) + sum(max(gang.min_available - gang.ready, 0) for gang in smallest)
+    total: dict[str, int] = {}
+    for gang in smallest:
+        if gang.volcano.min_resources is None:
+            return pods, None
+        for name, amount in gang.volcano.min_resources.items():
+            total[name] = total.get(name, 0) + amount
+    return pods, total
 
 
 @dataclass(frozen=True)

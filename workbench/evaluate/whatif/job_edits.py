@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.evaluate.whatif.edit import Case, Edit, every_role
 from workbench.model.counted import counted
-from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint
+from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, needed_of_jobs
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
 from workbench.model.resources import PODS
 
@@ -128,11 +128,14 @@ class LowerMinimum(JobEdit):
     def changed(self, gang: Gang) -> Gang:
         """The job with the lower minimum, and with minResources of the pods that it then needs."""
         if gang.jobs:
-            fewer = self.old - self.new
-            minimums = {policy: max(needed - fewer, 0) for policy, needed in gang.min_subgroups.items()}
-            sizes = sorted(part.min_available for part in gang.sub_groups)
+            waiting = [part.gang for part in gang.jobs if part.gang is not None]
+            needed = max(self.new - (len(gang.jobs) - len(waiting)), 0)
+            pods, resources = needed_of_jobs(waiting, needed)
             return dataclasses.replace(
-                gang, min_subgroups=minimums, min_available=gang.ready + sum(sizes[: sum(minimums.values())])
+                gang,
+                min_subgroups=dict.fromkeys(gang.min_subgroups, needed) if needed else {},
+                min_available=pods,
+                volcano=dataclasses.replace(gang.volcano, min_resources=resources),
             )
         return _with_resources_of(gang, dataclasses.replace(gang, min_available=self.new))
 

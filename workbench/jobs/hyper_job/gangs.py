@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -12,7 +12,7 @@ from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.extras import VolcanoMemory
-from workbench.model.gang import Gang, MemberJob, Role, SubGroup
+from workbench.model.gang import Gang, MemberJob, Role, SubGroup, needed_of_jobs
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, HyperJob, read_child_job
 from workbench.objects.job import Job
 from workbench.objects.kinds import ClusterObjects
@@ -154,13 +154,12 @@ def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | 
         )
         for i, (gang, start) in enumerate(zip(waiting, starts, strict=False))
     )
-    smallest = sorted(waiting, key=lambda gang: gang.min_available - gang.ready)[:needed]
-    ready = sum(gang.ready for gang in waiting)
+    min_available, min_resources = needed_of_jobs(waiting, needed)
     return Gang(
         namespace=metadata.namespace,
         name=metadata.name,
         roles=tuple(roles),
-        min_available=ready + sum(max(gang.min_available - gang.ready, 0) for gang in smallest),
+        min_available=min_available,
         constraint=hyper_job.constraint,
         queue=first.queue,
         priority=max(gang.priority for gang in waiting),
@@ -168,14 +167,14 @@ def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | 
         min_subgroups={JOBS: needed} if needed else {},
         sub_grouped=True,
         kind="HyperJob",
-        ready=ready,
+        ready=sum(gang.ready for gang in waiting),
         created=metadata.created,
         notes=tuple(dict.fromkeys(note for gang in waiting for note in gang.notes)),
         uid=metadata.uid,
         resource_version=metadata.resource_version,
         jobs=tuple(jobs),
         volcano=VolcanoMemory(
-            min_resources=_sum_of(gang.volcano.min_resources for gang in smallest),
+            min_resources=min_resources,
             inqueue=any(gang.volcano.inqueue for gang in waiting),
         ),
         ascend=first.ascend,
@@ -210,14 +209,3 @@ def _roles_in(gang: Gang, hyper_job: str) -> list[Role]:
     """Roles of a Job in its HyperJob's gang: the pods keep their names, and the Job's minimums are the sub-group's."""
     prefix = f"{gang.name.removeprefix(f'{hyper_job}-')}-"
     return [replace(role, name=f"{prefix}{role.name}", min_available=None) for role in gang.roles]
-
-
-def _sum_of(amounts: Iterable[Mapping[str, int] | None]) -> dict[str, int] | None:
-    """Resources in sum; None if some are unknown."""
-    total: dict[str, int] = {}
-    for each in amounts:
-        if each is None:
-            return None
-        for name, amount in each.items():
-            total[name] = total.get(name, 0) + amount
-    return total
