@@ -194,13 +194,16 @@ def _without_boxes(lines: Sequence[str], removed: list[str]) -> list[str]:
     kept, boxes = [], False
     for line in lines:
         bare = line.strip()
+        if not bare:
+            kept.append(line)
+            continue
         cells = [cell.strip() for cell in re.split(f"[{_BARS}]", bare.strip(_BARS))]
-        if bare and _RULE.fullmatch(line):
+        if _RULE.fullmatch(line):
             kept.append("")
         elif len(cells) > 2 or (len(cells) == 2 and bare[0] in _BARS):
             boxes = True
             kept.append("\t".join(_cells(cells)))
-        elif bare and bare[0] in _BARS:
+        elif bare[0] in _BARS:
             boxes = True
             kept.append(bare.strip(_BARS))
         else:
@@ -232,8 +235,11 @@ def _joined_names(line: str) -> str:
 def _apart(lines: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:
     """The lines with names and link types that were glued together apart, and what was taken apart, by line."""
     glued: list[tuple[int, str]] = []
-    kept = []
+    kept: list[str] = []
     for i, line in enumerate(lines):
+        if not line:
+            kept.append(line)
+            continue
         line = _GLUED_TITLES.sub(" ", line) if _NAMES.search(line) else line
         for whole, part in (
             (_GLUED_NAMES, _NAMES),
