@@ -296,6 +296,13 @@ def test_a_log_of_json_lines_is_read_and_named() -> None:
     assert "the JSON of a log" in told(reading)
 
 
+def test_lines_as_strings_of_a_list_are_read() -> None:
+    body = "\n".join(f"        {json.dumps(line)}," for line in PAIRS.splitlines() if line)
+    reading = read(f'ok: [node-1] => {{\n    "out.stdout_lines": [\n{body}\n    ]\n}}\n')
+    assert reading.matrix == read(PAIRS).matrix
+    assert reading.matrix.parts == read(PAIRS).matrix.parts
+
+
 def test_tabs_as_a_log_daemon_writes_them_are_tabs() -> None:
     assert read(PAIRS.replace("\t", "#011")).matrix == read(PAIRS).matrix
     assert read(PAIRS.replace("\t", "\\t")).matrix.parts == read(PAIRS).matrix.parts

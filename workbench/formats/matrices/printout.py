@@ -42,6 +42,7 @@ _BARS = "|│┃║¦"
 _RULE = re.compile(rf"[-+=:{_BARS}\u2500-\u257f\s]{{3,}}")
 _CELL_DEVICE = re.compile(rf"({DEVICE_NAME})\s*(\d+)", re.IGNORECASE)
 _SPACED_DEVICE = re.compile(rf"(?<![\w-])({DEVICE_NAME}) (\d+)(?=\s|$)")
+_STRING_END = re.compile(r"[\"']\s*,?\s*$")
 _LOG_KEYS = ("log", "message", "msg", "MESSAGE", "line", "textPayload")
 _QUOTE = re.compile(r"(?:>+[ \t]?)+")
 _SAME_LABEL = re.compile(r"\[?[\w.@/,-]+\]?(?:<std(?:out|err)>)?:(?=\s)|\[[\w.@/,:-]+\](?:<std(?:out|err)>)?:?(?=\s)")
@@ -142,6 +143,9 @@ def _without_prefix(lines: Sequence[str], removed: list[str]) -> list[str]:
     if not shape or (times < 2 and sum(match is not None for match in matches) < 3):
         return list(lines)
     kept = [line if match is None else line[match.end() :] for line, match in zip(lines, matches, strict=True)]
+    if shape[-1] in "\"'":
+        # Lines as strings of a list, as Ansible shows them: the quotes at their ends go, too.
+        kept = [line if m is None else _STRING_END.sub("", line) for line, m in zip(kept, matches, strict=True)]
     others = _of_other_processes(lines, {i: p for i, p in before.items() if _shape(p) == shape})
     first = next(prefix for prefix in before.values() if _shape(prefix) == shape)
     removed.append(f"the prefix {first.strip()!r} of lines")
