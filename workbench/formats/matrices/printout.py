@@ -29,6 +29,8 @@ _ESCAPE = re.compile(
 )
 # A tab as a log daemon or a JSON string writes it.
 _TAB = re.compile(r"#011|\\t")
+# Of a colour code only the number and the letter are left, before the first name and behind the last.
+_REST_OF_ESCAPE = re.compile(r"^(\s*)\d{1,2}m(?=(?:GPU|NPU|Phy-ID)\d)(.*?)(?:0m)?\s*$")
 _REAL_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 # Where lines of a printout begin: everything before is a prefix, or the blank corner of a table.
@@ -50,6 +52,7 @@ _SAME_LABEL = re.compile(r"\[?[\w.@/,-]+\]?(?:<std(?:out|err)>)?:(?=\s)|\[[\w.@/
 _TYPE = r"(?:SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV\d+|HCCS_SW|HCCS|SIO|XGMI|PCIE|OK|CNS|GNS|TNS|NS|DR|ENABLED|DISABLED|X)"
 _TYPES = re.compile(_TYPE)
 _GLUED_TYPES = re.compile(rf"(?<!\S)(?=\S*[A-WYZ])(?:{_TYPE}){{2,}}(?!\S)")
+_GLUED_LABEL = re.compile(rf"^(\s*(?:GPU|NIC|NPU|Phy-ID|DCU|XPU|MLU)\d+)((?:{_TYPE})+)(?!\S)")
 _BEFORE_AFFINITY = re.compile(r"(?<!\S)((?:SYS|SOC|NODE|PHB|PXB|PIX|X)+)(?=\d+[-,]\d)")
 _NAME = r"(?:(?:GPU|NIC|NPU|Phy-ID|DCU|XPU|MLU)\d+|mlx\d+_\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
 _NAMES = re.compile(_NAME)
@@ -90,7 +93,7 @@ def clean_printout(text: str) -> Printout:
     if logged is not None:
         removed.append("the JSON of a log around each line")
     lines = [_TAB.sub("\t", line) for line in lines]
-    bare = [_ESCAPE.sub("", line) for line in lines]
+    bare = [_REST_OF_ESCAPE.sub(r"\1\2", _ESCAPE.sub("", line)) for line in lines]
     if any(_REAL_ESCAPE.sub("", line) != clean for line, clean in zip(lines, bare, strict=True)):
         removed.append("colour codes without their escape character")
     lines = _without_prefix(bare, removed)
@@ -245,6 +248,9 @@ def _apart(lines: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:
             kept.append(line)
             continue
         line = _GLUED_TITLES.sub(" ", line) if _NAMES.search(line) else line
+        if (label := _GLUED_LABEL.match(line)) is not None:
+            glued.append((i, label[0].strip()))
+            line = f"{label[1]} {line[label.end(1) :]}"
         for whole, part in (
             (_GLUED_NAMES, _NAMES),
             (_GLUED_TYPES, _TYPES),
