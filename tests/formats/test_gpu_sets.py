@@ -56,6 +56,15 @@ def test_partitions_of_the_fabric_manager_are_read_by_bus_id_or_by_physical_id()
     assert parse_gpu_sets(text, "sets", labels) == (((3, 2), (1, 0)), ())
 
 
+def test_bus_ids_of_all_gpus_give_the_order_of_nvidia_smi() -> None:
+    order = {1: "00000000:BD:00.0", 2: "00000000:0F:00.0", 3: "00000000:CB:00.0", 4: "00000000:16:00.0"}
+    partitions = [{"gpuInfo": [{"physicalId": i, "pciBusId": order[i]} for i in pair]} for pair in ((1, 3), (2, 4))]
+    text = json.dumps({"partitionInfo": partitions})
+    assert parse_gpu_sets(text, "sets", ("GPU0", "GPU1", "GPU2", "GPU3")) == (((2, 3), (0, 1)), ())
+    labels = ("0000:cb:00.0", "0000:bd:00.0", "0000:0f:00.0", "0000:16:00.0")
+    assert parse_gpu_sets(text, "sets", labels) == (((1, 0), (2, 3)), ())
+
+
 def test_names_with_colons_are_no_titles() -> None:
     labels = ("0000:c1:00.0", "0000:c6:00.0")
     assert parse_gpu_sets("pair: 0000:c1:00.0, 0000:c6:00.0", "sets", labels)[0] == ((0, 1),)

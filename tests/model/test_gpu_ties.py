@@ -93,19 +93,22 @@ def test_the_order_of_ties_is_that_of_decision_1(seed: int) -> None:
         assert found.bottleneck_pair == slow
 
 
-def test_ties_that_are_too_many_to_list_are_searched_node_by_node() -> None:
-    matrix = machine("01" * 24)
-    found = best_gpus(matrix, 8)
+def test_many_ties_are_searched_node_by_node() -> None:
+    found = best_gpus(machine("01" * 24), 8)
     assert {gpu % 2 for gpu in found.gpus} == {0}
     assert len(found.ties) == 100
     assert found.gpus in found.ties
     assert not found.tie_break_complete
 
 
-def test_a_short_list_of_ties_gives_the_same_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    want = best_gpus(machine("01010101"), 3).gpus
+def test_a_list_of_ties_that_is_cut_off_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    want = best_gpus(machine("01010101"), 3)
+    assert (want.gpus, want.tie_break_complete) == ((0, 2, 4), True)
     monkeypatch.setattr(gpu_ties, "_MOST_TIES", 2)
-    assert best_gpus(machine("01010101"), 3).gpus == want == (0, 2, 4)
+    found = best_gpus(machine("01010101"), 3)
+    assert (found.gpus, found.tie_break_complete) == ((0, 2, 4), False)
+    monkeypatch.setattr(gpu_ties, "_MOST_UNIONS", 0)
+    assert best_gpus(machine("01010101"), 3).gpus == (0, 1, 2)
 
 
 def test_pods_are_kept_inside_numa_nodes_where_nothing_else_tells_them_apart() -> None:

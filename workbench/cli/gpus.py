@@ -168,14 +168,12 @@ def gpus(
         raise typer.Exit(1)
 
 
-def _limits(
-    matrix: BandwidthMatrix, source: str, allowed: str | None, modules: str | None, k: int
-) -> dict[str, Sequence[Sequence[int]]]:
+def _limits(matrix: BandwidthMatrix, source: str, allowed: str | None, modules: str | None, k: int) -> dict[str, Any]:
     """The arguments of `best_gpus` that limit the sets of GPUs, from options or from the links of the matrix."""
     from workbench.formats.gpu_sets import read_gpu_sets
     from workbench.model.allowed_sets import modules_of_links
 
-    limits: dict[str, Sequence[Sequence[int]]] = {}
+    limits: dict[str, Any] = {}
     for option, text in (("allowed", allowed), ("modules", modules)):
         if text is not None and (option, text) != ("modules", "none"):
             limits[option], notes = read_gpu_sets(text, f"--{option}", matrix.labels)

@@ -41,7 +41,8 @@ def read_gpu_sets(
     Returns
     -------
     tuple of tuple of int, tuple of Notice
-        The sets, and how ids were read.
+        The sets, and how ids were read. GPUs of a fabric manager's partitions are told by their bus ids if these are
+        known of every GPU of the machine, else by physical ids.
 
     Raises
     ------
@@ -108,6 +109,7 @@ def _of_json(text: str, source: str, labels: Sequence[str]) -> tuple[tuple[tuple
         raise InputError("no list of sets", source=source, got=shown(data), expected=expected)
     numbers: list[tuple[int, ...]] = []
     counted_from_1 = False
+    labels = _by_bus_id(data, labels)
     for number, entry in enumerate(data, 1):
         gpus = entry
         if isinstance(entry, dict):
@@ -124,10 +126,27 @@ def _of_json(text: str, source: str, labels: Sequence[str]) -> tuple[tuple[tuple
     return _checked(numbers, source), (Notice("physical-ids", text),) * counted_from_1
 
 
+def _bus_id(text: str) -> str:
+    """A bus id as Linux writes it: ``0000:bd:00.0`` for ``00000000:BD:00.0``."""
+    return re.sub(r"^0000(?=[0-9a-f]{4}:)", "", text.lower())
+
+
+def _by_bus_id(partitions: list[Any], labels: Sequence[str]) -> Sequence[str]:
+    """Names of the GPUs: bus ids in ascending order, as `nvidia-smi` counts, where the partitions tell all of them."""
+    lists = [entry["gpuInfo"] for entry in partitions if isinstance(entry, dict) and "gpuInfo" in entry]
+    gpus = [gpu for one in lists if isinstance(one, list) for gpu in one if isinstance(gpu, dict)]
+    found = {_bus_id(str(gpu.get("pciBusId") or "")) for gpu in gpus}
+    known = {_bus_id(label) for label in labels}
+    if "" in found or len(found) != len(labels):
+        return [_bus_id(label) if _bus_id(label) in found else label for label in labels]
+    return [_bus_id(label) for label in labels] if found == known else sorted(found)
+
+
 def _one(gpu: Any, labels: Sequence[str], source: str, where: str) -> tuple[int, bool]:
     """A GPU of the JSON by its number, and whether that is a physical id, which counts from 1."""
     fields = gpu if isinstance(gpu, dict) else {}
-    names = [gpu] if isinstance(gpu, str) else [str(fields[key]) for key in ("pciBusId", "name") if key in fields]
+    names = [gpu] if isinstance(gpu, str) else [str(fields[key]) for key in ("name", "pciBusId") if key in fields]
+    names += [_bus_id(name) for name in names]
     known = next((name for name in names if name in labels), None)
     if known is not None:
         return list(labels).index(known), False

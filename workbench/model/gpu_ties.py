@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,12 @@ from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 
 __all__ = ["TieOrder", "numa_names", "solve_by_numa", "split_by_numa"]
 
-#: Ties that are listed to compare their NUMA nodes: all sets of 8 of 16 GPUs, and some more.
+#: Ties inside one union of NUMA nodes that are compared: all sets of 8 of 16 GPUs, and some more.
 _MOST_TIES = 20_000
 #: Beyond 16 GPUs each comparison of what a set leaves over is a search of its own.
 _MOST_SEARCHES = 500
 _TABLE = 16
-#: Unions of NUMA nodes that are searched where the ties are too many to list.
+#: Unions of NUMA nodes that are searched.
 _MOST_UNIONS = 300
 _MOST_SPLITS = 2_000
 _UNKNOWN = frozenset({"", "N/A", "NA", "-1", "-"})
@@ -56,6 +57,14 @@ class TieOrder:
     link_classes: bool
     numa: tuple[str, ...]
 
+    @cached_property
+    def _pair_weights(self) -> npt.NDArray[np.float64]:
+        return self.matrix.pair_weights_gb_s(self.symmetric)
+
+    @cached_property
+    def _classes(self) -> npt.NDArray[np.int32]:
+        return self.matrix.link_classes(self.symmetric)
+
     def span(self, mask: int) -> int:
         """Number of NUMA nodes of the GPUs in a mask; 1 where they are unknown."""
         return len({self.numa[gpu] for gpu in indices_of(mask)}) if self.numa else 1
@@ -69,11 +78,10 @@ class TieOrder:
         gpus = indices_of(mask)
         if len(gpus) == 1:
             return math.inf, math.inf
-        pairs = np.triu_indices(len(gpus), 1)
-        lowest = math.inf
-        if self.link_classes:
-            lowest = float(self.matrix.link_classes(self.symmetric)[np.ix_(gpus, gpus)][pairs].min())
-        return lowest, float(self._weights(mask).min())
+        # On the diagonal stand infinity and the fastest class, which never are the lowest.
+        inside = np.ix_(gpus, gpus)
+        lowest = float(self._classes[inside].min()) if self.link_classes else math.inf
+        return lowest, float(self._pair_weights[inside].min())
 
     def best(self, masks: Iterable[int], left_over: Callable[[int], tuple[float, float]]) -> int:
         """The first of some sets with the same objective.
@@ -109,7 +117,7 @@ class TieOrder:
     def _weights(self, mask: int) -> npt.NDArray[np.float64]:
         """Weights of the pairs of a set, in the order of its indices."""
         gpus = indices_of(mask)
-        weights = self.matrix.pair_weights_gb_s(self.symmetric)[np.ix_(gpus, gpus)]
+        weights = self._pair_weights[np.ix_(gpus, gpus)]
         found: npt.NDArray[np.float64] = weights[np.triu_indices(len(gpus), 1)]
         return found
 
@@ -152,31 +160,30 @@ def solve_by_numa(
     def left_over(mask: int) -> tuple[float, float]:
         return order.objective(solver.choose(free & ~mask, k))
 
-    listed = solver.solve(free, k, required, _MOST_TIES)
-    complete = listed.optimal_sets_complete and len(listed.ties) == listed.optimal_sets
-    ties = list(listed.ties) if complete else _ties_in_few_nodes(solver, order, listed, free, k, required)
-    fewest = min(map(order.span, ties), default=order.span(found.mask))
-    if order.span(found.mask) == fewest:
-        return found  # the search prefers it among all ties, so also among those in as few nodes
-    ties = [mask for mask in ties if order.span(mask) == fewest]
+    ties, complete = _ties_in_fewest_nodes(solver, order, found, free, k, required)
+    if not ties:
+        # The search prefers its choice to all ties, so also to those in as few nodes.
+        return found if complete else replace(found, tie_break_complete=False)
     if len(matrix) > _TABLE and len(ties) > _MOST_SEARCHES:
         ties, complete = ties[:_MOST_SEARCHES], False
     mask = order.best(ties, left_over)
     shown = found.ties if mask in found.ties else (*found.ties[:-1], mask)
-    return replace(
-        found, mask=mask, pair=order.slowest_pair(mask), ties=shown, tie_break_complete=complete or len(ties) == 1
-    )
+    return replace(found, mask=mask, pair=order.slowest_pair(mask), ties=shown, tie_break_complete=complete)
 
 
-def _ties_in_few_nodes(
+def _ties_in_fewest_nodes(
     solver: BottleneckSolver, order: TieOrder, found: BestSubset, free: int, k: int, required: int
-) -> list[int]:
-    """Sets as good as the best one inside the fewest NUMA nodes that have such a set; some of them."""
+) -> tuple[list[int], bool]:
+    """Sets as good as `found` in the fewest NUMA nodes that have one, and whether these are all of them.
+
+    Every such set lies in a union of as many nodes, so that no list of all ties is needed. No set: none lies in fewer
+    nodes than `found`.
+    """
     nodes: dict[str, int] = {}
     for gpu in indices_of(free):
         nodes[order.numa[gpu]] = nodes.get(order.numa[gpu], 0) | 1 << gpu
-    best, tried = order.objective(found.mask), 0
-    for size in range(1, order.span(found.mask)):
+    best, tried, complete = order.objective(found.mask), 0, True
+    for size in range(max(1, order.span(required)), order.span(found.mask)):
         ties: list[int] = []
         for union in itertools.combinations(nodes.values(), size):
             inside = sum(union)
@@ -184,13 +191,17 @@ def _ties_in_few_nodes(
                 continue
             tried += 1
             if tried > _MOST_UNIONS:
-                return ties
-            here = solver.solve(inside, k, required, _MOST_SEARCHES)
+                return ties, False
+            # Without required GPUs a look into the table, up to 16 GPUs, says whether there is a tie at all.
+            if not required and order.objective(solver.choose(inside, k)) < best:
+                continue
+            here = solver.solve(inside, k, required, _MOST_TIES)
             if order.objective(here.mask) == best:
                 ties += here.ties
+                complete = complete and here.optimal_sets_complete and len(here.ties) == here.optimal_sets
         if ties:
-            return ties
-    return []
+            return ties, complete
+    return [], complete
 
 
 def split_by_numa(

@@ -15,6 +15,8 @@ __all__ = ["MachineParts", "near_lines"]
 
 #: Link types of `nvidia-smi topo` from the nearest to the farthest, in the order of its legend.
 _NEAREST_FIRST = ("PIX", "PXB", "PHB", "NODE", "SYS")
+#: Words of old releases.
+_TODAY = {"SOC": "SYS", "PSB": "PIX"}
 #: From here on a NIC is near to no GPU: its data cross the link between the sockets.
 _FAR = _NEAREST_FIRST.index("SYS")
 
@@ -105,5 +107,5 @@ def near_lines(near: Mapping[str, Any]) -> list[str]:
 
 
 def _distance(kind: str) -> int:
-    kind = "SYS" if kind == "SOC" else kind
+    kind = _TODAY.get(kind, kind)
     return _NEAREST_FIRST.index(kind) if kind in _NEAREST_FIRST else len(_NEAREST_FIRST)

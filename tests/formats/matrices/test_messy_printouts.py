@@ -147,6 +147,7 @@ def test_text_around_a_quoted_table_is_told_by_line() -> None:
         "\ufffd[4m{}\ufffd[0m",
         "[1;32m{}[m",
         "#033[4m{}#033[0m",
+        "4m{}0m",
         "\u2190[4m{}\u2190[0m",
     ],
 )
@@ -192,6 +193,13 @@ def test_columns_that_were_glued_together_are_taken_apart_and_named(lost: str) -
     assert reading.matrix == read(PAIRS).matrix
     assert reading.matrix.parts == read(PAIRS).matrix.parts
     assert lost.replace("\t", "") in told(reading)
+
+
+def test_names_of_rows_that_were_glued_to_the_first_cell_are_taken_apart() -> None:
+    glued = re.sub(r"(?m)^((?:GPU|NIC)\d)\t ?([A-Z])", r"\1\2", PAIRS)
+    assert "GPU1SYS" in glued and "NIC0PIX" in glued
+    assert read(glued).matrix == read(PAIRS).matrix
+    assert read(glued).matrix.parts == read(PAIRS).matrix.parts
 
 
 def test_an_affinity_that_was_glued_to_the_last_column_is_taken_apart() -> None:
@@ -272,6 +280,7 @@ def test_reads_that_are_slower_than_staging_are_suspicious() -> None:
     ("word", "says", "kind"),
     [
         ("SOC", "Path traverses a socket-level link (e.g. QPI)", "SOC"),
+        ("PSX", "Connection traversing the SMP interconnect between NUMA nodes", "SYS"),
         ("QPI", "Connection traversing the SMP interconnect between NUMA nodes", "SYS"),
         ("SKT", "Path between sockets", "SYS"),
     ],
@@ -294,6 +303,13 @@ def test_a_log_of_json_lines_is_read_and_named() -> None:
     reading = read(text)
     assert reading.matrix == read(PAIRS).matrix
     assert "the JSON of a log" in told(reading)
+
+
+def test_lines_as_strings_of_a_list_are_read() -> None:
+    body = "\n".join(f"        {json.dumps(line)}," for line in PAIRS.splitlines() if line)
+    reading = read(f'ok: [node-1] => {{\n    "out.stdout_lines": [\n{body}\n    ]\n}}\n')
+    assert reading.matrix == read(PAIRS).matrix
+    assert reading.matrix.parts == read(PAIRS).matrix.parts
 
 
 def test_tabs_as_a_log_daemon_writes_them_are_tabs() -> None:

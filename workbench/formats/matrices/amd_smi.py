@@ -224,7 +224,9 @@ def _grid(labels: Sequence[str], rows: Sequence[Mapping[int, str]], source: str,
 
 def is_amd_smi_json(text: str) -> bool:
     """Whether a text is what ``amd-smi topology --json`` prints."""
-    return _JSON_START.match(text) is not None and '"gpu"' in text and any(f'"{key}"' in text for key in _KEYS)
+    if _JSON_START.match(text) is None or '"gpu"' not in text or '"apiVersion"' in text:
+        return False
+    return any(f'"{key}"' in text for key in _KEYS) and ('"links"' in text or '"gpu_0"' in text)
 
 
 def _detect(text: str) -> bool:

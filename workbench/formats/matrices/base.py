@@ -264,12 +264,15 @@ def types_matrix(
     n = len(grid.labels)
     gb_s = np.zeros((n, n))
     without: dict[str, list[tuple[int, int]]] = {}
+    known_gb_s: dict[str, float | None] = {}
     for i, row in enumerate(grid.cells):
         for j, cell in enumerate(row):
             if i == j:
                 continue
             reason = absent(cell)
-            value = speeds.staging_gb_s if reason else speeds.gb_s(cell)
+            if cell not in known_gb_s:
+                known_gb_s[cell] = speeds.gb_s(cell)
+            value = speeds.staging_gb_s if reason else known_gb_s[cell]
             if value is None:
                 where = grid.where(i, j)
                 known = f"{', '.join(speeds.names)}, or its row in a table for --link-speeds"

@@ -29,6 +29,8 @@ _ESCAPE = re.compile(
 )
 # A tab as a log daemon or a JSON string writes it.
 _TAB = re.compile(r"#011|\\t")
+# Of a colour code only the number and the letter are left, before the first name and behind the last.
+_REST_OF_ESCAPE = re.compile(r"^(\s*)\d{1,2}m(?=(?:GPU|NPU|Phy-ID)\d)(.*?)(?:0m)?\s*$")
 _REAL_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 # Where lines of a printout begin: everything before is a prefix, or the blank corner of a table.
@@ -42,6 +44,7 @@ _BARS = "|│┃║¦"
 _RULE = re.compile(rf"[-+=:{_BARS}\u2500-\u257f\s]{{3,}}")
 _CELL_DEVICE = re.compile(rf"({DEVICE_NAME})\s*(\d+)", re.IGNORECASE)
 _SPACED_DEVICE = re.compile(rf"(?<![\w-])({DEVICE_NAME}) (\d+)(?=\s|$)")
+_STRING_END = re.compile(r"[\"']\s*,?\s*$")
 _LOG_KEYS = ("log", "message", "msg", "MESSAGE", "line", "textPayload")
 _QUOTE = re.compile(r"(?:>+[ \t]?)+")
 _SAME_LABEL = re.compile(r"\[?[\w.@/,-]+\]?(?:<std(?:out|err)>)?:(?=\s)|\[[\w.@/,:-]+\](?:<std(?:out|err)>)?:?(?=\s)")
@@ -49,6 +52,7 @@ _SAME_LABEL = re.compile(r"\[?[\w.@/,-]+\]?(?:<std(?:out|err)>)?:(?=\s)|\[[\w.@/
 _TYPE = r"(?:SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV\d+|HCCS_SW|HCCS|SIO|XGMI|PCIE|OK|CNS|GNS|TNS|NS|DR|ENABLED|DISABLED|X)"
 _TYPES = re.compile(_TYPE)
 _GLUED_TYPES = re.compile(rf"(?<!\S)(?=\S*[A-WYZ])(?:{_TYPE}){{2,}}(?!\S)")
+_GLUED_LABEL = re.compile(rf"^(\s*(?:GPU|NIC|NPU|Phy-ID|DCU|XPU|MLU)\d+)((?:{_TYPE})+)(?!\S)")
 _BEFORE_AFFINITY = re.compile(r"(?<!\S)((?:SYS|SOC|NODE|PHB|PXB|PIX|X)+)(?=\d+[-,]\d)")
 _NAME = r"(?:(?:GPU|NIC|NPU|Phy-ID|DCU|XPU|MLU)\d+|mlx\d+_\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
 _NAMES = re.compile(_NAME)
@@ -89,7 +93,7 @@ def clean_printout(text: str) -> Printout:
     if logged is not None:
         removed.append("the JSON of a log around each line")
     lines = [_TAB.sub("\t", line) for line in lines]
-    bare = [_ESCAPE.sub("", line) for line in lines]
+    bare = [_REST_OF_ESCAPE.sub(r"\1\2", _ESCAPE.sub("", line)) for line in lines]
     if any(_REAL_ESCAPE.sub("", line) != clean for line, clean in zip(lines, bare, strict=True)):
         removed.append("colour codes without their escape character")
     lines = _without_prefix(bare, removed)
@@ -142,6 +146,9 @@ def _without_prefix(lines: Sequence[str], removed: list[str]) -> list[str]:
     if not shape or (times < 2 and sum(match is not None for match in matches) < 3):
         return list(lines)
     kept = [line if match is None else line[match.end() :] for line, match in zip(lines, matches, strict=True)]
+    if shape[-1] in "\"'":
+        # Lines as strings of a list, as Ansible shows them: the quotes at their ends go, too.
+        kept = [line if m is None else _STRING_END.sub("", line) for line, m in zip(kept, matches, strict=True)]
     others = _of_other_processes(lines, {i: p for i, p in before.items() if _shape(p) == shape})
     first = next(prefix for prefix in before.values() if _shape(prefix) == shape)
     removed.append(f"the prefix {first.strip()!r} of lines")
@@ -194,13 +201,16 @@ def _without_boxes(lines: Sequence[str], removed: list[str]) -> list[str]:
     kept, boxes = [], False
     for line in lines:
         bare = line.strip()
+        if not bare:
+            kept.append(line)
+            continue
         cells = [cell.strip() for cell in re.split(f"[{_BARS}]", bare.strip(_BARS))]
-        if bare and _RULE.fullmatch(line):
+        if _RULE.fullmatch(line):
             kept.append("")
         elif len(cells) > 2 or (len(cells) == 2 and bare[0] in _BARS):
             boxes = True
             kept.append("\t".join(_cells(cells)))
-        elif bare and bare[0] in _BARS:
+        elif bare[0] in _BARS:
             boxes = True
             kept.append(bare.strip(_BARS))
         else:
@@ -232,9 +242,15 @@ def _joined_names(line: str) -> str:
 def _apart(lines: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:
     """The lines with names and link types that were glued together apart, and what was taken apart, by line."""
     glued: list[tuple[int, str]] = []
-    kept = []
+    kept: list[str] = []
     for i, line in enumerate(lines):
+        if not line:
+            kept.append(line)
+            continue
         line = _GLUED_TITLES.sub(" ", line) if _NAMES.search(line) else line
+        if (label := _GLUED_LABEL.match(line)) is not None:
+            glued.append((i, label[0].strip()))
+            line = f"{label[1]} {line[label.end(1) :]}"
         for whole, part in (
             (_GLUED_NAMES, _NAMES),
             (_GLUED_TYPES, _TYPES),

@@ -49,13 +49,23 @@ MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
 )
 
 #: Printouts of tools, several of which may be in one file.
-_PRINTOUTS = (P2P_BANDWIDTH, NVBANDWIDTH, TRANSFERBENCH, AMD_SMI, ROCM_SMI, NVIDIA_P2P, NVIDIA_TOPO, NPU_SMI)
+_PRINTOUTS: tuple[MatrixFormat, ...] = (
+    P2P_BANDWIDTH,
+    NVBANDWIDTH,
+    TRANSFERBENCH,
+    AMD_SMI,
+    ROCM_SMI,
+    NVIDIA_P2P,
+    NVIDIA_TOPO,
+    NPU_SMI,
+)
 
 
 def detect_matrix_format(text: str) -> MatrixFormat:
     """The first matrix format that recognises a text by its content; a plain table if no other does."""
     # A page or a launcher may begin with a bracket, too.
-    first = _PRINTOUTS if text.lstrip().startswith("<") and not _XML.match(text) else ()
+    page = text.lstrip().startswith("<") and not _XML.match(text)
+    first: tuple[MatrixFormat, ...] = _PRINTOUTS if page else ()
     return next(entry for entry in (*first, *MATRIX_FORMATS) if entry.detect(text))
 
 
