@@ -23,8 +23,8 @@ from workbench.evaluate.whatif.cluster_edits import (
 from workbench.evaluate.whatif.edit import Case, Edit
 from workbench.evaluate.whatif.job_edits import (
     AllowTier,
+    ChangeSelector,
     DropAffinity,
-    DropSelector,
     FewerReplicas,
     LowerMinimum,
     RaisePriority,
@@ -44,6 +44,8 @@ __all__ = ["Family", "One", "Several", "families", "families_of_nodes", "hard_li
 
 #: Largest weight of a queue that is tried.
 _MOST_WEIGHT = 1_000
+#: Values of a label to which a selector is changed by way of trial.
+_MOST_VALUES = 8
 #: Amounts of a queue that are told apart at most.
 _MOST_STEPS = 4_096
 #: Stands for a resource that a capability does not name.
@@ -57,6 +59,7 @@ _SPARED_BY = {
     "queue-guarantee": ("queue-capability", "queue-weight"),
     "queue-deserved": ("queue-capability", "queue-weight"),
     "replicas": ("min-available",),
+    "selector": ("selector",),
     "withdraw": ("priority",),
     "untaint": ("toleration",),
 }
@@ -275,7 +278,8 @@ def _minimums(case: Case) -> Iterator[Family]:
 
 def _replicas(case: Case) -> Iterator[Family]:
     gang = case.gang
-    if gang.jobs:
+    # Sub-groups of equal size leave no role with fewer pods.
+    if gang.jobs or gang.sub_groups:
         return
     for role in gang.roles:
         least = 1 if len(gang.roles) == 1 else 0
@@ -308,9 +312,14 @@ def _tolerations(case: Case) -> Iterator[Family]:
 def _selectors(case: Case) -> Iterator[Family]:
     gang, labels = case.gang, case.snapshot.labels
     required = dict.fromkeys(one for role in gang.roles for one in role.filter.required)
-    for requirement in required:
-        if not labels.mask(requirement).all():
-            yield One(DropSelector(case.job, requirement))
+    narrow = [one for one in required if not labels.mask(one).all()]
+    yield from (One(ChangeSelector(case.job, one)) for one in narrow)
+    # A policy may choose worse among more nodes than among those of one value.
+    for one in narrow:
+        _, values = labels.columns.get(one.key, (None, ()))
+        for value in sorted(values, key=str.encode)[:_MOST_VALUES]:
+            if one.operator == "In" and value not in one.values:
+                yield One(ChangeSelector(case.job, one, dataclasses.replace(one, values=(value,))))
     terms = next((role.filter.any_of for role in gang.roles if role.filter.any_of), ())
     if terms:
         yield One(DropAffinity(case.job, terms))
@@ -340,12 +349,15 @@ def _queues(case: Case) -> Iterator[Family]:
     yield Several(
         tuple(QueueWeight(queue.name, queue.weight, new) for new in range(queue.weight + 1, _MOST_WEIGHT + 1))
     )
+    total = dict(zip(snapshot.resources, snapshot.allocatable.sum(axis=0).tolist(), strict=True))
     for field in _SHARES:
         given = getattr(queue, field) or {}
-        raised = [name for name in names if wanted.get(name, 0) > given.get(name, 0)]
+        # As much as the whole cluster is no limit.
+        most = {name: max(wanted.get(name, 0), total.get(name, 0)) for name in names}
+        raised = [name for name in names if most[name] > given.get(name, 0)]
         if raised:
             now = tuple((name, given.get(name)) for name in raised)
-            yield OfQueue(QueueAmounts(queue.name, field, now, _only(wanted, raised)), steps)
+            yield OfQueue(QueueAmounts(queue.name, field, now, _only(most, raised)), steps)
     for name in sorted(snapshot.queues, key=str.encode):
         kept = {
             one: amount for one, amount in (snapshot.queues[name].guarantee or {}).items() if one in steps and amount

@@ -378,6 +378,7 @@ def _together(every: Sequence[Family]) -> Iterator[list[Family]]:
     """
     sizes = [family for family in every if family.loosest.kind == "replicas"]
     rest = [family for family in every if family.loosest.kind not in ("replicas", "queue-guarantee")]
+    rest = [family for family in rest if family.loosest.kind != "selector" or family.loosest.after is None]
     shares = [family for family in every if family.loosest.kind == "queue-guarantee"]
     order = {id(family): i for i, family in enumerate(every)}
     bases = (rest, [*rest, *shares])

@@ -15,8 +15,8 @@ from workbench.model.resources import PODS
 
 __all__ = [
     "AllowTier",
+    "ChangeSelector",
     "DropAffinity",
-    "DropSelector",
     "FewerReplicas",
     "JobEdit",
     "LowerMinimum",
@@ -317,33 +317,48 @@ def requirement_text(requirement: Requirement) -> str:
 
 
 @dataclass(frozen=True)
-class DropSelector(JobEdit):
-    """Drop one entry of nodeSelector from every role that has it."""
+class ChangeSelector(JobEdit):
+    """Drop one entry of nodeSelector, or give it another value, in every role that has it.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    new : Requirement or None
+        None: the entry is dropped.
+    """
 
     requirement: Requirement
+    new: Requirement | None = None
 
     kind = "selector"
 
     def changed(self, gang: Gang) -> Gang:
-        """The job without the entry."""
+        """The job with the entry dropped or changed."""
 
-        def fewer(role: Role) -> Role:
-            required = tuple(one for one in role.filter.required if one != self.requirement)
+        def other(role: Role) -> Role:
+            changed = ((self.new if one == self.requirement else one) for one in role.filter.required)
+            required = tuple(one for one in changed if one is not None)
             return dataclasses.replace(role, filter=dataclasses.replace(role.filter, required=required))
 
-        return every_role(gang, fewer)
+        return every_role(gang, other)
 
     @property
     def before(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self.requirement), "values": list(self.requirement.values)}
+        return _requirement_dict(self.requirement)
 
     @property
-    def after(self) -> None:
-        return None
+    def after(self) -> dict[str, Any] | None:
+        return None if self.new is None else _requirement_dict(self.new)
 
     @property
     def text(self) -> str:
-        return f"drop the nodeSelector {requirement_text(self.requirement)}"
+        if self.new is None:
+            return f"drop the nodeSelector {requirement_text(self.requirement)}"
+        return f"change the nodeSelector {requirement_text(self.requirement)} to {requirement_text(self.new)}"
+
+
+def _requirement_dict(requirement: Requirement) -> dict[str, Any]:
+    return {**dataclasses.asdict(requirement), "values": list(requirement.values)}
 
 
 @dataclass(frozen=True)
@@ -371,7 +386,7 @@ class DropAffinity(JobEdit):
 
     @property
     def before(self) -> list[list[dict[str, Any]]]:
-        return [[{**dataclasses.asdict(one), "values": list(one.values)} for one in term] for term in self.terms]
+        return [[_requirement_dict(one) for one in term] for term in self.terms]
 
     @property
     def after(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.evaluate.whatif.cluster_edits import MakeReady, RemoveTaint, Uncordon
 from workbench.evaluate.whatif.edit import Case, Edit
 from workbench.evaluate.whatif.families import families_of_nodes, held_by, tightest_limit
-from workbench.evaluate.whatif.job_edits import DropSelector, Tolerate, requirement_text, taint_text
+from workbench.evaluate.whatif.job_edits import ChangeSelector, Tolerate, requirement_text, taint_text
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.trials import Outcome
 from workbench.model.counted import counted
@@ -162,7 +162,7 @@ def _of_edit(edit: Edit, refusal: Refusal, base: Outcome) -> str:
             return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} cordoned"
         case MakeReady():
             return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} not ready"
-        case DropSelector():
+        case ChangeSelector():
             return _selector_text(edit.requirement, snapshot)
     if edit.kind == "affinity":
         return "too few nodes match its required node affinity"
