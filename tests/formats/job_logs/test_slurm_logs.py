@@ -63,7 +63,7 @@ def test_jobs_of_sacct_are_a_pod_for_every_node() -> None:
         ),
         (
             "JobID|Submit|Start|ElapsedRaw|AllocGRES|AllocNodes",
-            "7|2026-05-01|2026-05-01|9|gpu:h100:8(S:0-1)|2",
+            "7|2026-05-01|2026-05-01|9|gpu:h100:8(S:0,2)|2",
             (9.0, 2, 8),
         ),
         ("JobID|Submit|Start|Elapsed|AllocTRES|", "7+1|2026-05-01|2026-05-01|03:04|gres/gpu=3,node=2|", (184.0, 2, 2)),
