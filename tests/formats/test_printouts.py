@@ -71,6 +71,9 @@ TEXTS = {
         "slurm.conf",
         "topology.conf",
     ),
+    "gres.conf": ("AutoDetect=nvml\nName=gpu Type=h100 File=/dev/nvidia0\n", "gres.conf", "topology.conf"),
+    "squeue": ("             JOBID PARTITION     NAME     USER ST\n  101 gpu a u R\n", "squeue", "sacct -X -P"),
+    "scontrol show job": ("JobId=101 JobName=a\n   UserId=u(1) GroupId=g(1)\n", "scontrol", "sacct -X -P"),
     "sacct": ("JobID|Submit|Start|End\n1|2026-05-01T08:00:00|x|y\n", "sacct", "--trace"),
     "SWF": ("; Version: 2.2\n  1  0  5  7200  16\n  2  0  5  7200  16\n", "Standard Workload Format", "--trace"),
     "dot": ("graph fabric {\n  spine -- leaf1;\n}\n", "Graphviz", "GraphML"),
@@ -106,7 +109,19 @@ def test_it_is_named_also_where_a_format_is_asked_for(tmp_path: Path, name: str,
     assert what in str(error.value) and way in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "hello: world\n", "a 1 2\n", "# a heading\nkey: value\n", 'Switch\t8 "S-1"\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello: world\n",
+        "a 1 2\n",
+        "# a heading\nkey: value\n",
+        "# see [a](b)\n- x\n",
+        "# cores `c`\nSwitchName=a Nodes=b Nodes=c\n",
+        "# t\n\napiVersion: v1\ndata:\n  a: |\n    ```\n    [a](b)\n",
+        'Switch\t8 "S-1"\n',
+    ],
+)
 def test_other_texts_are_none(text: str) -> None:
     assert known_printout(text) is None
 

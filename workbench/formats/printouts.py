@@ -89,6 +89,14 @@ _KNOWN: tuple[tuple[re.Pattern[str], Printout], ...] = (
         Printout("Slurm's slurm.conf, or nodes as scontrol prints them", _SLURM_FABRIC),
     ),
     (
+        _lines(r"^(?:Name=gpu|AutoDetect=)"),
+        Printout("Slurm's gres.conf", _SLURM_FABRIC),
+    ),
+    (
+        re.compile(r"\s*(?:JOBID +PARTITION |JobId=\d+ )"),
+        Printout("jobs as squeue or scontrol print them", "a log with times: sacct -X -P, for simulate --trace"),
+    ),
+    (
         re.compile(r"JobID(?:Raw)?\|"),
         Printout("a log of jobs (sacct)", "a manifest; 'workbench simulate --trace FILE' reads the log"),
     ),
@@ -106,7 +114,12 @@ _KNOWN: tuple[tuple[re.Pattern[str], Printout], ...] = (
 
 _COMMENT = re.compile(r"\s*(?:#.*)?\r?\Z")
 _HEADING = _lines(r"^#{1,6} \S")
-_MARKDOWN = _lines(r"^(?:```|~~~|[-*] \S|\|.*\|\s*$)|\]\([^)\s]+\)|\*\*\S")
+#: What only Markdown has at the left edge, and what text of other kinds may have, too.
+_MARKDOWN = _lines(r"^(?:```|~~~|\*\*\w)")
+_PERHAPS_MARKDOWN = _lines(r"^\|.*\|\s*$|\]\([^)\s]+\)|`[^`\n]+`")
+#: The first line below the comments of a file for programs: a key with a value, an entry of a list, a document marker,
+#: or JSON.
+_FOR_PROGRAMS = re.compile(r"[\w.\"'/-]+(?:\s*=|:(?:\s|$))|- |---|[{\[<]|%YAML")
 _NO_FABRIC = Printout(
     "a file with nothing but comments",
     "manifests, or a topology.conf with SwitchName= or BlockName= lines, without which Slurm does not start",
@@ -122,7 +135,9 @@ def known_printout(text: str) -> Printout | None:
     lines = head.splitlines()
     if len(text) <= _LOOKED_AT and "#" in head and all(map(_COMMENT.match, lines)):
         return _NO_FABRIC
-    if _HEADING.match(head.lstrip()) and _MARKDOWN.search(head):
+    first = next((line for line in lines if not _COMMENT.match(line)), "")
+    likely = _MARKDOWN.search(head) or (_PERHAPS_MARKDOWN.search(head) and not _FOR_PROGRAMS.match(first))
+    if likely and _HEADING.match(head.lstrip()):
         return Printout("a text for people (Markdown)", "a manifest, or a network topology of a known format")
     return None
 

@@ -190,6 +190,17 @@ def test_service_hosts_are_no_nodes_and_raise_no_switch_above_the_others() -> No
     assert "service ports, not nodes: login01 (1 port), mgmt-1 (1 port)" in said(records.notes)
 
 
+def test_a_storage_switch_on_one_of_two_cascaded_leaves_adds_no_tier() -> None:
+    text = HEAD + switch("1", "leaf-1", "H-11|n1 HCA-1", "S-2|leaf-2", "S-4|store")
+    text += switch("2", "leaf-2", "H-21|n2 HCA-1", "S-1|leaf-1") + switch(
+        "4", "store", "H-41|nas-1 HCA-1", "S-1|leaf-1"
+    )
+    records = read_ibnetdiscover(text, "f")
+    assert tree(records)["leaf-1-cascade"] == (2, ["leaf-1", "leaf-2"])
+    assert [h.name for h in records.hypernodes] == ["leaf-1", "leaf-2", "leaf-1-cascade"]
+    assert "storage switches, left out of the tiers: store" in said(records.notes)
+
+
 def test_service_hosts_alone_are_the_nodes() -> None:
     text = HEAD + switch("1", "leaf", "H-11|master-0 HCA-1", "H-12|master-1 HCA-1")
     records = read_ibnetdiscover(text, "f")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.fabric.rail_cables import read_rail_cables
 from workbench.formats.fabric.registry import detect_format
@@ -32,6 +33,18 @@ def test_servers_on_the_same_leaves_are_a_group() -> None:
     assert [node.name for node in records.nodes] == ["a", "b", "c"]
     found = detect_format(CABLES, "t.csv")
     assert found is not None and found.name == "rail-cables"
+
+
+def test_service_hosts_are_no_nodes_and_a_slow_cable_is_told() -> None:
+    text = CABLES.replace("c,1,Leaf-12,25", "c,1,Leaf-12,12.5") + "login01,0,Leaf-9,25\n"
+    records = read_rail_cables(text, "t.csv")
+    assert [node.name for node in records.nodes] == ["a", "b", "c"]
+    assert said(records.notes) == (
+        "1 cable from leaves to servers slower than the 6 others, which run at 25 GB/s: Leaf-12 - c at 12.5 GB/s",
+        "storage and management, not nodes: login01",
+    )
+    with pytest.raises(InputError, match="line 2, speed_gb_s"):
+        read_rail_cables(CABLES.replace("Leaf-9,25", "Leaf-9,fast", 1), "t.csv")
 
 
 def test_one_group_has_nothing_above() -> None:

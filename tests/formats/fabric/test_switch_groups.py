@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.notices import codes, said
-from workbench.formats.fabric.switch_groups import SWITCHES, group_switches, switch_ranks, weak_joins
+from workbench.formats.fabric.switch_groups import SWITCHES, group_switches, group_tree, switch_ranks, weak_joins
 from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode
 from workbench.topology.build import build_topology
@@ -179,3 +179,26 @@ def test_nodes_that_cables_connect_meet_in_a_hypernode(attached: dict[str, set[s
         while any(topology.parent[root] >= 0 for root in roots):
             roots = {int(topology.parent[root]) if topology.parent[root] >= 0 else root for root in roots}
         assert len(roots) <= 1
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=4),
+    st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=0, max_size=4),
+)
+def test_any_layers_of_redundant_switches_give_a_forest(spines: list[set[int]], cores: list[set[int]]) -> None:
+    nodes = {f"l{i}": [f"n{i}", f"m{i}"] for i in range(5)}
+    children = {f"s{i}": [f"l{leaf}" for leaf in sorted(below)] for i, below in enumerate(spines)}
+    for i, below in enumerate(cores):
+        children[f"c{i}"] = sorted({f"s{spine % len(spines)}" for spine in below})
+    notes: list[Notice] = []
+    hypernodes = group_tree(children, nodes, notes)
+    topology = build_topology(hypernodes, [name for held in nodes.values() for name in held])
+    assert topology.problems == () and topology.laminar and topology.ready
+    switches = [s for h in hypernodes for s in h.metadata.annotations.get(SWITCHES, h.name).split(",")]
+    assert sorted(switches) == sorted([*nodes, *children])
+    assert len(notes) == sum(SWITCHES in h.metadata.annotations for h in hypernodes)
+    # What a switch lists is inside its HyperNode.
+    place = {s: h.name for h in hypernodes for s in h.metadata.annotations.get(SWITCHES, h.name).split(",")}
+    for switch, below in children.items():
+        for child in below:
+            assert int(topology.parent[topology.domain(place[child])]) == topology.domain(place[switch])

@@ -63,7 +63,7 @@ def test_jobs_of_sacct_are_a_pod_for_every_node() -> None:
         ),
         (
             "JobID|Submit|Start|ElapsedRaw|AllocGRES|AllocNodes",
-            "7|2026-05-01|2026-05-01|9|gpu:h100:8(S:0-1)|2",
+            "7|2026-05-01|2026-05-01|9|gpu:h100:8(S:0,2)|2",
             (9.0, 2, 8),
         ),
         ("JobID|Submit|Start|Elapsed|AllocTRES|", "7+1|2026-05-01|2026-05-01|03:04|gres/gpu=3,node=2|", (184.0, 2, 2)),
@@ -106,6 +106,8 @@ def test_steps_are_no_jobs_and_jobs_without_gpus_start_or_end_are_left_out() -> 
         (SACCT[: SACCT.index("102")] + "102|b|gpu|2026", "line 3: not a row of the table|not a row of the table"),
         (SACCT.splitlines()[0], "no job in it"),
         ("JobID           JobName  Partition\n------------ ---------- ----------\n", "without bars .*sacct -X -P"),
+        ("             JOBID PARTITION     NAME\n  101 gpu a\n", "no log of jobs .*squeue.*sacct -X -P"),
+        ("NAME    STATUS   ROLES\ngpu-0   Ready    <none>\n", "no log of jobs .*kubectl"),
         ("", "the file is empty|no log of jobs"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`slow_cables`: find cables that are slower than most cables of the same kind, in printouts that tell link speeds."""
+"""`slow_cables`: find cables that are slower than most cables of the same kind, in sources that tell link speeds."""
 
 from __future__ import annotations
 
@@ -41,13 +41,16 @@ class Cable:
     kind_text : str
         The kind in words: ``between switches of rank 1 and 2``.
     speed : str
-        Speed as the printout says it, such as ``4xEDR``.
+        Speed as the source says it, such as ``4xEDR``.
+    gbit_s : float
+        Speed in Gbit/s; 0: unknown.
     """
 
     ends: str
     kind: Hashable
     kind_text: str
     speed: str
+    gbit_s: float
 
 
 def speed_gbit_s(text: str) -> float:
@@ -64,12 +67,13 @@ def slow_cables(cables: Iterable[Cable]) -> list[Notice]:
     """
     kinds: dict[Hashable, list[Cable]] = {}
     for cable in cables:
-        if speed_gbit_s(cable.speed):
+        if cable.gbit_s:
             kinds.setdefault(cable.kind, []).append(cable)
     notes = []
     for alike in sorted(kinds.values(), key=lambda some: some[0].kind_text.encode()):
-        usual, count = min(Counter(c.speed for c in alike).items(), key=lambda item: (-item[1], item[0]))
-        slow = [c for c in alike if speed_gbit_s(c.speed) < speed_gbit_s(usual)]
+        counts = Counter((c.speed, c.gbit_s) for c in alike)
+        (usual, fast), count = min(counts.items(), key=lambda item: (-item[1], item[0]))
+        slow = [c for c in alike if c.gbit_s < fast]
         if slow and 2 * count > len(alike):
             listed = sorted((f"{c.ends} at {c.speed}" for c in slow), key=str.encode)
             text = (

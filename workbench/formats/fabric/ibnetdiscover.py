@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
-from workbench.formats.fabric.cable_speeds import Cable, slow_cables
+from workbench.formats.fabric.cable_speeds import Cable, slow_cables, speed_gbit_s
 from workbench.formats.fabric.hosts import Role, host_role, hosts_aside, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.model.counted import counted
@@ -72,8 +72,8 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
         ranked by their distance from the nodes and joined as `group_switches` says.
 
         Ignored, with a note: storage, service hosts and fabric managers (`hosts_aside`); adapters without a host name
-        where others have one; the switches' own aggregation nodes; a switch behind the spines (rank 3 or more) with
-        such hosts but no node below: it would add a top tier that no job ever crosses.
+        where others have one; the switches' own aggregation nodes; a switch behind the spines (rank 3 or more), or on a
+        single leaf, with such hosts but no node below: it would add a tier that no job ever crosses.
 
         A switch's name is the one in its description, made unique by the chip (``name/L02/U1``) for modular switches,
         or its printed id where the description is the vendor's.
@@ -253,9 +253,10 @@ def _cables(
         if len(switches) == 2:
             low, high = sorted(ranks[switch] for switch in switches)
             words = f"between switches of rank {low}" + (f" and {high}" if high > low else "")
-            yield Cable(" - ".join(texts), (low, high), words, speed)
+            yield Cable(" - ".join(texts), (low, high), words, speed, speed_gbit_s(speed))
         elif switches and any(which in node_of for which, _ in ends):
-            yield Cable(" - ".join(texts), switches[0], f"from {switches[0]} to nodes", speed)
+            words = f"from {switches[0]} to nodes"
+            yield Cable(" - ".join(texts), switches[0], words, speed, speed_gbit_s(speed))
 
 
 def _leave_aside(
@@ -268,7 +269,10 @@ def _leave_aside(
     """
     storage = []
     for s in names:
-        if ranks.get(names[s], 0) > 2 and not fabric.cables[s].isdisjoint(aside):
+        leaves = sum(ranks.get(names.get(other, "")) == 1 for other in fabric.cables[s])
+        # A switch that joins several leaves is a spine, whatever else hangs on it.
+        beside = ranks.get(names[s], 0) > 2 or (ranks.get(names[s]) == 2 and leaves == 1)
+        if beside and not fabric.cables[s].isdisjoint(aside):
             storage.append(names[s])
             del ranks[names[s]]
     found = {aside[h] for s in names if names[s] in storage for h in fabric.cables[s] if h in aside}

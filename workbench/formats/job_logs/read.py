@@ -10,6 +10,7 @@ from workbench.errors import InputError
 from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, sacct, swf, table
 from workbench.formats.job_logs.base import Read
 from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.printouts import known_printout
 from workbench.formats.tables import unpacked
 from workbench.model.job_log import JobLog
 
@@ -76,6 +77,10 @@ def _read(content: bytes, source: str) -> tuple[Read, str]:
         return pai.read_pai(content, source), "pai"
     if set(table.COLUMNS) & columns or Path(source).suffixes[:1] == [".csv"]:
         return table.read_log_table(content, source), "table"
+    printout = known_printout(content.decode("utf-8-sig", "replace"))
+    if printout is not None:
+        got = f"what looks like {printout.what}"
+        raise InputError("no log of jobs", source=source, got=got, expected=_EXPECTED)
     documents = read_text(content, source)
     data = documents[0][0]
     if isinstance(data, dict) and "cohorts" in data:

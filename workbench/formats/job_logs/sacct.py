@@ -25,7 +25,7 @@ _OPEN = frozenset({"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING
 _ELAPSED = re.compile(r"(?:(\d{1,7})-)?(?:(\d{1,2}):)?(\d{1,2}):(\d{1,2})\Z")
 #: gres/gpu=16, gres/gpu:h100=8, and of older columns gpu:4 or gpu:h100:4.
 _TRES_GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d{1,9})\Z")
-_GRES_GPUS = re.compile(r"gpu(:[^:,=]+)?:(\d{1,9})(?:\(.*\))?\Z")
+_GRES_GPUS = re.compile(r"gpu(:[^:,=]+)?:(\d{1,9})(?:\(.*)?\Z")
 _TRES_NODES = re.compile(r"(?:^|,)node=(\d{1,9})(?:,|$)")
 
 
