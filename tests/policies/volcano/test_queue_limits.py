@@ -65,8 +65,19 @@ LIMITS = {
         (Queue("a"), Queue("b", guarantee={"cpu": 3000})),
         (
             "queue-guarantees",
-            "queue a: other queues are guaranteed 3 of 8 cpu, 1 are used, the job asks for 5",
+            "queue a: queue b is guaranteed 3 of 8 cpu, 1 are used, the job asks for 5",
             (5000, 1000, 5000),
+        ),
+    ),
+    "what several others are guaranteed": (
+        [job("a", 5, queue="a")],
+        busy(8, "a"),
+        ("gang", "capacity"),
+        (Queue("a"), Queue("c", guarantee={"cpu": 1000}), Queue("b", guarantee={"cpu": 3000})),
+        (
+            "queue-guarantees",
+            "queue a: queues b, c are guaranteed 4 of 8 cpu, 1 are used, the job asks for 5",
+            (4000, 1000, 5000),
         ),
     ),
 }
