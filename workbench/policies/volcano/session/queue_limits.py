@@ -67,14 +67,14 @@ class QueueLimit:
 
         used, limit, total = amount(self.used), amount(self.limit), f"{amount(self.total)} {self.resource}"
         if self.kind == "capability":
-            return f"{used} of its capability of {limit} {self.resource} are used"
+            return f"{used} of its capability of {limit} {self.resource} are taken"
         if self.kind == "share":
-            return f"its share by weight is {limit} of {total}, {used} are used"
+            return f"its share by weight is {limit} of {total}, {used} are taken"
         if self.kind == "guarantees":
             names, kept = name_list(sorted(self.guaranteed, key=str.encode)), amount(sum(self.guaranteed.values()))
             who = f"queue {names} is" if len(self.guaranteed) == 1 else f"queues {names} are"
-            return f"{who} guaranteed {kept} of {total}, {used} are used"
-        return f"{used} of the cluster's {total} are used"
+            return f"{who} guaranteed {kept} of {total}, {used} are taken"
+        return f"{used} of the cluster's {total} are taken"
 
     def notice(self, requested: int, rest: str, count: int) -> Notice:
         """Notice with the limit, what is used, and what is requested.
