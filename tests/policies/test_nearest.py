@@ -119,6 +119,25 @@ def test_small_pods_do_not_take_the_room_of_large_ones():
     assert held_pods(request, [0, -1]).tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("name", [name for name in NODE if name not in OTHERWISE])
+def test_no_hypernode_is_near_where_no_node_offers_what_the_pods_ask_for(name):
+    refusal = get_policy(name).place(
+        Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 9}),), 2), document_tree().ledger()
+    )
+    assert refusal.reasons[0].code == "not-offered"
+    assert refusal.nearest_misses == () and refusal.nearest is None
+
+
+def test_the_nearest_of_a_refusal_lacks_room():
+    roles = (Role("w", 3, {"nvidia.com/gpu": 8}, (8,)),)
+    refusal = get_policy("volcano-1.15").place(
+        Gang("d", "j", roles, 3, TopologyConstraint("hard", 1)), document_tree().ledger()
+    )
+    assert refusal.nearest == refusal.nearest_misses[0]
+    full = replace(refusal.nearest, tier=2, holds=3)
+    assert replace(refusal, nearest_misses=(*refusal.nearest_misses, full)).nearest is None
+
+
 def test_a_role_without_room_does_not_hide_the_others():
     roles = (Role("first", 1, {"cpu": 9000}), Role("second", 3, {"cpu": 1000}))
     request = asked(get_policy("allocate"), Gang("d", "j", roles, 4), document_tree(cpu=1000).ledger())

@@ -519,7 +519,7 @@ class Composed(Policy):
     def refusal(self, gang: Gang, request: Request, answer: Declined) -> Refusal:
         """Make the `Refusal` that a user gets when the node policy cannot place a gang.
 
-        Resources that no node offers are the first reason.
+        Resources that no node offers are the first reason; no HyperNode is then near to holding the gang.
 
         Parameters
         ----------
@@ -534,7 +534,8 @@ class Composed(Policy):
         if later is not None:
             return Refusal.deferred(gang, self.name, self.parameters, _after(first, later), warnings)
         reasons = told_once((*first, *answer.reasons))
-        return Refusal(gang, self.name, self.parameters, reasons, answer.nearest_misses, warnings)
+        misses = () if first else answer.nearest_misses
+        return Refusal(gang, self.name, self.parameters, reasons, misses, warnings)
 
     def placement(
         self,
@@ -619,12 +620,12 @@ class Composed(Policy):
 def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
     """Return a function that calls ``later`` and puts the reasons ``first`` before those that ``later`` returns.
 
-    No reason repeats another.
+    No reason repeats another, and with a reason in ``first`` no HyperNode is near.
     """
 
     def why() -> Why:
         reasons, misses = later()
-        return told_once((*first, *reasons)), misses
+        return told_once((*first, *reasons)), () if first else misses
 
     return why
 

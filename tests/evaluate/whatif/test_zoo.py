@@ -25,18 +25,6 @@ needs_product = pytest.mark.skipif(
     importlib.util.find_spec("workbench.evaluate.whatif.fix") is None, reason="workbench.evaluate.whatif.fix is missing"
 )
 
-#: Cases whose headline does not say yet what the largest domain lacks.
-TERSE = {
-    f"{name}/{policy}"
-    for name, policy in (
-        ("larger-than-any-node", "volcano-1.13"),
-        ("larger-than-any-node", "volcano-1.15"),
-        ("another-resource", "volcano-1.13"),
-        ("another-resource", "volcano-1.15"),
-        ("73-cores-on-72", "volcano-1.13"),
-    )
-}
-
 
 @cache
 def load(name: str) -> Case:
@@ -86,17 +74,7 @@ def test_the_product_answers(name: str) -> None:
 
 
 @needs_product
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=pytest.mark.xfail(strict=True, reason="the headline does not say what the domain lacks")
-        )
-        if name in TERSE
-        else name
-        for name in BY_ID
-    ],
-)
+@pytest.mark.parametrize("name", BY_ID)
 def test_the_headline_names_what_is_in_the_way(name: str) -> None:
     from workbench.evaluate.whatif.fix import fix_report
 

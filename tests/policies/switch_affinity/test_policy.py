@@ -249,6 +249,13 @@ def test_a_refusal_names_the_switch_that_came_closest() -> None:
     assert (miss.tier, miss.domain, miss.holds, miss.needs) == (1, "S1", 3, 9)
 
 
+def test_of_switches_that_come_equally_close_the_smallest_name_is_told() -> None:
+    snapshot = fabric([Switch("S2", 4, 3), Switch("S1", 4, 3)], 4)
+    result = get_policy("switch-affinity").place(job("A", "foundation", 9), snapshot.ledger())
+    assert isinstance(result, Refusal)
+    assert [(miss.domain, miss.holds) for miss in result.nearest_misses] == [("S1", 3)]
+
+
 def test_the_explanation_of_a_rescheduling_tells_every_step() -> None:
     switches = [Switch("S0", 4, 1), Switch("S1", 4, 4), Switch("S2", 4, 1, "shared/healthy")]
     snapshot = fabric(switches, 4)

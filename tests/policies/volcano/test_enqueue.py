@@ -97,7 +97,7 @@ def test_queues_take_turns_and_jobs_come_in_their_order():
     refused = made.run(range(4), gangs, minimum, lambda i: i)
     # Admission gives nobody anything yet, so that the first queue by share and name goes first throughout.
     assert seen == [2, 3, 0, 1]
-    why = f"not admitted by enqueue: {QUOTA}; 0 of its capability of 0.03 cpu are used, the job asks for 0.025"
+    why = f"not admitted by enqueue: {QUOTA}; 0 of its capability of 0.03 cpu are taken, the job asks for 0.025"
     assert {i: notice.message for i, notice in refused.items()} == {
         3: f"{why}; d/j, admitted before it, reserves 0.025 cpu"
     }

@@ -34,7 +34,7 @@ LIMITS = {
         busy(8, "a"),
         ("gang", "proportion"),
         (Queue("a", capability={"cpu": 3000}),),
-        ("queue-limit", "queue a: 1 of its capability of 3 cpu are used, the job asks for 3", (3000, 1000, 3000)),
+        ("queue-limit", "queue a: 1 of its capability of 3 cpu are taken, the job asks for 3", (3000, 1000, 3000)),
     ),
     "a capability, for less than all pods": (
         [job("a", 5, minimum=3, queue="a")],
@@ -43,7 +43,7 @@ LIMITS = {
         (Queue("a", capability={"cpu": 3000}),),
         (
             "queue-limit",
-            "queue a: 1 of its capability of 3 cpu are used, the 3 pods that it needs ask for 3",
+            "queue a: 1 of its capability of 3 cpu are taken, the 3 pods that it needs ask for 3",
             (3000, 1000, 3000),
         ),
     ),
@@ -54,7 +54,7 @@ LIMITS = {
         (Queue("a"), Queue("b")),
         (
             "queue-share",
-            "queue a: its share by weight is 4 of 8 cpu, 1 are used, the job asks for 5",
+            "queue a: its share by weight is 4 of 8 cpu, 1 are taken, the job asks for 5",
             (4000, 1000, 5000),
         ),
     ),
@@ -65,8 +65,19 @@ LIMITS = {
         (Queue("a"), Queue("b", guarantee={"cpu": 3000})),
         (
             "queue-guarantees",
-            "queue a: other queues are guaranteed 3 of 8 cpu, 1 are used, the job asks for 5",
+            "queue a: queue b is guaranteed 3 of 8 cpu, 1 are taken, the job asks for 5",
             (5000, 1000, 5000),
+        ),
+    ),
+    "what several others are guaranteed": (
+        [job("a", 5, queue="a")],
+        busy(8, "a"),
+        ("gang", "capacity"),
+        (Queue("a"), Queue("c", guarantee={"cpu": 1000}), Queue("b", guarantee={"cpu": 3000})),
+        (
+            "queue-guarantees",
+            "queue a: queues b, c are guaranteed 4 of 8 cpu, 1 are taken, the job asks for 5",
+            (4000, 1000, 5000),
         ),
     ),
 }
@@ -99,7 +110,7 @@ def test_a_queue_that_takes_the_minimum_is_a_warning_and_no_reason():
         assert isinstance(result, Refusal)
         assert not QUEUE_CODES & {reason.code for reason in result.reasons}
         assert [(note.code, note.message) for note in result.warnings if note.code in QUEUE_CODES] == [
-            ("queue-limit", f"queue a: 0 of its capability of 24 {GPU} are used; it takes 3 of the 5 pods")
+            ("queue-limit", f"queue a: 0 of its capability of 24 {GPU} are taken; it takes 3 of the 5 pods")
         ]
         assert [(m.domain, m.holds, m.needs) for m in result.nearest_misses] == [("s0", 1, 2)]
 
@@ -111,7 +122,7 @@ def test_where_queue_and_room_are_both_too_small_both_are_told_as_each_is():
     for name in ("volcano-1.13", "volcano-1.15"):
         (decision,) = get_policy(name).schedule([wide], cluster)
         messages = [reason.message for reason in decision.result.reasons]
-        assert messages[0] == f"queue a: 0 of its capability of 8 {GPU} are used, the job asks for 24"
+        assert messages[0] == f"queue a: 0 of its capability of 8 {GPU} are taken, the job asks for 24"
         assert "no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3" in messages
 
 
@@ -128,7 +139,7 @@ def test_jobs_that_reserve_what_a_job_asks_for_are_named_with_amounts():
     results = run(gangs, busy(9, "a", 0), "gang", "proportion", actions=("enqueue", "allocate"), queues=queues)
     assert [isinstance(result, Placement) for result in results] == [True, True, True, False]
     assert results[3].reasons[0].message == (
-        "not admitted by enqueue: queue a resource quota insufficient; 0 of its capability of 6 cpu are used, the job "
+        "not admitted by enqueue: queue a resource quota insufficient; 0 of its capability of 6 cpu are taken, the job "
         "asks for 1; d/j3 (3), d/j2 (2), d/j1 (1), admitted before it, reserve 6 cpu"
     )
     assert results[3].reasons[0].numbers["reserved cpu"] == 6000

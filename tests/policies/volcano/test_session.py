@@ -220,7 +220,7 @@ def test_a_job_beyond_its_queue_is_told_so():
     queues = (Queue("a", capability={"cpu": 2000}),)
     (result,) = run([job("a", 3, queue="a")], nodes(8), "gang", "proportion", queues=queues)
     assert isinstance(result, Refusal)
-    assert result.reasons[0].message == "queue a: 0 of its capability of 2 cpu are used, the job asks for 3"
+    assert result.reasons[0].message == "queue a: 0 of its capability of 2 cpu are taken, the job asks for 3"
     assert codes(result)[0] == "queue-limit"
 
 
@@ -228,7 +228,7 @@ def test_pods_beyond_the_queue_are_told_so():
     queues = (Queue("a", capability={"cpu": 2000}),)
     (result,) = run([job("a", 3, minimum=1, queue="a")], nodes(8), "gang", "proportion", queues=queues)
     (left,) = result.unplaced
-    assert left.reasons[0].message == "queue a: 2 of its capability of 2 cpu are used, one more pod of w asks for 1"
+    assert left.reasons[0].message == "queue a: 2 of its capability of 2 cpu are taken, one more pod of w asks for 1"
 
 
 def test_a_queue_that_holds_what_it_deserves_gets_no_turn():

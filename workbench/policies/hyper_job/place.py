@@ -173,7 +173,7 @@ def _refused(policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search,
                 misses[tier] = NearestMiss(tier, search.topology.domain_name(around), pods, sum(sizes))
     nearest = sorted(search.tried, key=lambda one: (-(one.best.n_jobs if one.best else 0), one.tier))
     reasons = (*first, *(_reason(tried, jobs, search) for tried in nearest))
-    return _refusal(policy, gang, reasons, tuple(misses[tier] for tier in sorted(misses)))
+    return _refusal(policy, gang, reasons, () if first else tuple(misses[tier] for tier in sorted(misses)))
 
 
 def _reason(tried: TierTried, jobs: Sequence[Gang], search: Search) -> Notice:

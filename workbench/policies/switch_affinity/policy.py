@@ -241,9 +241,10 @@ def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[No
 def _nearest(switches: Switches, n_pods: int) -> NearestMiss:
     """The nearest miss of a job of ``n_pods`` pods: the switch with the most free nodes, whatever its state.
 
-    Ties: configuration order.
+    Ties: the smallest name.
     """
-    switch = int(np.argmax(switches.free))
+    free = switches.free
+    switch = min(np.flatnonzero(free == free.max()).tolist(), key=lambda one: switches.name(one).encode())
     return NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
 
 

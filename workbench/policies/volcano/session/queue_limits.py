@@ -6,7 +6,7 @@ share of the cluster that its weight gives it. Only the first can be raised on t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,8 @@ class QueueLimit:
         what the cluster has.
     limit, used, total : int
         Most that the queue may hold, what its pods hold now, and what the cluster has.
+    guaranteed : mapping of str to int
+        What is guaranteed to each other queue, by the queue's name.
     """
 
     queue: str
@@ -50,6 +52,7 @@ class QueueLimit:
     limit: int
     used: int
     total: int
+    guaranteed: Mapping[str, int]
 
     @property
     def code(self) -> str:
@@ -64,12 +67,14 @@ class QueueLimit:
 
         used, limit, total = amount(self.used), amount(self.limit), f"{amount(self.total)} {self.resource}"
         if self.kind == "capability":
-            return f"{used} of its capability of {limit} {self.resource} are used"
+            return f"{used} of its capability of {limit} {self.resource} are taken"
         if self.kind == "share":
-            return f"its share by weight is {limit} of {total}, {used} are used"
+            return f"its share by weight is {limit} of {total}, {used} are taken"
         if self.kind == "guarantees":
-            return f"other queues are guaranteed {amount(self.total - self.limit)} of {total}, {used} are used"
-        return f"{used} of the cluster's {total} are used"
+            names, kept = name_list(sorted(self.guaranteed, key=str.encode)), amount(sum(self.guaranteed.values()))
+            who = f"queue {names} is" if len(self.guaranteed) == 1 else f"queues {names} are"
+            return f"{who} guaranteed {kept} of {total}, {used} are taken"
+        return f"{used} of the cluster's {total} are taken"
 
     def notice(self, requested: int, rest: str, count: int) -> Notice:
         """Notice with the limit, what is used, and what is requested.

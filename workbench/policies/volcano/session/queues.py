@@ -146,6 +146,7 @@ class Queues:
         self._counted = np.array([name != PODS for name in snapshot.resources])
         self._plugins = [option for option in config.plugins if option.name in ("proportion", "capacity")]
         self.total = self.counted(snapshot.allocatable.sum(axis=0))
+        self._given = snapshot.queues
         self._by_name = self._states(snapshot, requested)
         for option in self._plugins:
             if option.name == "proportion":
@@ -240,7 +241,12 @@ class Queues:
             kind = "capability"
         else:
             kind = "cluster" if total < reaches else "guarantees"
-        return QueueLimit(name, self._columns[column], kind, int(most), int(state.allocated[column]), total)
+        others = {
+            other: amount
+            for other, queue in self._given.items()
+            if other != name and (amount := int((queue.guarantee or {}).get(self._columns[column], 0)))
+        }
+        return QueueLimit(name, self._columns[column], kind, int(most), int(state.allocated[column]), total, others)
 
     def take(self, name: str, amount: Floats) -> None:
         """Add resources to the amount that a queue's pods hold; a negative amount is given back."""
