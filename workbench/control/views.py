@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 from workbench.control.kubelets import containers_environment
 from workbench.control.store import Object, ReadStore
+from workbench.jobs.can_start import unmet_dependency_of_job
 from workbench.jobs.membership import JOB_LABEL
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.topology import Topology
+from workbench.objects.job import read_job
+from workbench.objects.pod import read_pod
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
 
 __all__ = ["JobRow", "PodRow", "job_rows", "jobs_of_groups", "pod_rows"]
@@ -31,7 +34,8 @@ class JobRow(NamedTuple):
     tier : int, optional
         Tier of that HyperNode; None without one.
     waits_for : str
-        The scheduler's reason why pods wait for a node; empty if no pod waits.
+        The scheduler's reason why pods wait for a node; before it a dependency (dependsOn) that can never be met.
+        Empty if no pod waits.
     """
 
     namespace: str
@@ -119,7 +123,8 @@ def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
         metadata = job["metadata"]
         key = metadata["namespace"], f"{metadata['name']}-{metadata['uid']}"
         phase = ((job.get("status") or {}).get("state") or {}).get("phase") or "Pending"
-        found.append(_row(metadata, "Job", phase, pods.get(key, []), groups.pop(key, None), topology))
+        row = _row(metadata, "Job", phase, pods.get(key, []), groups.pop(key, None), topology)
+        found.append(row._replace(waits_for=_with_dependency(row.waits_for, job, pods.get(key, []))))
     for key, group in groups.items():
         phase = (group.get("status") or {}).get("phase") or "Pending"
         found.append(_row(group["metadata"], "PodGroup", phase, pods.get(key, []), group, topology))
@@ -147,6 +152,14 @@ def _row(
         tier=None if domain is None else topology.domain_tier(domain),
         waits_for=_reason(group) if group is not None and (waits or not pods) else "",
     )
+
+
+def _with_dependency(reason: str, job: Object, pods: list[Object]) -> str:
+    """The scheduler's reason why a Job waits, after what only the Job controller knows: which pods it creates later."""
+    if not reason:
+        return ""
+    why = unmet_dependency_of_job(read_job(job), [read_pod(pod) for pod in pods])
+    return reason if why is None else f"{why.message} (Volcano: {reason})"
 
 
 def _pod_phase(pod: Object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from workbench.jobs.depends_on import with_dependencies
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.pod_group_of_job import pod_group_of_job
@@ -59,6 +60,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     roles = [_role(job, task, [*started, *gated], waiting, own_minimums, priorities, notes) for task in job.tasks]
     if not any(role.count for role in roles):
         return None
+    roles = with_dependencies(job, roles, pods)
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
     made = pod_group_of_job(job, priorities)
     policies = made.sub_group_policies

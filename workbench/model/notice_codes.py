@@ -13,6 +13,7 @@ __all__ = ["CODES", "GROUPS"]
 #: Codes with their meanings, by the question that the notices answer.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Why a gang or a pod waits": {
+        "depends-on-unmet": "The gang needs pods that are created only after other pods of it run (dependsOn).",
         "fractional-gpus": "The pods ask for thousandths of a GPU, and the policy gives whole GPUs only.",
         "gang-incomplete": "Fewer pods of the gang find a node than it needs to start.",
         "gang-unschedulable": "Volcano's own text for a pending PodGroup: how many of its tasks fit nowhere, and why.",

@@ -30,12 +30,12 @@ from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.parameters import Parametrised
-from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
+from workbench.policies.progress import Progress
 from workbench.policies.reasons import (
+    cannot_start,
     fractional_gpus,
     gang_text,
     gpus_unserved,
-    not_enough_pods,
     not_offered,
     told_once,
     topology_not_ready,
@@ -490,11 +490,11 @@ class Composed(Policy):
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.start
         answer: Assignment | Declined
-        text = invalid_gang(progress) or (invalid_sub_groups(request.gang) if self.node.sub_groups else "")
+        never = cannot_start(request.gang, progress, sub_groups=self.node.sub_groups)
         if gang.shares_gpus and not self.node.shares_gpus:
             answer = Declined((fractional_gpus(self.name, gang),))
-        elif text:
-            answer = Declined((not_enough_pods(text, progress),))
+        elif never:
+            answer = Declined(never)
         elif self.node.reads_topology and not ledger.topology.ready:
             answer = Declined((topology_not_ready(ledger.topology),))
         elif request.demand.order:

@@ -67,7 +67,8 @@ def job_table(
     waiting: dict[tuple[str, str], list[str]] = {}
     for row in (row for row in shown if row.waits_for):
         key = f"{row.namespace}/{row.name}"
-        waiting.setdefault((headlines.get(key, ""), row.waits_for), []).append(key)
+        headline = headlines.get(key, "")
+        waiting.setdefault(("" if headline in row.waits_for else headline, row.waits_for), []).append(key)
     for (headline, reason), keys in waiting.items():
         who = f"{keys[0]} waits" if len(keys) == 1 else f"{counted(len(keys), 'job')} wait ({name_list(keys)})"
         parts.append(f"{who}: {headline or reason}")

@@ -108,6 +108,9 @@ OF_ROLE = {
     "annotations": lambda rng, value: {"a": "b"},
     "succeeded": number,
     "assumed": lambda rng, value: rng.choice([{"cpu": 100}, {"cpu": 100, "memory": 200 << 20}]),
+    "depends_on": lambda rng, value: rng.choice([("a",), ("a", "b")]),
+    "depends_on_any": lambda rng, value: not value,
+    "n_created": number,
 }
 OF_SUB_GROUP = {
     "name": text,
