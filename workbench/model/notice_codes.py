@@ -94,9 +94,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "What jobs and other objects do not say": {
         "annotation-without-effect": "An annotation asks for a network topology on a kind where nobody reads it.",
         "captures-no-pod": "A subGroupPolicy without matchLabelKeys matches no pod.",
+        "command-replaced": "A job plugin replaces the command of a container; what was written never runs.",
+        "config-map-too-large": "A ConfigMap of a Job's plugins is larger than the API server stores.",
         "default-filled-in": "The API server would fill in this default; the workbench does, too.",
         "default-not-filled-in": "The object was read from a cluster, so a default that is absent stays absent.",
         "document-spelling": "A HyperJob is spelled as in the design document; it is read, and Volcano refuses it.",
+        "environment-too-long": "A variable that a job plugin writes is longer than Linux allows; no container starts.",
         "field-not-read": "The workbench does not read this field of a pod, which may narrow the choice of nodes.",
         "framework-master-policy": "The leading task of a framework lacks OnFailure or TaskCompleted → CompleteJob.",
         "invalid-annotation": "An annotation has a value that nobody can read; the message says what is taken instead.",
