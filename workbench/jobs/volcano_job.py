@@ -11,6 +11,7 @@ from workbench.jobs.pod_group_of_job import pod_group_of_job
 from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
+    first_gang_groups,
     first_gather,
     gates,
     make_role,
@@ -66,7 +67,12 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     policies = made.sub_group_policies
     parts = _sub_groups(job, policies, roles, [*started, *gated])
     sub_groups = parts.make()
-    gather = first_gather([job.metadata.annotations, *(task.template.annotations for task in job.tasks)], notes)
+    annotations = [job.metadata.annotations, *(task.template.annotations for task in job.tasks)]
+    wish = KoordinatorWish(
+        gpu_group=groups.pop() if len(groups) == 1 else None,
+        gather=first_gather(annotations, notes),
+        gang_groups=first_gang_groups(annotations, notes),
+    )
     labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
     return Gang(
         namespace=job.metadata.namespace,
@@ -93,7 +99,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
             min_resources=(group or made).min_resources,
             inqueue=group is not None and group.inqueue,
         ),
-        koordinator=KoordinatorWish(gpu_group=groups.pop() if len(groups) == 1 else None, gather=gather),
+        koordinator=wish,
         ascend=AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), "")),
     )
 

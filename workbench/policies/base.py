@@ -285,6 +285,9 @@ class NodePolicy(Parametrised, ABC):
     sub_groups : bool
         Whether the policy gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no
         sub-groups, with a warning.
+    gang_groups : bool
+        Whether the policy decides the gangs of a gang group together (`workbench.policies.koordinator.gang_groups`);
+        otherwise each is placed by itself, with a warning.
     shares_gpus : bool
         Whether pods may ask for thousandths of a GPU; otherwise such a gang is refused before `assign` is called.
     warnings : tuple of Notice
@@ -306,6 +309,7 @@ class NodePolicy(Parametrised, ABC):
     publishes_switches: bool = False
     retry: RetryRule = AT_CHANGES
     sub_groups: bool = False
+    gang_groups: bool = False
     shares_gpus: bool = False
     monotone: bool = False
     warnings: tuple[Notice, ...] = ()
@@ -585,10 +589,14 @@ class Composed(Policy):
         )
 
     def _notices(self, gang: Gang) -> tuple[Notice, ...]:
-        if self.node.sub_groups or not (gang.sub_groups or gang.sub_grouped):
-            return ()
-        text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
-        return (Notice("sub-groups-merged", text),)
+        found = []
+        if not self.node.sub_groups and (gang.sub_groups or gang.sub_grouped):
+            text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
+            found.append(Notice("sub-groups-merged", text))
+        if not self.node.gang_groups and gang.koordinator.gang_groups:
+            text = f"{self.node.name} knows no gang groups: the gang is placed by itself"
+            found.append(Notice("gang-groups-not-read", text))
+        return tuple(found)
 
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS

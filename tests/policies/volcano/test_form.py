@@ -84,6 +84,7 @@ OF_VOLCANO = {
 OF_KOORDINATOR = {
     "gpu_group": lambda rng, value: GpuGroup("g", 2),
     "gather": lambda rng, value: (Gather("rack", True),),
+    "gang_groups": lambda rng, value: ("d/a", "d/b"),
 }
 OF_ASCEND = {
     "job_class": text,
