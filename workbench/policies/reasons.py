@@ -141,12 +141,22 @@ def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool) -> tuple[N
     """
     text = invalid_gang(progress) or (invalid_sub_groups(gang) if sub_groups else "")
     if text:
+        text += _jobs_without_pods(gang)
         return (Notice("not-enough-pods", text, numbers={"count": progress.missing}),)
     if gang.jobs:
         return ()
     present = [here + left for here, left in zip(progress.present, progress.left, strict=True)]
     why = unmet_dependency(gang, present, sub_groups=sub_groups)
     return () if why is None else (why,)
+
+
+def _jobs_without_pods(gang: Gang) -> str:
+    """The Jobs of a HyperJob that have fewer pods than their minimum: ``; h-b-0 has 1 of the 2 pods it needs``."""
+    jobs = [job.gang for job in gang.jobs if job.gang is not None]
+    short = [job for job in jobs if job.ready + job.n_pods < job.min_available]
+    parts = [f"{job.name} has {job.ready + job.n_pods} of the {job.min_available} pods it needs" for job in short]
+    more = [f"{len(parts) - 3} further Jobs lack pods"] if len(parts) > 3 else []
+    return "".join(f"; {part}" for part in (*parts[:3], *more))
 
 
 def told_once(reasons: Sequence[Notice]) -> tuple[Notice, ...]:
