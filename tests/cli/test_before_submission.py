@@ -63,3 +63,9 @@ def test_run_says_why_beside_what_volcano_says(run: Run, files: Path) -> None:
     assert result.status == 1
     assert "so only 2 of the 3 pods that minAvailable counts can exist before the job starts" in text
     assert "lower minAvailable to 2 (Volcano: Not enough valid tasks for gang-scheduling, valid: 2, min: 3)" in text
+
+
+def test_run_tells_it_when_the_job_is_submitted(run: Run, files: Path) -> None:
+    (files / "job.yaml").write_text(RAY, encoding="utf-8")
+    result = run("run", files / "cluster.yaml", files / "job.yaml", "--until", "5")
+    assert CASES["ray"][1] in " ".join(result.err.split())

@@ -9,13 +9,19 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.jobs.can_start import unmet_dependency_of_job
 from workbench.jobs.frameworks.effects import may_have_notices, plugin_notices
+from workbench.jobs.roles import notes_about
 from workbench.model.notice import Notice
 from workbench.objects.admission import refusal_of
+from workbench.objects.fields import get_map
 from workbench.objects.hyper_job import job_manifest, read_members
 from workbench.objects.job import read_job
 from workbench.objects.metadata import read_metadata
+from workbench.objects.pod import read_pod, read_template
 
-__all__ = ["job_notices", "plugin_notices_of"]
+__all__ = ["job_notices", "plugin_notices_of", "unread_notices_of"]
+
+#: Kinds of which a controller makes pods from one template.
+_WITH_TEMPLATE = ("Deployment", "ReplicaSet", "StatefulSet")
 
 
 def job_notices(manifest: Mapping[str, Any]) -> list[Notice]:
@@ -49,6 +55,24 @@ def plugin_notices_of(manifest: Mapping[str, Any]) -> list[Notice]:
         if may_have_notices(job) and not _refused(job):
             found += [replace(notice, subject=_within(path, notice.subject)) for notice in plugin_notices(job)]
     return found
+
+
+def unread_notices_of(manifest: Mapping[str, Any]) -> list[Notice]:
+    """Notices about fields of the pods of an object that restrict the choice of nodes and are not modelled.
+
+    Parameters
+    ----------
+    manifest : mapping
+        A parsed object: a Pod, a Job or HyperJob, or an object with a pod template. Empty for other kinds.
+    """
+    kind = manifest.get("kind")
+    if kind == "Pod":
+        pod = read_pod(manifest)
+        return notes_about([(pod.metadata.name, pod.spec)])
+    if kind in _WITH_TEMPLATE:
+        return notes_about([("pod", read_template(get_map(manifest, "spec", ""), "spec").spec)])
+    tasks = [task for _, job in _jobs(manifest) for task in read_job(job).tasks]
+    return notes_about((task.name, task.template.spec) for task in tasks)
 
 
 def _jobs(manifest: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
