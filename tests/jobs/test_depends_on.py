@@ -47,7 +47,7 @@ def why(found: Gang, policy: str = "volcano-1.15") -> Notice | None:
     result = decide(found, policy)
     if isinstance(result, Placement):
         return None
-    assert codes(result.reasons) == ("depends-on-unmet",)
+    assert codes(result.reasons) == ("depends-on",)
     return result.reasons[0]
 
 
@@ -69,7 +69,7 @@ def test_a_stream_refuses_it_too() -> None:
     stuck = gang(job(task("master", 1, **after("worker")), task("worker", 2), minAvailable=3))
     result = get_policy("volcano-1.15").stream(CLUSTER).place(stuck)
     assert isinstance(result, Refusal)
-    assert codes(result.reasons) == ("depends-on-unmet",)
+    assert codes(result.reasons) == ("depends-on",)
 
 
 def test_a_chain_starts_with_its_first_task() -> None:
@@ -156,7 +156,7 @@ def test_validate_warns_of_jobs_and_of_the_jobs_of_a_hyperjob() -> None:
     for one in spec["tasks"]:
         one["template"]["spec"]["containers"][0]["image"] = "i"
     (found,) = job_notices({**job(), "spec": spec})
-    assert (found.code, found.subject) == ("depends-on-unmet", "spec.tasks")
+    assert (found.code, found.subject) == ("depends-on", "spec.tasks")
     hyper = {
         "apiVersion": "training.volcano.sh/v1alpha1",
         "kind": "HyperJob",

@@ -53,17 +53,17 @@ def unmet_dependency(gang: Gang, present: Sequence[int] | None = None, *, sub_gr
     if valid < needed:
         only = f"only {valid}" if valid else "none"
         text = f"{only} of the {counted(needed, 'pod')} that minAvailable counts can exist before the job starts"
-        return Notice("depends-on-unmet", f"{_created(held)}, so {text}{helps}", numbers=numbers)
+        return Notice("depends-on", f"{_created(held)}, so {text}{helps}", numbers=numbers)
     if needed >= minimums and short:
         text = f"minAvailable {needed} also waits for the minimum of each task, and {_names(short)} cannot meet it"
         numbers["count"] = sum(role.min_available or 0 for role in short)
-        return Notice("depends-on-unmet", f"{_created(held)}, so {text} before the job starts{helps}", numbers=numbers)
+        return Notice("depends-on", f"{_created(held)}, so {text} before the job starts{helps}", numbers=numbers)
     if sub_groups and (policy := _policy_without_groups(gang)):
         text = f"fewer than the {counted(gang.min_subgroups[policy], 'sub-group')} that {policy} needs can exist"
         text = f"{_created(held)}, so {text} before the job starts; remove minPartitions or dependsOn of {policy}"
         numbers.pop("lower_to", None)
         numbers["count"] = gang.min_subgroups[policy]
-        return Notice("depends-on-unmet", text, numbers=numbers)
+        return Notice("depends-on", text, numbers=numbers)
     return None
 
 

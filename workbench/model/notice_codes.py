@@ -13,9 +13,10 @@ __all__ = ["CODES", "GROUPS"]
 #: Codes with their meanings, by the question that the notices answer.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Why a gang or a pod waits": {
-        "depends-on-unmet": "The gang needs pods that are created only after other pods of it run (dependsOn).",
+        "depends-on": "The gang needs pods that are created only after other pods of it run (dependsOn).",
         "fractional-gpus": "The pods ask for thousandths of a GPU, and the policy gives whole GPUs only.",
-        "gang-group-unmet": "Another gang of the gang group finds no room or is missing; they are placed together.",
+        "gang-group-tried": "The gang was tried beside other gangs of its gang group, which took nodes before it.",
+        "gang-group-waits": "Another gang of the gang group finds no room or is missing; they are placed together.",
         "gang-incomplete": "Fewer pods of the gang find a node than it needs to start.",
         "gang-unschedulable": "Volcano's own text for a pending PodGroup: how many of its tasks fit nowhere, and why.",
         "gpu": "Nodes have free GPUs enough, but no set of them serves the pods as the GPU policy demands.",

@@ -53,7 +53,7 @@ def test_a_minimum_below_all_pods_is_told() -> None:
 def test_no_hypernode_is_left() -> None:
     texts = left_out(hyper([job(i) for i in range(5)], 2), occupied("node0"))
     assert [text.partition(" ")[0] for text in texts] == ["h-m-3", "h-m-4"]
-    assert "none of the 4 HyperNodes is left: 3 for other Jobs, the rest with accelerator pods" in texts[0]
+    assert "none of the 4 HyperNodes is left: 3 for other Jobs, 1 with accelerator pods" in texts[0]
 
 
 def test_a_job_that_can_never_start_is_named() -> None:

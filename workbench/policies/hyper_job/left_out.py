@@ -68,9 +68,10 @@ class LeftOut:
         free = search.free_at(tier) if bound is None else [bound]
         left = [domain for domain in free if domain not in taken]
         if not left:
-            total = counted(len(topology.domains_at(tier)), "HyperNode")
+            total = len(topology.domains_at(tier))
             mine = sum(domain >= 0 for domain in taken)
-            return f"none of the {total} is left: {mine} for other Jobs, the rest with accelerator pods"
+            rest = f", {total - mine} with accelerator pods" if total > mine else ""
+            return f"none of the {counted(total, 'HyperNode')} is left: {mine} for other Jobs{rest}"
         inside = [domain for domain in left if choice is None or search.is_inside(domain, choice.around)]
         # Most pods first; ties: the smallest name.
         most = min(inside or left, key=lambda domain: (-trials.pods_in(kind, domain), topology.domain_name(domain)))

@@ -145,12 +145,12 @@ class _Session:
 def _missing(keys: Sequence[str]) -> Notice:
     verb = "waits nor runs" if len(keys) == 1 else "wait nor run"
     text = f"gang group: {name_list(keys)} neither {verb}, and the gangs of a group are placed together or not at all"
-    return Notice("gang-group-unmet", text, f"gang {keys[0]}", {"count": len(keys)})
+    return Notice("gang-group-waits", text, f"gang {keys[0]}", {"count": len(keys)})
 
 
 def _no_room(gang: Gang) -> Notice:
     text = f"gang group: {gang.key} finds no room, and the gangs of a group are placed together or not at all"
-    return Notice("gang-group-unmet", text, f"gang {gang.key}", {"count": 1})
+    return Notice("gang-group-waits", text, f"gang {gang.key}", {"count": 1})
 
 
 def _beside(decision: Decision, others: Sequence[str]) -> Decision:
@@ -159,7 +159,7 @@ def _beside(decision: Decision, others: Sequence[str]) -> Decision:
     if isinstance(refusal, Placement) or not others:
         return decision
     text = f"gang group: it was tried beside {name_list(others)}, with which it is placed together or not at all"
-    note = Notice("gang-group-unmet", text, f"gang {decision.gang.key}", {"count": len(others)})
+    note = Notice("gang-group-tried", text, numbers={"count": len(others)})
     reasons = (*refusal.reasons, note)
     result = Refusal(
         refusal.gang, refusal.policy, refusal.parameters, reasons, refusal.nearest_misses, refusal.warnings
