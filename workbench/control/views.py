@@ -36,6 +36,8 @@ class JobRow(NamedTuple):
     waits_for : str
         The scheduler's reason why pods wait for a node; before it a dependency (dependsOn) that can never be met.
         Empty if no pod waits.
+    never_starts : bool
+        The dependency in `waits_for` keeps the Job from ever starting.
     """
 
     namespace: str
@@ -49,6 +51,7 @@ class JobRow(NamedTuple):
     hypernode: str
     tier: int | None
     waits_for: str
+    never_starts: bool = False
 
 
 class PodRow(NamedTuple):
@@ -124,7 +127,7 @@ def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
         key = metadata["namespace"], f"{metadata['name']}-{metadata['uid']}"
         phase = ((job.get("status") or {}).get("state") or {}).get("phase") or "Pending"
         row = _row(metadata, "Job", phase, pods.get(key, []), groups.pop(key, None), topology)
-        found.append(row._replace(waits_for=_with_dependency(row.waits_for, job, pods.get(key, []))))
+        found.append(_with_dependency(row, job, pods.get(key, [])))
     for key, group in groups.items():
         phase = (group.get("status") or {}).get("phase") or "Pending"
         found.append(_row(group["metadata"], "PodGroup", phase, pods.get(key, []), group, topology))
@@ -154,12 +157,14 @@ def _row(
     )
 
 
-def _with_dependency(reason: str, job: Object, pods: list[Object]) -> str:
-    """The scheduler's reason why a Job waits, after what only the Job controller knows: which pods it creates later."""
-    if not reason:
-        return ""
+def _with_dependency(row: JobRow, job: Object, pods: list[Object]) -> JobRow:
+    """The row of a Job with what only the Job controller knows of why it waits: which pods it creates later."""
+    if not row.waits_for:
+        return row
     why = unmet_dependency_of_job(read_job(job), [read_pod(pod) for pod in pods])
-    return reason if why is None else f"{why.message} (Volcano: {reason})"
+    if why is None:
+        return row
+    return row._replace(waits_for=f"{why.message} (Volcano: {row.waits_for})", never_starts=True)
 
 
 def _pod_phase(pod: Object) -> str:
