@@ -31,7 +31,10 @@ certain job is tried and said in its headline: [why a job is pending](howto/pend
 #: What helps in general against the reasons why a gang or a pod waits. What would help one job is found by trying it
 #: (`workbench.evaluate.whatif`).
 REMEDIES: Mapping[str, str] = {
+    "depends-on": "Lower minAvailable to the pods that exist at first, or remove dependsOn.",
     "fractional-gpus": "Ask for whole GPUs: no policy of this package gives parts of one.",
+    "gang-group-tried": "See the reason beside it; its group needs room for all of its gangs.",
+    "gang-group-waits": "See why the gang that it names waits; or take the gang out of the group.",
     "gang-incomplete": "See the reason beside it for what the pods lack; or lower minAvailable.",
     "gang-unschedulable": "See the reason beside it; this sentence can be found on the PodGroup of a cluster.",
     "gpu": "Take another GPU policy, or a number of GPUs that the policy gives.",

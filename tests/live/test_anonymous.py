@@ -127,6 +127,27 @@ def test_policies_decide_as_before(snapshot: LiveSnapshot, name: str) -> None:
     assert told(snapshot.anonymized()) == before and any(before)
 
 
+def test_gang_groups_name_the_same_gangs_as_before() -> None:
+    def pod(gang: str) -> bytes:
+        annotations = {
+            "gang.scheduling.koordinator.sh/name": f"{PLANTED}-{gang}",
+            "gang.scheduling.koordinator.sh/groups": json.dumps([f"{PLANTED}-ns/{PLANTED}-{each}" for each in "ab"]),
+        }
+        metadata = {"name": f"{PLANTED}-{gang}-0", "namespace": f"{PLANTED}-ns", "annotations": annotations}
+        containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
+        spec = {"schedulerName": "koord-scheduler", "containers": containers}
+        return orjson.dumps(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
+        )
+
+    hidden = LiveSnapshot("c", "s", "u", {}, (), (pod("a"), pod("b"))).anonymized()
+    assert PLANTED not in hidden.to_json().decode()
+    gangs = hidden.scenario().gangs
+    keys = tuple(gang.key for gang in gangs)
+    assert len(keys) == 2
+    assert [gang.koordinator.gang_groups for gang in gangs] == [keys, keys]
+
+
 def test_the_same_bytes_again_and_nothing_to_hide_twice() -> None:
     once = planted().anonymized()
     assert once.to_json() == planted().anonymized().to_json()

@@ -100,6 +100,7 @@ def test_a_pending_one_says_what_is_missing() -> None:
     advice = advise_session(policy, decisions, CLUSTER)["ml/h"]
     assert advice.headline == (
         "never as it is written, even with the cluster to itself: tier 1: 4 of the 5 HyperNodes needed are free and "
-        "hold 2 pods × 8 GPUs; 4 of 4 are free of accelerator pods; "
+        "hold 2 pods × 8 GPUs; 4 of 4 are free of accelerator pods; h-m-4 waits: none of the 4 HyperNodes is left: "
+        "4 for other Jobs; "
         "would help: lower minAvailable from 5 to 4 (no other job waits)"
     )

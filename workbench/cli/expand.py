@@ -10,7 +10,7 @@ import typer
 from workbench.cli.arguments import kinds_with_counts, standard_input, tell_kinds
 from workbench.cli.option_values import one_of
 from workbench.cli.options import ObjectOutput
-from workbench.cli.output import emit, to_json
+from workbench.cli.output import emit, tell, to_json
 from workbench.errors import InputError
 
 __all__ = ["expand"]
@@ -36,6 +36,7 @@ def expand(
     """
     from workbench.formats.manifests import read_manifests
     from workbench.formats.write_manifests import to_yaml
+    from workbench.jobs.before_submission import job_notices
     from workbench.jobs.expand import expand_job, is_volcano_job
 
     manifests = read_manifests(path, standard_input(path))
@@ -48,6 +49,8 @@ def expand(
         jobs += 1
         try:
             objects += expand_job(document.data)
+            for notice in job_notices(document.data):
+                tell(f"warning: {document.source}: {notice.message}")
         except InputError as error:
             raise document.error(error) from None
     if not jobs:

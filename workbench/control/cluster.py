@@ -35,6 +35,7 @@ from workbench.formats.load import no_collection
 from workbench.formats.manifests import Document, read_bytes, read_manifests
 from workbench.formats.mend import mended_documents
 from workbench.formats.whole_file import write_whole
+from workbench.jobs.before_submission import job_notices, unread_notices_of
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.model.display import Displayed
 from workbench.model.notice import Notice
@@ -304,7 +305,11 @@ class EmbeddedCluster(Working, Displayed):
                 except StoreError as error:
                     del self._admission.warnings[kept:]
                     raise InputError(str(error), source=document.source, where=document.where) from None
-        told = [(key_of(document.data), notice) for document, notices in mended for notice in notices]
+        told = [
+            (key_of(document.data), notice)
+            for document, notices in mended
+            for notice in (*notices, *job_notices(document.data), *unread_notices_of(document.data))
+        ]
         self._admission.warnings[kept:kept] = told
         return [key_of(document.data) for document in documents]
 

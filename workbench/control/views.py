@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 from workbench.control.kubelets import containers_environment
 from workbench.control.store import Object, ReadStore
+from workbench.jobs.can_start import unmet_dependency_of_job
 from workbench.jobs.membership import JOB_LABEL
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.topology import Topology
+from workbench.objects.job import read_job
+from workbench.objects.pod import read_pod
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
 
 __all__ = ["JobRow", "PodRow", "job_rows", "jobs_of_groups", "pod_rows"]
@@ -31,7 +34,10 @@ class JobRow(NamedTuple):
     tier : int, optional
         Tier of that HyperNode; None without one.
     waits_for : str
-        The scheduler's reason why pods wait for a node; empty if no pod waits.
+        The scheduler's reason why pods wait for a node; before it a dependency (dependsOn) that can never be met.
+        Empty if no pod waits.
+    never_starts : bool
+        The dependency in `waits_for` keeps the Job from ever starting.
     """
 
     namespace: str
@@ -45,6 +51,7 @@ class JobRow(NamedTuple):
     hypernode: str
     tier: int | None
     waits_for: str
+    never_starts: bool = False
 
 
 class PodRow(NamedTuple):
@@ -119,7 +126,8 @@ def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
         metadata = job["metadata"]
         key = metadata["namespace"], f"{metadata['name']}-{metadata['uid']}"
         phase = ((job.get("status") or {}).get("state") or {}).get("phase") or "Pending"
-        found.append(_row(metadata, "Job", phase, pods.get(key, []), groups.pop(key, None), topology))
+        row = _row(metadata, "Job", phase, pods.get(key, []), groups.pop(key, None), topology)
+        found.append(_with_dependency(row, job, pods.get(key, [])))
     for key, group in groups.items():
         phase = (group.get("status") or {}).get("phase") or "Pending"
         found.append(_row(group["metadata"], "PodGroup", phase, pods.get(key, []), group, topology))
@@ -147,6 +155,16 @@ def _row(
         tier=None if domain is None else topology.domain_tier(domain),
         waits_for=_reason(group) if group is not None and (waits or not pods) else "",
     )
+
+
+def _with_dependency(row: JobRow, job: Object, pods: list[Object]) -> JobRow:
+    """The row of a Job with what only the Job controller knows of why it waits: which pods it creates later."""
+    if not row.waits_for:
+        return row
+    why = unmet_dependency_of_job(read_job(job), [read_pod(pod) for pod in pods])
+    if why is None:
+        return row
+    return row._replace(waits_for=f"{why.message} (Volcano: {row.waits_for})", never_starts=True)
 
 
 def _pod_phase(pod: Object) -> str:

@@ -24,6 +24,7 @@ from workbench.formats.manifests import Document, Manifests, Take, objects_in, r
 from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.formats.mend import mended, renamed_hypernodes
 from workbench.formats.scenario_file import parse_scenario
+from workbench.jobs.before_submission import plugin_notices_of
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.notice import Notice
@@ -31,6 +32,7 @@ from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import read_metadata
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
@@ -231,6 +233,10 @@ def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> Cluste
 def _add(cluster: ClusterObjects, document: Document) -> None:
     try:
         cluster.add(document.data, f"{document.source}: {document.where}")
+        if notices := plugin_notices_of(document.data):
+            metadata = read_metadata(document.data, namespaced=True)
+            name = f"{document.data['kind']} {metadata.key}"
+            cluster.notes[name] = (*cluster.notes.get(name, ()), *notices)
     except InputError as error:
         raise document.error(error) from None
     except CapacityError as error:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.manifests import Document, Manifests
+from workbench.jobs.before_submission import job_notices
 from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.known import KnownQueue
@@ -131,6 +132,8 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *,
         with _at(document):
             verdict = review(document.data, release, known, own_plugins=own_plugins)
             kind = str(document.data["kind"])
+            if verdict.allowed and (notices := job_notices(document.data)):
+                verdict = replace(verdict, warnings=(*verdict.warnings, *notices))
             metadata = read_metadata(document.data, namespaced=kind not in _CLUSTER_SCOPED)
             place = (document.source, document.where)
             objects.append(Reviewed(kind, metadata.namespace, metadata.name, *place, verdict, document.data))

@@ -8,6 +8,7 @@ from workbench.jobs.pod_group_of_pods import pod_group_of_pods
 from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
+    first_gang_groups,
     first_gather,
     gates,
     make_role,
@@ -67,7 +68,8 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         pod_names=tuple(pod.name for pod in waiting) if len(waiting) == count else None,
         pods=waiting if len(waiting) == count else (),
     )
-    gather = first_gather([deployment.metadata.annotations, template.annotations], notes)
+    annotations = [deployment.metadata.annotations, template.annotations]
+    gather, gang_groups = first_gather(annotations, notes), first_gang_groups(annotations, notes)
     gpu_group = read_gpu_group(template.labels, notes)
     pod = Metadata("", deployment.metadata.namespace, labels=template.labels, annotations=template.annotations)
     group = pod_group_of_pods("", pod, template, deployment.metadata.annotations)
@@ -86,6 +88,6 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         uid=deployment.metadata.uid,
         resource_version=deployment.metadata.resource_version,
         volcano=VolcanoMemory(min_resources=group.min_resources or {}),
-        koordinator=KoordinatorWish(gpu_group=gpu_group, gather=gather),
+        koordinator=KoordinatorWish(gpu_group, gather, gang_groups),
         ascend=AscendWish(job_class=job_class),
     )

@@ -11,6 +11,7 @@ from workbench.jobs.min_resources import min_resources_of_pods
 from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
+    first_gang_groups,
     first_gather,
     gates,
     make_role,
@@ -64,7 +65,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     roles = _roles(pending, minimums, priorities, notes, started, min_available)
     groups = _sub_groups(policies, roles, pods)
     sub_groups = groups.make()
-    gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
+    annotations = [*([group.metadata.annotations] if group else []), *_annotations(pending)]
+    gather, gang_groups = first_gather(annotations, notes), first_gang_groups(annotations, notes)
     priority = priorities.of(group.priority_class, notes) if group else 0
     gpu_group = _common_gpu_group(pending, notes)
     return Gang(
@@ -91,7 +93,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         volcano=(
             VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else NO_VOLCANO_MEMORY
         ),
-        koordinator=KoordinatorWish(gpu_group, gather),
+        koordinator=KoordinatorWish(gpu_group, gather, gang_groups),
         ascend=AscendWish(_job_class(pending)),
     )
 
@@ -187,7 +189,8 @@ def _gang_of(
     """
     roles = _roles(pods, {}, priorities, notes)
     annotations = pods[0].metadata.annotations
-    gather = first_gather(_annotations(pods), notes)
+    every = list(_annotations(pods))
+    gather, gang_groups = first_gather(every, notes), first_gang_groups(every, notes)
     return Gang(
         namespace=namespace,
         name=name,
@@ -202,7 +205,7 @@ def _gang_of(
         uid=pods[0].metadata.uid if kind == "Pod" else "",
         resource_version=pods[0].metadata.resource_version if kind == "Pod" else "",
         volcano=VolcanoMemory(min_resources=min_resources),
-        koordinator=KoordinatorWish(gpu_group, gather),
+        koordinator=KoordinatorWish(gpu_group, gather, gang_groups),
         ascend=AscendWish(_job_class(pods)),
     )
 

@@ -10,6 +10,7 @@ from workbench.model.gang import Role
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
+from workbench.objects.gang_groups import read_gang_groups
 from workbench.objects.gather import read_gather
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
@@ -18,6 +19,7 @@ from workbench.objects.queue import PriorityClass
 __all__ = [
     "JOB_CLASS_LABEL",
     "Priorities",
+    "first_gang_groups",
     "first_gather",
     "gates",
     "gpu_group_of",
@@ -199,4 +201,22 @@ def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) 
             continue
         if rules:
             return rules
+    return ()
+
+
+def first_gang_groups(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) -> tuple[str, ...]:
+    """Koordinator's gang group from the first of several annotation mappings that names one; empty if none does.
+
+    An unreadable list counts as none, and a notice is appended to `notes`.
+    """
+    for row in annotations:
+        try:
+            names = read_gang_groups(row)
+        except InputError as error:
+            note = Notice("invalid-gang-groups", f"the gang is placed without its gang group: {error}")
+            if note not in notes:
+                notes.append(note)
+            continue
+        if names:
+            return names
     return ()

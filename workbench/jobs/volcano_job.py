@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from workbench.jobs.depends_on import with_dependencies
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.pod_group_of_job import pod_group_of_job
 from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
+    first_gang_groups,
     first_gather,
     gates,
     make_role,
@@ -59,12 +61,18 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     roles = [_role(job, task, [*started, *gated], waiting, own_minimums, priorities, notes) for task in job.tasks]
     if not any(role.count for role in roles):
         return None
+    roles = with_dependencies(job, roles, pods)
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
     made = pod_group_of_job(job, priorities)
     policies = made.sub_group_policies
     parts = _sub_groups(job, policies, roles, [*started, *gated])
     sub_groups = parts.make()
-    gather = first_gather([job.metadata.annotations, *(task.template.annotations for task in job.tasks)], notes)
+    annotations = [job.metadata.annotations, *(task.template.annotations for task in job.tasks)]
+    wish = KoordinatorWish(
+        gpu_group=groups.pop() if len(groups) == 1 else None,
+        gather=first_gather(annotations, notes),
+        gang_groups=first_gang_groups(annotations, notes),
+    )
     labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
     return Gang(
         namespace=job.metadata.namespace,
@@ -91,7 +99,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
             min_resources=(group or made).min_resources,
             inqueue=group is not None and group.inqueue,
         ),
-        koordinator=KoordinatorWish(gpu_group=groups.pop() if len(groups) == 1 else None, gather=gather),
+        koordinator=wish,
         ascend=AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), "")),
     )
 

@@ -88,10 +88,14 @@ class KoordinatorWish:
         None: the pods belong to no GPU topology group.
     gather : tuple of Gather
         Rules as written; empty: the gang is not gathered in any layer of the network.
+    gang_groups : tuple of str
+        Keys (``namespace/name``) of the gangs that are placed with this one or not at all, as written, whether the gang
+        itself is among them or not; empty: the gang is placed by itself.
     """
 
     gpu_group: GpuGroup | None = None
     gather: tuple[Gather, ...] = ()
+    gang_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,13 @@ class Role(Value):
     gpu_milli : int
         Thousandths of one GPU that each pod requests, 1 to 999, sharing the GPU with other pods; 0: whole GPUs only,
         which are in `requests`.
+    depends_on : tuple of str
+        Roles whose pods must run before further pods of this role are created (dependsOn of a Volcano Job's task);
+        empty: nothing holds the pods back, or those roles run already.
+    depends_on_any : bool
+        One of the roles in `depends_on` is enough (iteration ``any``); otherwise all of them must run.
+    n_created : int
+        Pending pods that exist in the cluster already; read only if `depends_on` is not empty.
     n_gpus : int
         Whole GPUs of one pod.
     best_effort : bool
@@ -133,6 +140,9 @@ class Role(Value):
     pod_uids: tuple[str, ...] | None = None
     pod_resource_versions: tuple[str, ...] | None = None
     gpu_milli: int = 0
+    depends_on: tuple[str, ...] = ()
+    depends_on_any: bool = False
+    n_created: int = 0
     n_gpus: int = field(init=False, repr=False, compare=False)
     best_effort: bool = field(init=False, repr=False, compare=False)
 
@@ -150,6 +160,11 @@ class Role(Value):
             )
         if self.pod_uids is not None or self.pod_resource_versions is not None:
             self._check_identities()
+
+    @property
+    def n_held_back(self) -> int:
+        """Pending pods that are created only after pods of other roles run (`depends_on`)."""
+        return max(self.count - self.n_created, 0) if self.depends_on else 0
 
     def _check_identities(self) -> None:
         for name in ("pod_uids", "pod_resource_versions"):

@@ -13,7 +13,10 @@ __all__ = ["CODES", "GROUPS"]
 #: Codes with their meanings, by the question that the notices answer.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Why a gang or a pod waits": {
+        "depends-on": "The gang needs pods that are created only after other pods of it run (dependsOn).",
         "fractional-gpus": "The pods ask for thousandths of a GPU, and the policy gives whole GPUs only.",
+        "gang-group-tried": "The gang was tried beside other gangs of its gang group, which took nodes before it.",
+        "gang-group-waits": "Another gang of the gang group finds no room or is missing; they are placed together.",
         "gang-incomplete": "Fewer pods of the gang find a node than it needs to start.",
         "gang-unschedulable": "Volcano's own text for a pending PodGroup: how many of its tasks fit nowhere, and why.",
         "gpu": "Nodes have free GPUs enough, but no set of them serves the pods as the GPU policy demands.",
@@ -58,6 +61,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "columns-not-read": "A job log has columns that the workbench does not read.",
         "constraint-without-effect": "A topology constraint is accepted and restricts nothing.",
         "default-tier": "A hard constraint names no usable tier; the default of volcano-1.13 applies.",
+        "gang-groups-not-read": "The policy does not know gang groups and places the gang by itself.",
         "gpu-group-replanned": "The recorded plan of a GPU group cannot be followed; the whole group is planned anew.",
         "gpu-group-size": "A GPU group has another number of pods than its label replica says.",
         "gpu-pod-placed-alone": "The recorded plan of a GPU group does not hold for a pod, which is placed by itself.",
@@ -93,12 +97,16 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "What jobs and other objects do not say": {
         "annotation-without-effect": "An annotation asks for a network topology on a kind where nobody reads it.",
         "captures-no-pod": "A subGroupPolicy without matchLabelKeys matches no pod.",
+        "command-replaced": "A job plugin replaces the command of a container; what was written never runs.",
+        "config-map-too-large": "A ConfigMap of a Job's plugins is larger than the API server stores.",
         "default-filled-in": "The API server would fill in this default; the workbench does, too.",
         "default-not-filled-in": "The object was read from a cluster, so a default that is absent stays absent.",
         "document-spelling": "A HyperJob is spelled as in the design document; it is read, and Volcano refuses it.",
+        "environment-too-long": "A variable that a job plugin writes is longer than Linux allows; no container starts.",
         "field-not-read": "The workbench does not read this field of a pod, which may narrow the choice of nodes.",
         "framework-master-policy": "The leading task of a framework lacks OnFailure or TaskCompleted → CompleteJob.",
         "invalid-annotation": "An annotation has a value that nobody can read; the message says what is taken instead.",
+        "invalid-gang-groups": "The list of gangs of a gang group cannot be read; the gang is placed by itself.",
         "invalid-gather": "The gather rules of a gang cannot be read; none is followed.",
         "invalid-gpu-group": "The labels of a GPU group are incomplete or invalid; they name no group.",
         "nomination-not-followed": "An eviction nominated a node for a pod; Volcano would try that node first.",

@@ -30,12 +30,12 @@ from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.parameters import Parametrised
-from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
+from workbench.policies.progress import Progress
 from workbench.policies.reasons import (
+    cannot_start,
     fractional_gpus,
     gang_text,
     gpus_unserved,
-    not_enough_pods,
     not_offered,
     told_once,
     topology_not_ready,
@@ -285,6 +285,9 @@ class NodePolicy(Parametrised, ABC):
     sub_groups : bool
         Whether the policy gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no
         sub-groups, with a warning.
+    gang_groups : bool
+        Whether the policy decides the gangs of a gang group together (`workbench.policies.koordinator.gang_groups`);
+        otherwise each is placed by itself, with a warning.
     shares_gpus : bool
         Whether pods may ask for thousandths of a GPU; otherwise such a gang is refused before `assign` is called.
     warnings : tuple of Notice
@@ -306,6 +309,7 @@ class NodePolicy(Parametrised, ABC):
     publishes_switches: bool = False
     retry: RetryRule = AT_CHANGES
     sub_groups: bool = False
+    gang_groups: bool = False
     shares_gpus: bool = False
     monotone: bool = False
     warnings: tuple[Notice, ...] = ()
@@ -490,11 +494,11 @@ class Composed(Policy):
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.start
         answer: Assignment | Declined
-        text = invalid_gang(progress) or (invalid_sub_groups(request.gang) if self.node.sub_groups else "")
+        never = cannot_start(request.gang, progress, sub_groups=self.node.sub_groups)
         if gang.shares_gpus and not self.node.shares_gpus:
             answer = Declined((fractional_gpus(self.name, gang),))
-        elif text:
-            answer = Declined((not_enough_pods(text, progress),))
+        elif never:
+            answer = Declined(never)
         elif self.node.reads_topology and not ledger.topology.ready:
             answer = Declined((topology_not_ready(ledger.topology),))
         elif request.demand.order:
@@ -586,10 +590,14 @@ class Composed(Policy):
         )
 
     def _notices(self, gang: Gang) -> tuple[Notice, ...]:
-        if self.node.sub_groups or not (gang.sub_groups or gang.sub_grouped):
-            return ()
-        text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
-        return (Notice("sub-groups-merged", text),)
+        found = []
+        if not self.node.sub_groups and (gang.sub_groups or gang.sub_grouped):
+            text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
+            found.append(Notice("sub-groups-merged", text))
+        if not self.node.gang_groups and gang.koordinator.gang_groups:
+            text = f"{self.node.name} knows no gang groups: the gang is placed by itself"
+            found.append(Notice("gang-groups-not-read", text))
+        return tuple(found)
 
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS

@@ -12,24 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.counted import counted
+from workbench.model.dependencies import unmet_dependency
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.model.topology import Topology
 from workbench.policies.demand import node_causes
-from workbench.policies.progress import Progress
+from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
 
 if TYPE_CHECKING:
     from workbench.policies.base import Request
 
 __all__ = [
+    "cannot_start",
     "fit_reason",
     "fractional_gpus",
     "gang_incomplete",
     "gang_text",
     "gang_untried",
     "gpus_unserved",
-    "not_enough_pods",
     "not_offered",
     "told_once",
     "topology_not_ready",
@@ -126,9 +127,36 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
     return Notice("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together", f"node {name}")
 
 
-def not_enough_pods(text: str, progress: Progress) -> Notice:
-    """Notice that a gang has fewer pods than it needs, so that it can never start; ``text`` is Volcano's sentence."""
-    return Notice("not-enough-pods", text, numbers={"count": progress.missing})
+def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool) -> tuple[Notice, ...]:
+    """Notices that a gang has fewer pods than it needs, so that it can never start; empty if it has enough.
+
+    Parameters
+    ----------
+    gang : Gang
+        Not the gang of a HyperJob that is decided Job by Job.
+    progress : Progress
+        Counts before anything is placed.
+    sub_groups : bool
+        Whether the policy knows sub-groups, and so counts those that must be ready.
+    """
+    text = invalid_gang(progress) or (invalid_sub_groups(gang) if sub_groups else "")
+    if text:
+        text += _jobs_without_pods(gang)
+        return (Notice("not-enough-pods", text, numbers={"count": progress.missing}),)
+    if gang.jobs:
+        return ()
+    present = [here + left for here, left in zip(progress.present, progress.left, strict=True)]
+    why = unmet_dependency(gang, present, sub_groups=sub_groups)
+    return () if why is None else (why,)
+
+
+def _jobs_without_pods(gang: Gang) -> str:
+    """The Jobs of a HyperJob that have fewer pods than their minimum: ``; h-b-0 has 1 of the 2 pods it needs``."""
+    jobs = [job.gang for job in gang.jobs if job.gang is not None]
+    short = [job for job in jobs if job.ready + job.n_pods < job.min_available]
+    parts = [f"{job.name} has {job.ready + job.n_pods} of the {job.min_available} pods it needs" for job in short]
+    more = [f"{len(parts) - 3} further Jobs lack pods"] if len(parts) > 3 else []
+    return "".join(f"; {part}" for part in (*parts[:3], *more))
 
 
 def told_once(reasons: Sequence[Notice]) -> tuple[Notice, ...]:

@@ -51,7 +51,7 @@ def job_table(
         Largest number of Jobs to list; those that wait or run come first.
     headlines : mapping of str to str
         For jobs that wait, by ``namespace/name``: what is missing and what would help, shown before the scheduler's
-        reason.
+        reason; not for a Job that can never start, whose reason says both.
     """
     order = ("Pending", "Inqueue", "Restarting", "Unknown", "Failed", "Running")
     shown = sorted(jobs, key=lambda row: order.index(row.phase) if row.phase in order else len(order))[:rows]
@@ -67,7 +67,8 @@ def job_table(
     waiting: dict[tuple[str, str], list[str]] = {}
     for row in (row for row in shown if row.waits_for):
         key = f"{row.namespace}/{row.name}"
-        waiting.setdefault((headlines.get(key, ""), row.waits_for), []).append(key)
+        headline = "" if row.never_starts else headlines.get(key, "")
+        waiting.setdefault(("" if headline in row.waits_for else headline, row.waits_for), []).append(key)
     for (headline, reason), keys in waiting.items():
         who = f"{keys[0]} waits" if len(keys) == 1 else f"{counted(len(keys), 'job')} wait ({name_list(keys)})"
         parts.append(f"{who}: {headline or reason}")

@@ -12,6 +12,7 @@ from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.job_log import MOST_SECONDS
 from workbench.model.value import Value
+from workbench.simulate.gang_groups import without_gang_group
 
 __all__ = ["RESTARTS", "Restarts", "SimulatedJob"]
 
@@ -29,6 +30,7 @@ class SimulatedJob(Value):
     Attributes
     ----------
     gang : Gang
+        Placed by itself: a gang group is taken from it (`without_gang_group`).
     submitted_s : float
         Seconds since the start of the simulation.
     duration_s : float
@@ -65,6 +67,7 @@ class SimulatedJob(Value):
     step: TrainingStep | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "gang", without_gang_group(self.gang))
         for name in ("submitted_s", "duration_s", "writing_s", "restart_s"):
             value = getattr(self, name)
             if not 0 <= value <= MOST_SECONDS:

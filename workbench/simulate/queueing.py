@@ -61,7 +61,7 @@ def kind_of(gang: Gang) -> Hashable | None:
             return None
     roles: list[Hashable] = []
     for role in gang.roles:
-        if role.labels or role.annotations or role.succeeded or role.pod_names or role.pod_uids:
+        if role.labels or role.annotations or role.succeeded or role.pod_names or role.pod_uids or role.depends_on:
             return None
         requests, assumed = tuple(role.requests.items()), tuple(role.assumed.items())
         asked = (role.count, requests, role.container_gpus, role.gpu_milli, assumed)

@@ -22,6 +22,7 @@ from workbench.model.switches import SwitchTable
 from workbench.model.value import Working
 from workbench.policies.base import Policy
 from workbench.simulate.faults import break_gpus
+from workbench.simulate.gang_groups import without_gang_group
 from workbench.simulate.held_nodes import HeldNodes
 from workbench.simulate.lost_pods import after_fault, former_pods, missing_pods
 
@@ -93,7 +94,7 @@ class Timeline(Working):
         """
         if gang.key in self.pending or any(pod.gang == gang.key for pod in self.snapshot.running):
             raise InputError("a job of this name is there already", source="timeline", got=gang.key)
-        self._waiting[gang.key] = gang
+        self._waiting[gang.key] = without_gang_group(gang)
         return self._record(f"submit {gang.name}", [self._try(gang.key)])
 
     def retry(self, name: str) -> Moment:

@@ -106,7 +106,8 @@ def test_the_constraint_across_the_jobs() -> None:
     result = refused(hyper(three, constraint=hard(2)), document_tree())
     assert said(result.reasons) == (
         "tier 1: 2 of the 3 HyperNodes needed are free and hold 2 pods × 8 GPUs inside one HyperNode of tier 2 or "
-        "below; 4 of 4 are free of accelerator pods",
+        "below; 4 of 4 are free of accelerator pods; h-m-2 waits: s2 holds it and lies outside s4, where the "
+        "other Jobs are",
         "tier 2: 1 of the 3 HyperNodes needed are free and hold 2 pods × 8 GPUs inside one HyperNode of tier 2 or "
         "below; 2 of 2 are free of accelerator pods",
     )

@@ -84,6 +84,7 @@ OF_VOLCANO = {
 OF_KOORDINATOR = {
     "gpu_group": lambda rng, value: GpuGroup("g", 2),
     "gather": lambda rng, value: (Gather("rack", True),),
+    "gang_groups": lambda rng, value: ("d/a", "d/b"),
 }
 OF_ASCEND = {
     "job_class": text,
@@ -108,6 +109,9 @@ OF_ROLE = {
     "annotations": lambda rng, value: {"a": "b"},
     "succeeded": number,
     "assumed": lambda rng, value: rng.choice([{"cpu": 100}, {"cpu": 100, "memory": 200 << 20}]),
+    "depends_on": lambda rng, value: rng.choice([("a",), ("a", "b")]),
+    "depends_on_any": lambda rng, value: not value,
+    "n_created": number,
 }
 OF_SUB_GROUP = {
     "name": text,

@@ -124,6 +124,8 @@ class Plugin:
         Actions, on add and on update, on the objects that `DESIGN_ADDITIONS` names.
     marked : bool
         Whether the plugin leaves its marker in ``status.controlledResources``.
+    sets_commands : bool
+        Whether the plugin replaces commands of containers.
     """
 
     name: str
@@ -135,6 +137,7 @@ class Plugin:
     on_delete: JobHook = _nothing
     extend_job: JobHook = _nothing
     marked: bool = True
+    sets_commands: bool = False
 
 
 def owner_reference(job: Object) -> dict[str, Any]:

@@ -87,4 +87,4 @@ def _service_name(call: PluginCall) -> str:
     return f"{name_of(call.job)}-head-svc"
 
 
-PLUGIN = Plugin("ray", FRAMEWORK_FLAGS["ray"], inject=_inject, on_add=_on_add, on_delete=_on_delete)
+PLUGIN = Plugin("ray", FRAMEWORK_FLAGS["ray"], inject=_inject, on_add=_on_add, on_delete=_on_delete, sets_commands=True)

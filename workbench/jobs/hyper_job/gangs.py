@@ -208,4 +208,12 @@ def waiting_jobs(gang: Gang, running: Collection[str]) -> Gang:
 def _roles_in(gang: Gang, hyper_job: str) -> list[Role]:
     """Roles of a Job in its HyperJob's gang: the pods keep their names, and the Job's minimums are the sub-group's."""
     prefix = f"{gang.name.removeprefix(f'{hyper_job}-')}-"
-    return [replace(role, name=f"{prefix}{role.name}", min_available=None) for role in gang.roles]
+    return [
+        replace(
+            role,
+            name=f"{prefix}{role.name}",
+            min_available=None,
+            depends_on=tuple(f"{prefix}{name}" for name in role.depends_on),
+        )
+        for role in gang.roles
+    ]

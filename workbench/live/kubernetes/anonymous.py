@@ -12,6 +12,7 @@ import orjson
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
 from workbench.live.kubernetes.resources import CONFIG_MAPS
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
+from workbench.objects.gang_groups import GANG_GROUPS_ANNOTATION
 from workbench.objects.selectors import NameIndex
 
 __all__ = ["ANYBODY", "Anonymous", "anonymized"]
@@ -223,7 +224,16 @@ class _Hiding:
         if key in _WORDS_OF or lists_faulty_npus(key) or not isinstance(value, str):
             return value
         parsed = _parsed(value)
+        if key == GANG_GROUPS_ANNOTATION and isinstance(parsed, list):
+            return orjson.dumps([self._gang(one) for one in parsed]).decode()
         return self._name(value, "value") if parsed is None else orjson.dumps(self.value(parsed)).decode()
+
+    def _gang(self, value: Any) -> Any:
+        """A gang that another one names: ``namespace/name``."""
+        if not isinstance(value, str) or "/" not in value:
+            return self.value(value)
+        namespace, _, name = value.partition("/")
+        return f"{self._name(namespace, 'namespace')}/{self._name(name, 'value')}"
 
     def _text(self, value: str, key: str, inside: str, kind: str) -> str:
         if inside == "data":

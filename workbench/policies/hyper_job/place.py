@@ -14,6 +14,7 @@ from workbench.model.ledger import Ledger, idle_accelerators
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, NearestMiss, Placement, Refusal, Unplaced
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.hyper_job.left_out import LeftOut, shape_of
 from workbench.policies.hyper_job.search import Choice, Search, TierTried
 from workbench.policies.hyper_job.trials import JobTrials
 from workbench.policies.reasons import not_offered, topology_not_ready
@@ -51,11 +52,13 @@ def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Reco
     choice = search.run()
     if recorder is not None:
         _record(recorder, search, jobs, trials, choice)
+    left_out = LeftOut(policy, jobs, ledger, search, trials)
     if choice is None:
+        reasons = _reasons(jobs, search, left_out)
         ledger.rollback(mark)
         request = policy.node.request(gang, ledger, GpuQuestions(policy.gpu, ledger), None)
-        return _refused(policy, gang, jobs, search, not_offered(request))
-    placement = _placement(policy, gang, jobs, ledger, trials, choice, held)
+        return _refused(policy, gang, jobs, search, (*not_offered(request), *reasons))
+    placement = _placement(policy, gang, jobs, ledger, trials, choice, held, left_out)
     take_placement(placement, ledger)
     return placement
 
@@ -84,6 +87,7 @@ def _placement(
     trials: JobTrials,
     choice: Choice,
     held: Mapping[str, int],
+    left_out: LeftOut,
 ) -> Placement:
     """One placement of all pods, joined from those of the Jobs inside their HyperNodes."""
     topology, snapshot = ledger.topology, ledger.snapshot
@@ -96,12 +100,13 @@ def _placement(
     warnings: dict[Notice, None] = dict.fromkeys((*gang.notes, *policy.node.warnings))
     exclusive: dict[str, str] = {}
     score, any_words, any_visible, any_group = 0.0, False, False, False
-    for part, job, kind, domain in zip(gang.sub_groups, jobs, trials.kinds, choice.domains, strict=True):
-        first = part.pods[0]
+    for number, (part, kind, domain) in enumerate(zip(gang.sub_groups, trials.kinds, choice.domains, strict=True)):
+        first, job = part.pods[0], jobs[number]
         if domain < 0:
-            text = f"no HyperNode of tier {choice.tier} is left for {job.name}"
-            left_out = (Notice("job-left-out", text, job.name),)
-            unplaced += [Unplaced(pod, left_out) for pod in part.pods]
+            why = left_out.why(number, choice.tier, choice)
+            text = f"{job.name} waits without a HyperNode of tier {choice.tier}: {why}"
+            waits = (Notice("job-left-out", text, job.name),)
+            unplaced += [Unplaced(pod, waits) for pod in part.pods]
             continue
         inside = trials.result(kind, domain)
         assert isinstance(inside, Placement)
@@ -158,11 +163,20 @@ def _refusal(
     return Refusal(gang, policy.name, policy.parameters, reasons, misses, warnings)
 
 
-def _refused(policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search, first: tuple[Notice, ...]) -> Refusal:
-    """The refusal with how near each tier came; the nearest tier first among the reasons, after `first`."""
+def _reasons(jobs: Sequence[Gang], search: Search, left_out: LeftOut) -> tuple[Notice, ...]:
+    """How near each tier came, the nearest tier first, which also says which Jobs wait and why."""
     if not search.tried:
         text = "no HyperNode has a tier that the constraints of the HyperJob and its Jobs allow"
-        return _refusal(policy, gang, (*first, Notice("tier-too-small", text)))
+        return (Notice("tier-too-small", text),)
+    nearest = sorted(search.tried, key=lambda one: (-(one.best.n_jobs if one.best else 0), one.tier))
+    who = left_out.told(nearest[0].tier, nearest[0].best)
+    return tuple(_reason(tried, jobs, search, "" if i else who) for i, tried in enumerate(nearest))
+
+
+def _refused(
+    policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search, reasons: tuple[Notice, ...]
+) -> Refusal:
+    """The refusal with how near each tier came."""
     sizes = sorted(max(job.min_available - job.ready, 0) for job in jobs)[: search.needed]
     misses: dict[int, NearestMiss] = {}
     for tried in search.tried:
@@ -171,30 +185,20 @@ def _refused(policy: Composed, gang: Gang, jobs: Sequence[Gang], search: Search,
             tier = search.topology.domain_tier(around)
             if tier not in misses or misses[tier].holds < pods:
                 misses[tier] = NearestMiss(tier, search.topology.domain_name(around), pods, sum(sizes))
-    nearest = sorted(search.tried, key=lambda one: (-(one.best.n_jobs if one.best else 0), one.tier))
-    reasons = (*first, *(_reason(tried, jobs, search) for tried in nearest))
-    return _refusal(policy, gang, reasons, () if first else tuple(misses[tier] for tier in sorted(misses)))
+    offered = not any(reason.code == "not-offered" for reason in reasons)
+    return _refusal(policy, gang, reasons, tuple(misses[tier] for tier in sorted(misses)) if offered else ())
 
 
-def _reason(tried: TierTried, jobs: Sequence[Gang], search: Search) -> Notice:
+def _reason(tried: TierTried, jobs: Sequence[Gang], search: Search, who: str) -> Notice:
     fit = 0 if tried.best is None else tried.best.n_jobs
     inside = "" if search.allowed is None else f" inside one HyperNode of tier {search.allowed} or below"
     hold = "holds" if search.needed == 1 else "hold"
     wanted = counted(search.needed, "HyperNode needed is", "HyperNodes needed are")
     text = (
-        f"tier {tried.tier}: {fit} of the {wanted} free and {hold} {_shape(jobs)}{inside}; "
-        f"{tried.free} of {tried.total} are free of accelerator pods"
+        f"tier {tried.tier}: {fit} of the {wanted} free and {hold} {shape_of(jobs)}{inside}; "
+        f"{tried.free} of {tried.total} are free of accelerator pods{'; ' if who else ''}{who}"
     )
     return Notice("no-hypernode-per-job", text, numbers={"tier": tried.tier, "count": fit, "needed": search.needed})
-
-
-def _shape(jobs: Sequence[Gang]) -> str:
-    """The pods of a Job in words: ``32 pods × 8 GPUs``."""
-    shapes = {(tuple((role.count, role.n_gpus) for role in job.roles)) for job in jobs}
-    if len(shapes) > 1:
-        return "a Job"
-    parts = [counted(n, "pod") + (f" × {counted(gpus, 'GPU')}" if gpus else "") for n, gpus in shapes.pop() if n]
-    return " + ".join(parts)
 
 
 def _record(recorder: Recorder, search: Search, jobs: Sequence[Gang], trials: JobTrials, choice: Choice | None) -> None:

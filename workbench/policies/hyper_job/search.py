@@ -138,13 +138,37 @@ class Search:
         tiers = sorted({int(self.topology.tier[domain]) for domain in self._held.values()})
         for tier in tiers[-1:] or self.topology.tiers:
             check()
-            if not any(self._may_use(kind, tier) for kind in self._trials.kinds):
+            if not any(self.may_use(kind, tier) for kind in self._trials.kinds):
                 continue
             found = self._at(tier)
             self.tried.append(found)
             if found.best is not None and found.best.n_jobs >= self.needed:
                 return found.best
         return None
+
+    def free_at(self, tier: int) -> list[int]:
+        """HyperNodes of a tier in which no accelerator is in use and no node is held exclusively."""
+        every = self.topology.domains_at(tier)
+        free: list[int] = every[(self._sizes[every] > 0) & (self.occupied[every] == 0)].tolist()
+        return free
+
+    def bound_of(self, kind: int) -> int | None:
+        """HyperNode that Jobs of a kind must go to because they run there in part; None: they are free to choose."""
+        return self._bound.get(kind)
+
+    def may_use(self, kind: int, tier: int) -> bool:
+        """Whether the constraints allow Jobs of a kind a HyperNode of a tier; one that runs in part has its own."""
+        if self.allowed is not None and tier > self.allowed:
+            return False
+        limit = self._limits[kind]
+        return kind in self._bound or limit is None or tier <= limit
+
+    def is_inside(self, domain: int, around: int) -> bool:
+        """Whether a HyperNode lies inside another one, or is it; every one lies inside the virtual top."""
+        if around == TOP:
+            return True
+        place, end = self.topology.preorder
+        return bool(place[around] <= place[domain] < end[around])
 
     def _at(self, tier: int) -> TierTried:
         """The best choice with HyperNodes of one tier."""
@@ -153,14 +177,14 @@ class Search:
         every = every[self._sizes[every] > 0]
         free = every[self.occupied[every] == 0]
         mine = sorted({*free.tolist(), *self._bound.values()}, key=self._preference)
-        kinds = [kind for kind in dict.fromkeys(trials.kinds) if self._may_use(kind, tier)]
+        kinds = [kind for kind in dict.fromkeys(trials.kinds) if self.may_use(kind, tier)]
         roomy = [domain for domain in mine if any(self._has_room(kind, domain) for kind in kinds)]
         found = TierTried(tier, len(every), len(free))
         best_key: tuple[int, ...] | None = None
         for key, around in self._around(tier, roomy, free):
             if best_key is not None and key >= best_key:
                 break
-            inside = [domain for domain in roomy if self._is_inside(domain, around)]
+            inside = [domain for domain in roomy if self.is_inside(domain, around)]
             choice = Choice(tier, around, self._matched(inside, kinds))
             exact = (-choice.n_jobs, *key[1:])
             if choice.n_jobs and (best_key is None or exact < best_key):
@@ -178,13 +202,6 @@ class Search:
         places = match_jobs(self._trials.kinds, len(inside), fits)
         return tuple(inside[place] if place >= 0 else -1 for place in places)
 
-    def _may_use(self, kind: int, tier: int) -> bool:
-        """Whether the constraints allow a HyperNode of the tier; a Job that runs in part has its HyperNode already."""
-        if self.allowed is not None and tier > self.allowed:
-            return False
-        limit = self._limits[kind]
-        return kind in self._bound or limit is None or tier <= limit
-
     def _has_room(self, kind: int, domain: int) -> bool:
         bound = self._bound.get(kind)
         if bound is None and self.occupied[domain]:
@@ -193,12 +210,6 @@ class Search:
 
     def _preference(self, domain: int) -> tuple[int, int, int]:
         return int(self._accelerators[domain]), int(self._sizes[domain]), int(self.topology.preorder[0][domain])
-
-    def _is_inside(self, domain: int, around: int) -> bool:
-        if around == TOP:
-            return True
-        place, end = self.topology.preorder
-        return bool(place[around] <= place[domain] < end[around])
 
     def _around(self, tier: int, roomy: Sequence[int], free: Ints) -> list[tuple[tuple[int, ...], int]]:
         """HyperNodes that may be around all Jobs, best first, each with its key; the number of Jobs is an upper bound.

@@ -46,7 +46,7 @@ class JobTrials:
         self._ledger = ledger
         self._parts = Parts(ledger)
         self._examples: list[Gang] = []
-        self._rooms: list[npt.NDArray[np.bool_]] = []
+        self._pods: list[npt.NDArray[np.int64]] = []
         self._results: dict[tuple[int, int], Placement | Refusal] = {}
         self.kinds = [self._kind_of(job) for job in jobs]
 
@@ -59,7 +59,12 @@ class JobTrials:
 
         If False, the policy cannot place the Job there; if True, it may still fail.
         """
-        return bool(self._rooms[kind][domain])
+        job = self._examples[kind]
+        return self.pods_in(kind, domain) >= min(job.min_available - job.ready, job.n_pods)
+
+    def pods_in(self, kind: int, domain: int) -> int:
+        """Pods of a Job that fit in a HyperNode, each role counted by itself: never fewer than a policy places."""
+        return int(self._pods[kind][domain])
 
     def result(self, kind: int, domain: int) -> Placement | Refusal:
         """The policy's answer for a Job of this kind inside a HyperNode; node 0 is the HyperNode's first node."""
@@ -75,11 +80,11 @@ class JobTrials:
             if _alike(example, job):
                 return kind
         self._examples.append(job)
-        self._rooms.append(self._room_for(job))
+        self._pods.append(self._pods_of(job))
         return len(self._examples) - 1
 
-    def _room_for(self, job: Gang) -> npt.NDArray[np.bool_]:
-        """For each HyperNode whether enough pods of a Job fit its nodes, each role counted by itself."""
+    def _pods_of(self, job: Gang) -> npt.NDArray[np.int64]:
+        """Pods of a Job that fit the nodes of each HyperNode, each role counted by itself: int64 (d + 1,)."""
         ledger = self._ledger
         demand = self._policy.node.request(job, ledger, GpuQuestions(self._policy.gpu, ledger), None).demand
         pods = np.zeros(ledger.topology.n_domains + 1, dtype=np.int64)
@@ -89,7 +94,7 @@ class JobTrials:
             else:
                 fit = demand.capacity(role, demand.idle, each.count)
                 pods += np.minimum(ledger.topology.domain_sums(fit[:, np.newaxis])[:, 0], each.count)
-        return pods >= min(job.min_available - job.ready, job.n_pods)
+        return pods
 
 
 def _alike(one: Gang, other: Gang) -> bool:

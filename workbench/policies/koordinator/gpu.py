@@ -23,10 +23,11 @@ from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
-from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request, session_order
+from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons, node_text
 from workbench.policies.gpu.base import GpuAssignment, GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.koordinator.gang_groups import schedule_groups
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
 from workbench.policies.koordinator.turn import GangTurn
@@ -99,6 +100,7 @@ class _GroupNodes(NodePolicy):
 
     name = "koordinator-gpu"
     retry = KUBE_SCHEDULER
+    gang_groups = True
 
     def __init__(self, parameters: KoordinatorGpuParameters) -> None:
         self._parameters = parameters
@@ -183,21 +185,21 @@ class KoordinatorGpu(Composed):
     def _gpu_questions(self, gang: Gang, ledger: Ledger) -> _GroupGpus:
         return _GroupGpus(self, ledger, PlanCache.of(ledger.snapshot, self._ttl_s), gang)
 
-    def _decide(
-        self, gang: Gang, ledger: Ledger, recorder: Recorder | None, cache: PlanCache, turn: int = 0
-    ) -> Decision:
+    def _decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None, cache: PlanCache) -> Decision:
         gpus = _GroupGpus(self, ledger, cache, gang)
         result = self._place_with(gpus, gang, ledger, recorder)
         extra: dict[str, Any] = {}
         group = gang.koordinator.gpu_group
         if isinstance(result, Placement) and group is not None and gpus.turn is not None:
             extra["gpu_plan"] = _plan(gang, group, gpus.turn, ledger.snapshot)
-        return Decision(gang, result, extra, turn)
+        return Decision(gang, result, extra)
 
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
     ) -> list[Decision]:
-        """Decide on every gang of a session, in `session_order` on one ledger, with the plans that earlier gangs made.
+        """Decide on every gang of a session on one ledger, with the plans that earlier gangs made.
+
+        Gang groups are decided as a whole (`schedule_groups`).
 
         Parameters
         ----------
@@ -212,14 +214,25 @@ class KoordinatorGpu(Composed):
             In the order of `gangs`.
         """
         ledger, cache = snapshot.ledger(), PlanCache.of(snapshot, self._ttl_s)
-        found: dict[int, Decision] = {}
-        for turn, i in enumerate(session_order(gangs)):
-            found[i] = self._decide(gangs[i], ledger, recorders.get(i), cache, turn)
+
+        def place(i: int) -> Decision:
+            nonlocal cache
+            found = self._decide(gangs[i], ledger, recorders.get(i), cache)
             group = gangs[i].koordinator.gpu_group
-            if found[i].placed and group is not None:
+            if found.placed and group is not None:
                 # Its pods are bound now, by the old plan or another: what they use is in the ledger.
                 cache = cache.without(gangs[i].namespace, group)
-        return [found[i] for i in range(len(gangs))]
+            return found
+
+        def mark() -> tuple[int, PlanCache]:
+            return ledger.checkpoint(), cache
+
+        def undo(before: tuple[int, PlanCache]) -> None:
+            nonlocal cache
+            at, cache = before
+            ledger.rollback(at)
+
+        return schedule_groups(self, gangs, snapshot, place, mark, undo)
 
 
 def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int], int]:

@@ -14,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.counted import counted
+from workbench.model.explanation import Recorders
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
-from workbench.model.placement import UNPLACED, NearestMiss
+from workbench.model.placement import UNPLACED, Decision, NearestMiss
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
 from workbench.model.whole_number import whole_number
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
 from workbench.policies.demand import node_text
+from workbench.policies.koordinator.gang_groups import schedule_groups
 from workbench.policies.koordinator.network_tree import (
     CLUSTER_LAYER,
     NODE_LAYER,
@@ -76,6 +79,7 @@ class KoordinatorNetwork(NodePolicy):
 
     name = "koordinator-network"
     reads_topology = True
+    gang_groups = True
     retry = KUBE_SCHEDULER
     # Without multiples; with them upstream's rounding can lose a placement when a domain gains room.
     monotone = True
@@ -85,6 +89,17 @@ class KoordinatorNetwork(NodePolicy):
     @property
     def parameters(self) -> Mapping[str, Any]:
         return {}
+
+    def schedule(
+        self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders
+    ) -> list[Decision]:
+        """Decide on all gangs of one session, each gang group as a whole (`schedule_groups`)."""
+        ledger = snapshot.ledger()
+
+        def place(i: int) -> Decision:
+            return Decision(gangs[i], whole.place(gangs[i], ledger, recorders.get(i)))
+
+        return schedule_groups(whole, gangs, snapshot, place, ledger.checkpoint, ledger.rollback)
 
     def assign(self, request: Request) -> Assignment | Declined:
         gang, topology = request.gang, request.ledger.topology

@@ -44,7 +44,7 @@ _UNREAD_OF_GANG = frozenset(
 #: Per extra its class and the fields that the search of the newest release does not read.
 _UNREAD_OF_EXTRAS = {
     "volcano": (VolcanoMemory, frozenset({"record", "inqueue"})),
-    "koordinator": (KoordinatorWish, frozenset({"gpu_group", "gather"})),
+    "koordinator": (KoordinatorWish, frozenset({"gpu_group", "gather", "gang_groups"})),
     "ascend": (AscendWish, frozenset({"job_class", "framework", "former"})),
 }
 #: Names of pods and what is written on them.

@@ -25,7 +25,7 @@ from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Request
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.progress import invalid_gang, invalid_sub_groups
+from workbench.policies.reasons import cannot_start
 from workbench.policies.stream import Stream, Taken
 from workbench.policies.volcano.form import form_of
 from workbench.policies.volcano.memory import records_to_keep
@@ -183,7 +183,7 @@ class SearchStream(Stream):
         gpus = GpuQuestions(self._whole.gpu, self.ledger)
         request = self._whole.node.request(gang, self.ledger, gpus, None)
         demand, asks_gpus = request.demand, any(role.n_gpus for role in gang.roles)
-        if gang.shares_gpus or invalid_gang(request.progress()) or invalid_sub_groups(gang):
+        if gang.shares_gpus or cannot_start(gang, request.progress(), sub_groups=True):
             return None
         if not demand.order or demand.best_effort:
             return None

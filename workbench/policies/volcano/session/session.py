@@ -31,8 +31,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.progress import invalid_gang, invalid_sub_groups
-from workbench.policies.reasons import fractional_gpus, gang_untried, gpus_unserved, not_enough_pods
+from workbench.policies.reasons import cannot_start, fractional_gpus, gang_untried, gpus_unserved
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.session.enqueue import Admission, min_resources
 from workbench.policies.volcano.session.job_order import job_key
@@ -260,9 +259,8 @@ class Session:
             if job.gang.shares_gpus:
                 self._decline(job, Declined((fractional_gpus(self._whole.name, job.gang),)))
                 continue
-            groups = invalid_sub_groups(request.gang) if self._policy.sub_groups else ""
-            if text := invalid_gang(progress) or groups:
-                self._decline(job, Declined((not_enough_pods(text, progress),)))
+            if never := cannot_start(request.gang, progress, sub_groups=self._policy.sub_groups):
+                self._decline(job, Declined(never))
                 continue
             if job.gang.jobs:
                 heapq.heappush(waiting.setdefault(job.gang.queue, []), (self._key(i), i))

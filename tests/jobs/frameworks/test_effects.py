@@ -1,0 +1,119 @@
+"""What job plugins do to pods that their author may not expect, told before the Job is submitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.jobs.frameworks.jobs import env_of, job_of, named, pods_of, task_of
+from workbench.jobs.expand import expand_job
+from workbench.jobs.frameworks.effects import LARGEST_STRING, may_have_notices, plugin_notices
+from workbench.jobs.frameworks.registry import PLUGINS
+
+
+def with_command(task: dict[str, Any], **fields: list[str]) -> dict[str, Any]:
+    task["template"]["spec"]["containers"][0].update(fields)
+    return task
+
+
+class TestCommands:
+    def test_a_command_that_ray_replaces_is_told_with_the_way_out(self) -> None:
+        head = with_command(task_of("head", container="head"), command=["sh", "-c", "ray start --head; serve run"])
+        worker = with_command(task_of("worker", container="worker"), args=["x"])
+        first, second = plugin_notices(job_of({"ray": []}, head, worker))
+        assert (first.code, first.subject) == (
+            "command-replaced",
+            "spec.tasks[0].template.spec.containers[0].command",
+        )
+        assert "the plugin ray replaces the command of container head by “sh -c ray start --head" in first.message
+        assert first.message.endswith("leave the plugin out, or name another container by --headContainer")
+        assert second.message.endswith("--workerContainer")
+        assert "the args written there never run" in second.message
+
+    def test_tasks_and_containers_of_other_names_are_followed(self) -> None:
+        head = with_command(task_of("lead", container="main"), command=["serve"])
+        arguments = ["--head=lead", "--headContainer=main"]
+        (found,) = plugin_notices(job_of({"ray": arguments}, head))
+        assert found.message.endswith("--headContainer")
+        assert plugin_notices(job_of({"ray": ["--head=lead"]}, head)) == []
+
+    def test_a_container_without_a_command_loses_nothing(self) -> None:
+        assert plugin_notices(job_of({"ray": []}, task_of("head", container="head"))) == []
+
+    def test_only_plugins_that_say_so_set_commands(self) -> None:
+        for plugin in PLUGINS:
+            tasks = [
+                with_command(task_of(name, container=name), command=["x"])
+                for name in ("head", "master", "worker", "chief", "scheduler", "server", "ps")
+            ]
+            pods = pods_of(expand_job(job_of({plugin.name: []}, *tasks)))
+            changed = any(pod["spec"]["containers"][0]["command"] != ["x"] for pod in pods)
+            assert changed == plugin.sets_commands, plugin.name
+
+
+def most_pods(job: dict[str, Any]) -> int:
+    """The number of pods at which the only notice of a job says the limit is."""
+    (found,) = plugin_notices(job)
+    return int(found.numbers["pods"])
+
+
+class TestStrings:
+    def test_the_hosts_of_svc_have_a_limit(self) -> None:
+        job = job_of({"svc": []}, task_of("worker", 3000), name="trainer-with-a-long-name")
+        (found,) = plugin_notices(job)
+        assert (found.code, found.subject) == ("environment-too-long", "spec.plugins.svc")
+        assert "VC_WORKER_HOSTS of 184,889 bytes" in found.message
+        assert "131,072" in found.message
+        assert 'svc: ["--inject-hosts-env=false"]' in found.message
+
+    @pytest.mark.parametrize("name", ["train", "a-longer-name"])
+    def test_the_number_of_pods_is_exact(self, name: str) -> None:
+        job = job_of({"svc": []}, task_of("w", 9000), name=name)
+        pods = most_pods(job)
+        sizes = []
+        for count in (pods, pods + 1):
+            objects = expand_job(job_of({"svc": []}, task_of("w", count), name=name))
+            value = named(objects, "ConfigMap", f"{name}-svc")["data"]["VC_W_HOSTS"]
+            sizes.append(len(f"VC_W_HOSTS={value}") + 1)
+        assert sizes[0] <= LARGEST_STRING < sizes[1]
+        assert plugin_notices(job_of({"svc": []}, task_of("w", pods), name=name)) == []
+
+    def test_the_argument_of_svc_helps(self) -> None:
+        job = job_of({"svc": ["--inject-hosts-env=false"]}, task_of("worker", 3000), name="trainer-with-a-long-name")
+        assert plugin_notices(job) == []
+
+    def test_svc_counts_where_admission_adds_it(self) -> None:
+        job = job_of({"pytorch": []}, task_of("master"), task_of("worker", 5000), name="trainer")
+        (found,) = plugin_notices(job)
+        assert found.subject == "spec.plugins.svc"
+
+    def test_other_plugins_have_the_same_limit(self) -> None:
+        svc = ["--inject-hosts-env=false"]
+        job = job_of({"tensorflow": [], "svc": svc}, task_of("worker", 5000), name="trainer")
+        (found,) = plugin_notices(job)
+        assert found.subject == "spec.plugins.tensorflow"
+        pods = int(found.numbers["pods"])
+        sizes = [
+            len("TF_CONFIG=" + env_of(pods_of(expand_job(one))[0])["TF_CONFIG"]) + 1
+            for one in (
+                job_of({"tensorflow": [], "svc": svc}, task_of("worker", count), name="trainer")
+                for count in (pods, pods + 1)
+            )
+        ]
+        assert sizes[0] <= LARGEST_STRING < sizes[1]
+
+    def test_the_config_map_has_a_limit_too(self) -> None:
+        job = job_of({"svc": ["--inject-hosts-env=false"]}, task_of("worker", 10_000), name="trainer-with-a-long-name")
+        (found,) = plugin_notices(job)
+        assert (found.code, found.subject) == ("config-map-too-large", "spec.plugins")
+
+    def test_a_million_replicas_are_told_too(self) -> None:
+        job = job_of({"svc": []}, task_of("worker", 1_000_000))
+        assert [one.code for one in plugin_notices(job)] == ["environment-too-long", "config-map-too-large"]
+
+
+def test_small_jobs_are_not_looked_at() -> None:
+    assert not may_have_notices(job_of({"svc": [], "ssh": []}, task_of("worker", 100)))
+    assert not may_have_notices(job_of({}, task_of("worker", 10_000)))
+    assert may_have_notices(job_of({"ray": []}, task_of("head")))
