@@ -66,7 +66,7 @@ class MemoryStore(ObjectTable):
         if key.namespace:
             metadata["namespace"] = key.namespace
         admitted = self._admit(self, None, _without_status(key, {**data, "metadata": metadata}))
-        uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{self._version}"))
+        uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{self.version}"))
         own = {"uid": uid, "creationTimestamp": self._clock.stamp, "generation": 1}
         return self._write(key, {**admitted, "metadata": {**admitted["metadata"], **own}})
 
@@ -182,7 +182,7 @@ class MemoryStore(ObjectTable):
         return self._write(key, after)
 
     def _write(self, key: Ref, after: Object) -> Object:
-        stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self._version + 1)}}
+        stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self.version + 1)}}
         self.put(key, stored)
         return stored
 

@@ -49,6 +49,9 @@ class SavedCluster:
     start_seconds : float
     run_seconds : float, optional
         Seconds that pods without annotations take to start, and run (`workbench.control.kubelets.Behaviour`).
+    session_due : bool
+        Whether something changed since the last session of the scheduler. A file does not keep that: the policy that
+        goes on from it may be another one, which is to decide anew.
     """
 
     now: float
@@ -61,6 +64,7 @@ class SavedCluster:
     log: Sequence[LogLine] = ()
     start_seconds: float = 0.0
     run_seconds: float | None = None
+    session_due: bool = True
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:

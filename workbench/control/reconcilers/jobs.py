@@ -220,8 +220,8 @@ class JobReconciler(Reconciler):
         if request is not None:
             try:
                 self._handle(key, stored, request)
-            except ClusterError:
-                # The API server did not answer, or others wrote at the same time: the request is tried again.
+            except BaseException:
+                # The API server did not answer, others wrote at the same time, or Ctrl-C: the request is tried again.
                 self._requests.setdefault(key, []).insert(0, request)
                 raise
         if self._requests.get(key):
