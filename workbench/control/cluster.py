@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -409,21 +410,25 @@ class EmbeddedCluster(Working, Displayed):
         key = Ref(kind, namespace, name)
         self.store.delete(key if self.store.get(key) is not None else Ref(kind, "", name))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, known: bytes | EllipsisType | None = ...) -> None:
         """Write the state of the cluster to a file, from which `resume` continues.
 
         Parameters
         ----------
         path : str or Path
             JSON; replaced as a whole, or not at all.
+        known : bytes, optional
+            Content that the file must still have (None: there must be no file), lest the work of another process be
+            lost; left out: whatever is there is replaced.
 
         Raises
         ------
         InputError
-            The file cannot be written.
+            The file cannot be written, or is not as `known` any more.
         """
         data = saved_data(self._as_saved())
-        write_whole(path, orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        content = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        write_whole(path, content, known=known)
 
     def resume(self, path: str | Path) -> None:
         """Replace the state of this cluster by one that `save` wrote to a file, and continue from there.

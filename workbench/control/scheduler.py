@@ -19,7 +19,7 @@ from workbench.control.scheduler_settings import SchedulerSettings
 from workbench.control.store import Binding, Object, Store, StoreChange
 from workbench.control.switch_maps import SwitchMaps
 from workbench.control.visible_devices import device_annotations
-from workbench.errors import ClusterError, InputError
+from workbench.errors import InputError
 from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory

@@ -8,7 +8,9 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import EllipsisType
 from typing import IO
 
 from workbench.errors import InputError
@@ -38,8 +40,19 @@ def check_writable(path: str | Path) -> None:
         raise _unwritable(path, error) from None
 
 
-def write_whole(path: str | Path, content: bytes | str) -> None:
+def write_whole(path: str | Path, content: bytes | str, *, known: bytes | EllipsisType | None = ...) -> None:
     """Write a file atomically: no reader sees half of it, and if writing fails the old file stays.
+
+    Parameters
+    ----------
+    path : str or Path
+    content : bytes or str
+    known : bytes, optional
+        Content that the file must still have to be replaced, because `content` was made of that; None: there must be no
+        file. Left out: whatever is there is replaced. A device or a pipe has no content that counts.
+
+    Notes
+    -----
 
     If several threads or processes write one file, all succeed, and the content is that of the last to finish.
 
@@ -49,7 +62,7 @@ def write_whole(path: str | Path, content: bytes | str) -> None:
     Raises
     ------
     InputError
-        The file cannot be written.
+        The file cannot be written, or is not as `known` any more.
     BrokenPipeError
         The path is a pipe whose reader has ended.
     """
@@ -61,11 +74,39 @@ def write_whole(path: str | Path, content: bytes | str) -> None:
             with device.open("wb") as file:
                 file.write(data)
         else:
-            _replace(_target(path), data)
+            target = _target(path)
+            with _alone_in(target.parent) if known is not ... else contextlib.nullcontext():
+                if known is not ... and (target.read_bytes() if target.exists() else None) != known:
+                    raise InputError(
+                        "has changed meanwhile",
+                        source=str(path),
+                        got="content that another program has written",
+                        expected="the content that was read at the beginning; give the same command again",
+                    )
+                _replace(target, data)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """While this lasts, no other process is in it for the same folder, where the system can lock a folder."""
+    try:
+        import fcntl
+
+        opened = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        # Closing the descriptor unlocks.
+        with contextlib.suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _os_error(number: int) -> OSError:

@@ -13,7 +13,7 @@ from workbench.control.owned import controller_of
 from workbench.control.reconciler import Reconciler
 from workbench.control.retries import MOST_RETRIES, Retries
 from workbench.control.store import Object, Store, StoreChange
-from workbench.errors import ClusterError, InputError, StoreError
+from workbench.errors import InputError, StoreError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.jobs.frameworks.registry import JobOutcome, on_job_add, on_job_delete, on_job_update, on_pod_create
