@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import queue
 import threading
 import time
@@ -120,6 +121,10 @@ class Mirror:
     def contents(self) -> Sequence[Object]:
         """Every object, sorted by kind, namespace and name."""
         return self._table.contents()
+
+    def table(self) -> ObjectTable:
+        """A copy of what is known, which does not change."""
+        return copy.copy(self._table)
 
     def watch(self, since: int) -> Sequence[StoreChange]:
         """Take over what the watches have learned, and return the changes after version `since`, oldest first."""
