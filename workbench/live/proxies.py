@@ -7,7 +7,7 @@ import os
 
 import httpx
 
-__all__ = ["environment_proxy"]
+__all__ = ["environment_proxy", "is_loopback"]
 
 
 def environment_proxy(server: str) -> str | None:
@@ -32,9 +32,17 @@ def environment_proxy(server: str) -> str | None:
     host = url.host.rstrip(".").lower()
     port = url.port or (443 if url.scheme == "https" else 80)
     named = _variable(f"{url.scheme}_proxy")
-    if not named or host == "localhost" or _left_out(host, port, _variable("no_proxy")):
+    if not named or is_loopback(host) or _left_out(host, port, _variable("no_proxy")):
         return None
     return named if "://" in named else f"http://{named}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host of a URL is this machine: ``localhost``, or a loopback address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.rstrip(".").lower() == "localhost"
 
 
 def _variable(name: str) -> str:
@@ -46,8 +54,6 @@ def _left_out(host: str, port: int, no_proxy: str) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         address = None
-    if address is not None and address.is_loopback:
-        return True
     return any(_matches(entry.strip().lower(), host, address, port) for entry in no_proxy.split(","))
 
 
