@@ -217,7 +217,7 @@ def manifests(
             pair = own_certificate([f"{ADMISSION_NAME}.{namespace}.svc"], Path(folder))
             tls = pair[0].read_bytes(), pair[1].read_bytes()
         manifests += admission_manifests(namespace, image, scheduler_name, *tls)
-    emit(to_yaml(manifests), out)
+    emit(to_yaml(manifests), out, private=admission)
 
 
 def _namespace_and_name(text: str) -> tuple[str, str]:

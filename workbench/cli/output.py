@@ -79,10 +79,11 @@ def check_out(out: Path | None, output: str = "") -> None:
     check_writable(out)
 
 
-def emit(text: str, out: Path | None = None) -> None:
+def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
     """Write a command's result to stdout or, if `out` is given, to a file, with control characters escaped.
 
-    They are escaped in files too, because a file may later be shown in a terminal.
+    They are escaped in files too, because a file may later be shown in a terminal. `private`: a file that is made is
+    readable by its owner only.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def emit(text: str, out: Path | None = None) -> None:
         return
     from workbench.formats.whole_file import write_whole
 
-    write_whole(out, text)
+    write_whole(out, text, private=private)
 
 
 def emit_png(svg: str, out: Path | None) -> None:

@@ -11,7 +11,8 @@ from workbench.control.clock import Clock
 from workbench.control.kinds import Ref, key_of, resource_of
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Binding, Object
-from workbench.errors import ClusterError, StoreError
+from workbench.control.stored_form import check_stored
+from workbench.errors import ClusterError, InputError, StoreError
 
 __all__ = ["MemoryStore"]
 
@@ -76,12 +77,17 @@ class MemoryStore(ObjectTable):
         Raises
         ------
         StoreError
-            An object of this identity exists already; the objects before it in `objects` stay in the store.
+            An object has another form, or one of its identity exists already; the objects before it in `objects` stay
+            in the store.
         """
         for data in objects:
             key = key_of(data)
             if self.get(key) is not None:
                 raise StoreError("AlreadyExists", f'{resource_of(key.kind)} "{key.name}" already exists')
+            try:
+                check_stored(data)
+            except InputError as error:
+                raise StoreError("Invalid", f'{resource_of(key.kind)} "{key.name}" is invalid: {error}') from None
             self._write(key, data)
 
     def update(self, data: Object) -> Object:

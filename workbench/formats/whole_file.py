@@ -40,7 +40,14 @@ def check_writable(path: str | Path) -> None:
         raise _unwritable(path, error) from None
 
 
-def write_whole(path: str | Path, content: bytes | str, *, known: bytes | EllipsisType | None = ...) -> None:
+def write_whole(
+    path: str | Path,
+    content: bytes | str,
+    *,
+    known: bytes | EllipsisType | None = ...,
+    private: bool = False,
+    follow: bool = True,
+) -> None:
     """Write a file atomically: no reader sees half of it, and if writing fails the old file stays.
 
     Parameters
@@ -50,6 +57,10 @@ def write_whole(path: str | Path, content: bytes | str, *, known: bytes | Ellips
     known : bytes, optional
         Content that the file must still have to be replaced, because `content` was made of that; None: there must be no
         file. Left out: whatever is there is replaced. A device or a pipe has no content that counts.
+    private : bool
+        Whether a file that is made is readable by its owner only.
+    follow : bool
+        False: a link at the path itself is replaced, not followed.
 
     Notes
     -----
@@ -69,12 +80,12 @@ def write_whole(path: str | Path, content: bytes | str, *, known: bytes | Ellips
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
     try:
-        device = _device(path)
+        device = _device(path) if follow else None
         if device is not None:
             with device.open("wb") as file:
                 file.write(data)
         else:
-            target = _target(path)
+            target = _target(path) if follow else path
             with _alone_in(target.parent) if known is not ... else contextlib.nullcontext():
                 if known is not ... and (target.read_bytes() if target.exists() else None) != known:
                     raise InputError(
@@ -83,7 +94,7 @@ def write_whole(path: str | Path, content: bytes | str, *, known: bytes | Ellips
                         got="content that another program has written",
                         expected="the content that was read at the beginning; give the same command again",
                     )
-                _replace(target, data)
+                _replace(target, data, 0o600 if private else 0o666)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -151,14 +162,14 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes, mode: int) -> None:
     # In the same folder, so that the rename stays on one file system. The name is this call's alone, whatever other
     # threads, processes and machines write there, and short, whatever the target is called.
     draft = target.with_name(f".workbench-{secrets.token_hex(8)}.part")
     try:
-        unnamed = _unnamed(target.parent)
+        unnamed = _unnamed(target.parent, mode)
         if unnamed is None:
-            with draft.open("xb") as file:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 _fill(file, data, target)
         else:
             with os.fdopen(unnamed, "wb") as file:
@@ -178,12 +189,14 @@ def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
     os.fsync(file.fileno())
 
 
-def _unnamed(folder: Path) -> int | None:
-    """Descriptor of a new unnamed file in a folder, which vanishes if the process is killed; None if unsupported."""
+def _unnamed(folder: Path, mode: int) -> int | None:
+    """Descriptor of a new unnamed file with these permissions, which vanishes if the process is killed; None: there is
+    no such thing here.
+    """
     if sys.platform != "linux":
         return None
     try:
-        found = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+        found = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, mode)
     except OSError:  # the file system has none, or the folder takes no file, which the named draft then says
         return None
     if Path(_by_number(found)).exists():

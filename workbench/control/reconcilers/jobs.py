@@ -430,7 +430,7 @@ def _job_of(change: StoreChange) -> Ref | None:
     owner = controller_of(change.after or change.before or {"metadata": {}})
     if owner is None or owner.get("kind") != "Job":
         return None
-    return Ref("Job", change.key.namespace, owner["name"])
+    return Ref("Job", change.key.namespace, str(owner.get("name") or ""))
 
 
 def _group_key(key: Ref, job: Object) -> Ref:
