@@ -94,7 +94,7 @@ def write_whole(
                         got="content that another program has written",
                         expected="the content that was read at the beginning; give the same command again",
                     )
-                _replace(target, data, 0o600 if private else 0o666)
+                _replace(target, data, private)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -162,26 +162,28 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _replace(target: Path, data: bytes, mode: int) -> None:
+def _replace(target: Path, data: bytes, private: bool) -> None:
     # In the same folder, so that the rename stays on one file system. The name is this call's alone, whatever other
     # threads, processes and machines write there, and short, whatever the target is called.
     draft = target.with_name(f".workbench-{secrets.token_hex(8)}.part")
     try:
-        unnamed = _unnamed(target.parent, mode)
+        unnamed = _unnamed(target.parent)
         if unnamed is None:
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-                _fill(file, data, target)
+            with draft.open("xb") as file:
+                _fill(file, data, target, private)
         else:
             with os.fdopen(unnamed, "wb") as file:
-                _fill(file, data, target)
+                _fill(file, data, target, private)
                 _name(unnamed, draft)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
+def _fill(file: IO[bytes], data: bytes, target: Path, private: bool) -> None:
     """Write `data` to the open file and flush it to disk, with the permissions of `target` if that exists."""
+    if private:
+        os.fchmod(file.fileno(), 0o600)
     file.write(data)
     file.flush()
     with contextlib.suppress(FileNotFoundError):
@@ -189,14 +191,12 @@ def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
     os.fsync(file.fileno())
 
 
-def _unnamed(folder: Path, mode: int) -> int | None:
-    """Descriptor of a new unnamed file with these permissions, which vanishes if the process is killed; None: there is
-    no such thing here.
-    """
+def _unnamed(folder: Path) -> int | None:
+    """Descriptor of a new unnamed file in a folder, which vanishes if the process is killed; None if unsupported."""
     if sys.platform != "linux":
         return None
     try:
-        found = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, mode)
+        found = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     except OSError:  # the file system has none, or the folder takes no file, which the named draft then says
         return None
     if Path(_by_number(found)).exists():
