@@ -233,7 +233,7 @@ def terminal_writes(source: str, module: str) -> list[str]:
                 )
             ):
                 found.append(f"{module}:{node.lineno}: {of}.{node.attr}")
-        elif isinstance(node, ast.Call) and _called(node) in ("print", "input", "Console"):
+        elif isinstance(node, ast.Call) and _called(node) in ("print", "input", "Console", "Live", "Progress"):
             found.append(f"{module}:{node.lineno}: {_called(node)}")
         elif isinstance(node, ast.ImportFrom):
             names = {alias.name for alias in node.names}

@@ -173,6 +173,7 @@ class TestAPlantedViolationIsCaught:
         [
             "print('x')\n",
             "import sys\nsys.stdout.write('x')\n",
+            "from rich.live import Live\nLive()\n",
             "import sys\nprint_to(file=sys.stderr)\n",
             "import sys\nstream = sys.stdout if ok else None\n",
             "import sys\nsys.stdout.buffer.write(b'x')\n",

@@ -65,3 +65,10 @@ def test_a_job_scaled_to_nothing_has_objects_and_no_pods(run: Run, tmp_path: Pat
     path.write_text(to_yaml([job_of({"env": []}, task_of("a", 0))]), encoding="utf-8")
     result = run("expand", path, "-o", "json")
     assert (result.status, result.json["items"]) == (0, [])
+
+
+def test_a_document_without_a_kind_is_bad_input(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text("metadata: {name: x}\n")
+    result = run("expand", path)
+    assert result.status == 2 and "internal error" not in result.err

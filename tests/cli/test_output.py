@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,23 @@ def test_a_long_argument_makes_no_long_error(run: Run, files: Path, named: str) 
     result = run("place", "-f", path, "-f", files / "fits.yaml", *given)
     assert result.status == 2
     assert len(result.err.splitlines()) == 1 and len(result.err) < 1_010
+
+
+def test_a_table_that_moves_has_no_control_characters_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    evil = "\x1b]0;x\x07\x1b[2J\x9b31m[bold]"
+    table = new_table("job")
+    table.add_row(Text(evil))
+    with output.live_table() as show:
+        assert show is not None
+        show(f"summary {evil}", table)
+    told = terminal.getvalue()
+    assert "\x1b]0;" not in told and "\x1b[2J" not in told and "\x9b" not in told
+    assert told.count("\\u001b]0;x") >= 2 and "[bold]" in told

@@ -14,6 +14,7 @@ import yaml
 
 from tests.cli.conftest import Run
 from tests.control.manifests import job, small_cluster, task
+from workbench.control.cluster import EmbeddedCluster
 from workbench.formats.write_manifests import to_yaml
 
 
@@ -160,3 +161,22 @@ def test_a_broken_store_is_not_overwritten(run: Run, cluster: Path, tmp_path: Pa
     result = run("run", cluster, "--store", store)
     assert result.status == 2 and str(store) in result.err
     assert store.read_text() == '{"format": '
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["another run went on from it", "another run began it"])
+def test_a_store_that_another_run_has_written_meanwhile_is_kept(
+    run: Run, cluster: Path, jobs: Path, tmp_path: Path, begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store.json"
+    if begun:
+        assert run("run", cluster, "--store", store).status == 0
+    settle = EmbeddedCluster.settle
+
+    def meanwhile(self: EmbeddedCluster) -> None:
+        store.write_text("the other one's")
+        settle(self)
+
+    monkeypatch.setattr(EmbeddedCluster, "settle", meanwhile)
+    result = run("run", *([] if begun else [cluster]), jobs, "--store", store)
+    assert result.status == 2 and "has changed meanwhile" in result.err and str(store) in result.err
+    assert store.read_text() == "the other one's"

@@ -77,7 +77,7 @@ def granted(live: Live, **choices: Any) -> None:
 
 
 def test_the_rights_of_the_manifests_are_enough(live: Live) -> None:
-    granted(live)
+    granted(live, ssh=True)
     live.nodes()
     live.operator(user="operator")
     objects = objects_of("demo/cluster.yaml", "samples/pytorch-job.yaml")
@@ -121,14 +121,16 @@ def _secrets(live: Live) -> list[dict[str, Any]]:
 
 
 def test_the_manifests_are_accepted(live: Live, run: Run) -> None:
-    written = run("operator", "manifests", "--policy", "volcano-1.13", "--secret", "default/fabric")
+    options = ("--policy", "volcano-1.13", "--secret", "default/fabric", "--ssh", "--admission")
+    written = run("operator", "manifests", *options)
     assert written.status == 0, written.err
     for data in yaml.safe_load_all(written.out):
         kind = data["kind"]
         group = data["apiVersion"]
         root = f"/apis/{group}" if "/" in group else f"/api/{group}"
         space = data["metadata"].get("namespace")
-        path = f"{root}{f'/namespaces/{space}' if space else ''}/{kind.lower()}s"
+        plural = {"NetworkPolicy": "networkpolicies"}.get(kind, f"{kind.lower()}s")
+        path = f"{root}{f'/namespaces/{space}' if space else ''}/{plural}"
         status, answer = live.plane.ask("POST", path, data, fieldValidation="Strict")
         assert status == 201, answer
 

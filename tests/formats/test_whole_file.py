@@ -198,3 +198,32 @@ def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path, given: str) -> 
         finally:
             os.close(reader)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "pipe"]
+
+
+def test_a_private_file_is_made_readable_by_its_owner_only(tmp_path: Path) -> None:
+    made, kept = tmp_path / "made", tmp_path / "kept"
+    kept.write_text("before")
+    kept.chmod(0o640)
+    for path in (made, kept):
+        write_whole(path, "text", private=True)
+    assert made.stat().st_mode & 0o777 == 0o600
+    assert kept.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_that_is_not_followed_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "to").write_text("before")
+    (tmp_path / "link").symlink_to(tmp_path / "to")
+    write_whole(tmp_path / "link", "after", follow=False)
+    assert (tmp_path / "to").read_text() == "before" and (tmp_path / "link").read_text() == "after"
+
+
+@pytest.mark.parametrize(("there", "known"), [("a", b"b"), (None, b"b"), ("a", None)])
+def test_a_file_that_has_changed_is_kept(there: str | None, known: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    if there is not None:
+        path.write_text(there)
+    with pytest.raises(InputError, match="has changed meanwhile"):
+        write_whole(path, "c", known=known)
+    assert (path.read_text() if path.exists() else None) == there
+    write_whole(path, "c", known=None if there is None else there.encode())
+    assert path.read_text() == "c"

@@ -13,6 +13,7 @@ import pytest
 from workbench.errors import InputError
 from workbench.evaluate.choices import make_policy
 from workbench.live import LiveSnapshot
+from workbench.live.kubernetes.anonymous import anonymized
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement
@@ -190,3 +191,55 @@ def test_a_snapshot_with_a_wrong_field_is_refused_as_it_would_be_without() -> No
     for each in (snapshot, snapshot.anonymized()):
         with pytest.raises(InputError, match="spec"):
             each.scenario()
+
+
+NAMES = {
+    "namespace": ["apollo"],
+    "node": ["rack7-gpu03"],
+    "queue": ["moonshot"],
+    "job": ["apollo-train"],
+    "value": ["teamgamma"],
+}
+PHRASES = {
+    "as the kubelet writes pods": ('pod "apollo-train-0_apollo" waits', 'pod "job-1-0_namespace-1" waits'),
+    "a host of a Service": ("apollo-train.apollo.svc.cluster.local", "job-1.namespace-1.svc.cluster.local"),
+    "a host name": ("rack7-gpu03.dc1 refused", "node-1.dc1 refused"),
+    "a name that begins with one": ("moonshot-quota and apollo-train-7f9c", "queue-1-quota and job-1-7f9c"),
+    "capital letters": ("RACK7-GPU03 of Apollo", "node-1 of namespace-1"),
+    "an image": ("denied: host/apollo/llm:v3", "denied: host/namespace-1/llm:v3"),
+    "braces and quotes": ("{team: teamgamma}='teamgamma'", "{team: value-1}='value-1'"),
+    "no border": ("apollo11 and xapollo", "apollo11 and xapollo"),
+    "mail addresses": ("alice@corp, ALICE@CORP.COM.", "someone@example.invalid, someone@example.invalid."),
+    "addresses": (
+        "dial 172.18.3.4:443 and [2001:db8::7]:80, not 1.2.3 or 10:30:45",
+        "dial 192.0.2.1:443 and [2001:db8::1]:80, not 1.2.3 or 10:30:45",
+    ),
+    "an address in capital letters": ("HTTPS://corp.example/x", "https://example.invalid"),
+}
+
+
+@pytest.mark.parametrize(("text", "want"), PHRASES.values(), ids=PHRASES.keys())
+def test_every_known_name_in_a_text_has_its_stand_in(text: str, want: str) -> None:
+    names = Pseudonyms(NAMES, ["worker"])
+    assert names.in_text(text) == want
+    assert names.in_text(want) == want
+
+
+def test_config_maps_keep_no_endpoint_user_or_secret_and_no_text_of_another_form() -> None:
+    text = "sources:\n- source: ufm\n  endpoint: ufm.corp\n  user: bob\n  secretRef: {name: hush, namespace: apollo}\n"
+    data = {"volcano-controller.conf": text, "notes": "call bob at corp", "broken": "a: [", "json": '{"owner": "bob"}'}
+    one = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": data}
+    (line,) = anonymized([orjson.dumps(one)]).objects
+    for word in ("ufm.corp", "bob", "hush", "apollo", "corp"):
+        assert word not in line.decode()
+    assert (
+        orjson.loads(line)["data"]["notes"] == ""
+        and '"source":"ufm"' in orjson.loads(line)["data"]["volcano-controller.conf"]
+    )
+
+
+@pytest.mark.parametrize("field", ["source", "status", "state", "phase", "owner"])
+def test_the_json_of_an_annotation_keeps_no_words(field: str) -> None:
+    annotations = {"scheduling.koordinator.sh/x": orjson.dumps({field: "apollo"}).decode()}
+    one = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "annotations": annotations}}
+    assert b"apollo" not in anonymized([orjson.dumps(one)]).objects[0]

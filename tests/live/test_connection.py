@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -11,6 +13,8 @@ import pytest
 
 from tests.loopback import Reply, dripping_body, dripping_headers, loopback, silent
 from workbench.errors import ClusterError, InternalError
+from workbench.live.kubernetes import connection as connection_module
+from workbench.live.kubernetes import lists as lists_module
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection, Expired, Forbidden, NoSuchApi
 from workbench.live.kubernetes.snapshot import read_cluster
@@ -158,3 +162,169 @@ def test_a_credential_program_that_never_ends_is_given_up(tmp_path: Path) -> Non
     file.write_text(json.dumps(content))
     with pytest.raises(ClusterError, match=r"context a: no credentials within 0\.2 s"):
         cluster_of(kubeconfig=file, timeout_s=0.2)
+
+
+class _Endless(httpx.SyncByteStream):
+    """A body that never ends."""
+
+    def __init__(self, piece: bytes) -> None:
+        self.piece, self.sent = piece, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self.sent < 1 << 30:
+            self.sent += len(self.piece)
+            yield self.piece
+
+
+def test_a_body_without_end_is_given_up_at_its_most_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "_MAX_BYTES", 1 << 20)
+    body = _Endless(b" " * 65536)
+    with connection(lambda _: httpx.Response(200, stream=body)) as open_, pytest.raises(ClusterError) as caught:
+        open_.get("/x")
+    assert str(caught.value).endswith("the answer is too large, expected at most 1048576 bytes")
+    assert body.sent <= 2 << 20
+
+
+def test_an_event_without_end_is_given_up_at_its_most_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "_MAX_LINE_BYTES", 1 << 20)
+    body = _Endless(b"x" * 65536)
+    with connection(lambda _: httpx.Response(200, stream=body)) as open_, pytest.raises(ClusterError) as caught:
+        list(open_.stream("/x", 5.0))
+    assert str(caught.value).endswith("a line of the answer is too large, expected at most 1048576 bytes")
+    assert body.sent <= 2 << 20
+
+
+def test_lines_of_a_stream_may_come_in_any_pieces() -> None:
+    pieces = [b'{"a"', b': 1}\n{"a": 2}\n\n{', b'"a": 3}\n{"a": 4}']
+    with connection(lambda _: httpx.Response(200, content=iter(pieces))) as open_:
+        assert [each["a"] for each in open_.stream("/x", 5.0)] == [1, 2, 3, 4]
+
+
+def test_compressed_answers_are_neither_asked_for_nor_unpacked() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        packed = gzip.compress(b'{"items": []}')
+        return httpx.Response(200, stream=httpx.ByteStream(packed), headers={"Content-Encoding": "gzip"})
+
+    with connection(answer) as open_:
+        for ask in (open_.get, lambda path: list(open_.stream(path, 5.0))):
+            with pytest.raises(ClusterError, match="the answer is compressed, which was not asked for"):
+                ask("/x")
+    assert {request.headers["Accept-Encoding"] for request in seen} == {"identity"}
+
+
+@pytest.mark.parametrize("different", [False, True], ids=["the same page again", "always another page"])
+def test_a_list_that_never_ends_is_given_up(different: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists_module, "_MOST_PAGES", 20)
+    asked: list[int] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(1)
+        token = str(len(asked)) if different else "again"
+        return httpx.Response(200, json={"metadata": {"continue": token}, "items": []})
+
+    with connection(answer) as open_, pytest.raises(ClusterError, match="the list does not end"):
+        read_cluster(open_)
+    assert len(asked) == (20 if different else 2)
+
+
+@pytest.mark.parametrize("said", ["²", "x", "-5", "1e9", "9" * 5000])
+def test_a_wrong_retry_after_is_no_error_of_ours(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module.time, "sleep", lambda seconds: None)
+    answer = httpx.Response(429, headers=[(b"Retry-After", said.encode())])
+    with connection(lambda _: answer) as open_, pytest.raises(ClusterError, match="status 429"):
+        open_.get("/x")
+
+
+def test_a_token_may_end_in_a_line_break() -> None:
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["Authorization"])
+        return httpx.Response(200, json={})
+
+    cluster = Cluster("test", "jane", "https://cluster.example:6443", lambda: f"Bearer {TOKEN}\n")
+    with Connection(cluster, 5.0, httpx.MockTransport(answer)) as open_:
+        open_.get("/x")
+    assert seen == [f"Bearer {TOKEN}"]
+
+
+@pytest.mark.parametrize("text", [f"{TOKEN}\nroot:x:0", f"{TOKEN}ü", f"{TOKEN}\x00", f"{TOKEN}\x7f"])
+def test_a_text_that_is_no_token_is_refused_without_quoting_it(text: str) -> None:
+    cluster = Cluster("test", "jane", "https://cluster.example:6443", lambda: f"Bearer {text}")
+    with loopback(silent) as server, pytest.raises(ClusterError) as caught:
+        Connection(replace(cluster, server=server.url), 1.0).get("/x")
+    assert "the credentials of user jane have a character that is part of no token" in str(caught.value)
+    assert TOKEN not in repr(caught.value) and "root" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [httpx.LocalProtocolError, httpx.RemoteProtocolError, httpx.ProxyError])
+def test_the_librarys_words_are_not_passed_on(kind: type[httpx.TransportError]) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise kind(f"Illegal header value b'Bearer {TOKEN}'", request=request)
+
+    with connection(answer) as open_, pytest.raises(ClusterError, match="the connection broke: ") as caught:
+        open_.get("/x")
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("server", ["https://bob:s3cret@host", "https://host/?token=s3cret", "https://host#s3cret"])
+def test_a_server_with_credentials_in_its_url_is_refused_without_quoting_them(server: str) -> None:
+    with pytest.raises(ClusterError, match="context test: server: ") as caught:
+        Cluster("test", "jane", server, lambda: "")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_proxy_that_is_no_url_is_told_without_its_password() -> None:
+    cluster = Cluster("test", "jane", "https://host", lambda: "", proxy="socks9://bob:s3cret@proxy:1")
+    with pytest.raises(ClusterError, match=r"the proxy \(socks9://proxy:1\)") as caught:
+        Connection(cluster)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_closed_connection_sends_nothing() -> None:
+    with connection(lambda _: httpx.Response(200, json={})) as open_:
+        open_.close()
+        with pytest.raises(ClusterError, match="the connection is closed"):
+            open_.get("/x")
+
+
+KUBECONFIGS = {
+    "contexts are a number": {"contexts": 5},
+    "a context is a truth value": {"contexts": [{"name": "a", "context": True}]},
+    "a user is a list": {"users": [{"name": "u", "user": ["x"]}]},
+    "a user is a text": {"users": [{"name": "u", "user": "x"}]},
+    "a cluster is a number": {"clusters": [{"name": "c", "cluster": 5}]},
+    "the token is a device": {"users": [{"name": "u", "user": {"tokenFile": "/dev/zero"}}]},
+}
+
+
+@pytest.mark.parametrize("part", KUBECONFIGS.values(), ids=KUBECONFIGS.keys())
+def test_a_kubeconfig_of_another_shape_is_one_error(part: dict[str, object], tmp_path: Path) -> None:
+    whole = {
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"token": TOKEN}}],
+    }
+    file = tmp_path / "config"
+    file.write_text(json.dumps({**whole, **part}))
+    try:
+        cluster_of(kubeconfig=file, timeout_s=5)
+    except ClusterError as error:
+        assert str(file) in str(error) and TOKEN not in str(error)
+
+
+def test_a_token_file_that_is_a_device_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    content = {
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"tokenFile": "/dev/zero"}}],
+    }
+    file.write_text(json.dumps(content))
+    with pytest.raises(ClusterError, match="tokenFile of user u: no file of at most 1048576 bytes"):
+        cluster_of(kubeconfig=file, timeout_s=5)

@@ -136,3 +136,17 @@ def test_of_several_changes_at_once_the_last_counts() -> None:
     steps: Sequence[StoreChange] = [StoreChange(1, key_of(pod), None, pod), StoreChange(2, key_of(pod), pod, None)]
     view.heard[0](steps)
     assert json.loads(file.getvalue().splitlines()[-1]) == {"t": 0.0, "put": [], "gone": [["Pod", "ns", "p"]]}
+
+
+@pytest.mark.parametrize("seconds", ["1e300", "-1", '"nan"', "true", "null", "1e11"])
+def test_a_moment_without_a_time_is_one_error(seconds: str) -> None:
+    head = '{"recording":1,"context":"c","began":"2026-01-01T00:00:00+00:00"}'
+    lines = (head, '{"t":0.0,"put":[],"gone":[]}', '{"t":SECONDS,"put":[],"gone":[]}'.replace("SECONDS", seconds))
+    with pytest.raises(InputError, match="line 3"):
+        Recording("\n".join((*lines, "")))
+
+
+def test_a_recording_that_began_at_the_end_of_time_is_one_error() -> None:
+    head = '{"recording":1,"context":"c","began":"9999-12-31T23:59:59+00:00"}'
+    with pytest.raises(InputError, match="moments before the year 10000"):
+        Recording("\n".join((head, '{"t":60,"put":[],"gone":[]}', "")))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from workbench.policies import Policy, get_policy, policy
 from workbench.study import Study
 from workbench.study.cluster import check_connection, local_cluster
 from workbench.study.outcomes import OUTCOMES
+from workbench.study.results import PARQUET, keep_result, prepare_folder, write_results
 from workbench.study.work import simulate_case
 
 
@@ -253,3 +256,32 @@ def test_a_local_cluster_listens_on_loopback_alone_and_ends() -> None:
         assert set(listening) == {"127.0.0.1"} and len(listening) >= 4
         assert cluster.scheduler_address.startswith("tls://")
     assert not any(map(psutil.pid_exists, pids))
+
+
+def test_links_in_a_folder_that_somebody_prepared_are_not_followed(study: Study, tmp_path: Path) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "results"
+    victim.write_text("mine")
+    prepare_folder(folder)
+    (folder / PARQUET).symlink_to(victim)
+    run = study.runs[0]
+    (folder / "runs" / f"{run.digest}.json").symlink_to(victim)
+    keep_result(folder, run, dict.fromkeys(("jobs", *(one.key for one in OUTCOMES)), 0.0))
+    write_results(study, folder)
+    assert victim.read_text() == "mine"
+    assert not (folder / PARQUET).is_symlink()
+
+
+def test_a_folder_of_runs_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "runs").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="a link"):
+        prepare_folder(tmp_path / "results")
+
+
+def test_a_local_cluster_shows_no_pages() -> None:
+    with local_cluster(1) as cluster:
+        port = cluster.scheduler.http_server.port
+        for page in ("/", "/status", "/info/main/workers.html", "/json/identity.json", "/metrics", "/health"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}{page}", timeout=10)

@@ -44,7 +44,7 @@ def expand(
     jobs, others = 0, Counter(manifests.ignored)
     for document in manifests.documents:
         if not is_volcano_job(document.data):
-            others[str(document.data["kind"])] += 1
+            others[str(document.data.get("kind"))] += 1
             continue
         jobs += 1
         try:

@@ -58,7 +58,7 @@ def snapshot(
       workbench compare cluster.json --policies volcano-1.13,volcano-1.15
     """
     check_out(out)
-    emit(_taken(context, kubeconfig, timeout, anonymize).decode(), out)
+    emit(_taken(context, kubeconfig, timeout, anonymize).decode(), out, private=True)
 
 
 @live_app.command()

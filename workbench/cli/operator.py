@@ -53,6 +53,17 @@ def run(
         str | None,
         typer.Option("--metrics", metavar="[HOST:]PORT", help="Serve Prometheus metrics there; loopback without HOST."),
     ] = None,
+    secret: Annotated[
+        list[str],
+        typer.Option(
+            "--secret",
+            metavar="NAMESPACE/NAME",
+            help="Secret that discovery may read in another namespace than that of its ConfigMap. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    plain_http: Annotated[
+        bool, typer.Option("--plain-http", help="Let discovery send user names and passwords over http.")
+    ] = False,
     timeout: Timeout = TIMEOUT_S,
 ) -> None:
     """Run the controllers of Jobs, PodGroups and HyperJobs and a scheduler on a live cluster.
@@ -74,6 +85,7 @@ def run(
 
     chosen = policy_with(policy, set_)
     held = Lease.named(lease)
+    secrets = [_namespace_and_name(one) for one in secret]
     address = None if metrics is None else host_and_port(metrics)
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout)
     announce(cluster)
@@ -83,6 +95,8 @@ def run(
         schedulers=scheduler_name,
         controllers=not scheduler_only,
         tell=lambda line: tell(str(line)),
+        secrets=secrets,
+        plain_http=plain_http,
     )
     if address is not None:
         serve_metrics(operator, *address)
@@ -163,16 +177,22 @@ def manifests(
     scheduler_name: SchedulerName = ["topology-workbench"],  # noqa: B006
     ssh: Annotated[
         bool, typer.Option("--ssh/--no-ssh", help="Rights on Secrets for the plugin ssh of Jobs, in a role of its own.")
-    ] = True,
+    ] = False,
     secret: Annotated[
         list[str],
         typer.Option(
             "--secret", metavar="NAMESPACE/NAME", help="A Secret that secretRef of a discovery names. Repeatable."
         ),
     ] = [],  # noqa: B006
+    admission: Annotated[
+        bool,
+        typer.Option("--admission", help="The admission server, too, with a certificate and a key made for it."),
+    ] = False,
     out: Out = None,
 ) -> None:
     """Write the manifests by which the operator runs inside of a cluster: rights, service account and Deployment.
+
+    With --admission the output holds a private key.
 
     Example:
 
@@ -180,14 +200,24 @@ def manifests(
       workbench operator manifests --image registry.example/topology-workbench:0.1 | kubectl apply -f -
     """
     from workbench.formats.write_manifests import to_yaml
+    from workbench.live.kubernetes.admission_manifests import ADMISSION_NAME, admission_manifests
+    from workbench.live.kubernetes.certificates import own_certificate
     from workbench.live.kubernetes.operator_manifests import operator_manifests
     from workbench.policies import get_policy
 
     check_out(out)
     get_policy(policy)
-    arguments = ["--policy", policy, *(part for name in scheduler_name for part in ("--scheduler-name", name))]
+    arguments = ["--policy", policy]
+    for option, values in (("--scheduler-name", scheduler_name), ("--secret", secret)):
+        arguments += [part for value in values for part in (option, value)]
     secrets = [_namespace_and_name(one) for one in secret]
-    emit(to_yaml(operator_manifests(namespace, image, arguments, ssh=ssh, secrets=secrets)), out)
+    manifests = operator_manifests(namespace, image, arguments, ssh=ssh, secrets=secrets)
+    if admission:
+        with tempfile.TemporaryDirectory() as folder:
+            pair = own_certificate([f"{ADMISSION_NAME}.{namespace}.svc"], Path(folder))
+            tls = pair[0].read_bytes(), pair[1].read_bytes()
+        manifests += admission_manifests(namespace, image, scheduler_name, *tls)
+    emit(to_yaml(manifests), out, private=admission)
 
 
 def _namespace_and_name(text: str) -> tuple[str, str]:

@@ -12,11 +12,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli.pipes import forgiving
 from workbench.cli.safe_text import without_controls
 from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.segment import Segment
 
 __all__ = [
     "check_out",
@@ -75,10 +79,11 @@ def check_out(out: Path | None, output: str = "") -> None:
     check_writable(out)
 
 
-def emit(text: str, out: Path | None = None) -> None:
+def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
     """Write a command's result to stdout or, if `out` is given, to a file, with control characters escaped.
 
-    They are escaped in files too, because a file may later be shown in a terminal.
+    They are escaped in files too, because a file may later be shown in a terminal. `private`: a file that is made is
+    readable by its owner only.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def emit(text: str, out: Path | None = None) -> None:
         return
     from workbench.formats.whole_file import write_whole
 
-    write_whole(out, text)
+    write_whole(out, text, private=private)
 
 
 def emit_png(svg: str, out: Path | None) -> None:
@@ -166,6 +171,17 @@ def colourless() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
+class _Harmless:
+    """Wrapper of a part of the output that removes its control characters; rich adds those of colours later."""
+
+    def __init__(self, part: Any) -> None:
+        self.part = part
+
+    def __rich_console__(self, console: Console, options: Any) -> Iterator[Segment]:
+        for segment in console.render(self.part, options):
+            yield segment if segment.control else segment._replace(text=without_controls(segment.text))
+
+
 def print_tables(*parts: Any) -> None:
     """Print rich tables, trees and texts to stdout.
 
@@ -173,21 +189,10 @@ def print_tables(*parts: Any) -> None:
     as the line is, without blanks at its end, so that a name is found whole by grep.
     """
     from rich.console import Console
-    from rich.segment import Segment
     from rich.table import Table
     from rich.text import Text
 
     from workbench.report.layout import fitted, one_line
-
-    class Harmless:
-        """Wrapper of a part of the output that removes its control characters; rich adds those of colours later."""
-
-        def __init__(self, part: Any) -> None:
-            self.part = part
-
-        def __rich_console__(self, console: Console, options: Any) -> Iterator[Segment]:
-            for segment in console.render(self.part, options):
-                yield segment if segment.control else segment._replace(text=without_controls(segment.text))
 
     terminal = sys.stdout.isatty()
     console = Console(
@@ -196,15 +201,15 @@ def print_tables(*parts: Any) -> None:
     for given in parts:
         part = Text(given) if isinstance(given, str) else given
         if terminal:
-            console.print(Harmless(fitted(part, console) if isinstance(part, Table) else part))
+            console.print(_Harmless(fitted(part, console) if isinstance(part, Table) else part))
             continue
         with console.capture() as captured:
             if isinstance(part, Table):
                 part = one_line(part)
                 if part.title:  # rich would wrap the title at the table's width
-                    console.print(Harmless(Text(str(part.title), part.title_style or "")))
+                    console.print(_Harmless(Text(str(part.title), part.title_style or "")))
                     part.title = None
-            console.print(Harmless(part))
+            console.print(_Harmless(part))
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
 
 
@@ -219,11 +224,13 @@ def live_table() -> Iterator[Callable[..., None] | None]:
         return
     from rich.console import Console, Group
     from rich.live import Live
+    from rich.text import Text
 
     with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
 
         def show(*parts: Any) -> None:
-            live.update(Group(*parts), refresh=True)
+            harmless = (_Harmless(Text(part) if isinstance(part, str) else part) for part in parts)
+            live.update(Group(*harmless), refresh=True)
 
         yield show
 

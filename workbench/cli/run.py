@@ -72,8 +72,8 @@ def run(
     """Submit manifests to an embedded cluster and let it run, in virtual time.
 
     Jobs become pods, a scheduler of any policy binds them, kubelets run them. The annotations
-    topology-workbench/run-seconds, …/start-seconds and …/exit-code of a pod tell how it behaves. Ctrl-C stops at the
-    next event; with --store a later call goes on from there. Exit status 1 when a job waits or has failed.
+    topology-workbench/run-seconds, …/start-seconds and …/exit-code of a pod tell how it behaves. Ctrl-C stops before
+    the event at hand; with --store a later call goes on from there. Exit status 1 when a job waits or has failed.
 
     Examples:
 
@@ -85,6 +85,7 @@ def run(
     """
     from workbench.cancel import Cancelled, Token
     from workbench.control.cluster import EmbeddedCluster
+    from workbench.formats.manifests import read_bytes
 
     check_out(out, output)
     check_out(store)
@@ -97,7 +98,9 @@ def run(
     events = sorted([*_events("--fail", fail), *_events("--lose", lose)])
     scheduler = policy_with(policy, set_)
     cluster = EmbeddedCluster(scheduler, start_seconds=start_seconds, run_seconds=run_seconds)
+    known = None
     if resumes and store is not None:
+        known = read_bytes(store)
         cluster.resume(store)
     if inputs:
         cluster.submit_read(inputs, standard_input(inputs))
@@ -111,7 +114,7 @@ def run(
         except Cancelled:
             stopped = True
     if store is not None:
-        cluster.save(store)
+        cluster.save(store, known=known)
     if stopped:
         left = f"; {store} goes on from here" if store is not None else ""
         tell(f"stopped at {cluster.now:g} s{left}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -90,13 +91,13 @@ def watch(
 
 
 def _opened(path: Path | None) -> AbstractContextManager[IO[bytes] | None]:
-    """A new file for a recording; an existing one is not overwritten."""
+    """A new file for a recording, readable by its owner only; an existing one is not overwritten."""
     if path is None:
         return nullcontext()
     if path.suffix != ".jsonl":
         raise InputError("the Workbench would not know it", source="--record", got=path.name, expected="FILE.jsonl")
     try:
-        return path.open("xb")
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
     except OSError as error:
         raise InputError(str(error), source="--record", expected="a new file") from None
 

@@ -12,6 +12,9 @@ __all__ = ["Clock", "VirtualClock"]
 #: The moment that virtual time counts from, so that equal runs write equal objects.
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
+#: Seconds until the last moment that can be written, in the year 9999.
+_LAST_S = int((datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) - _START).total_seconds())
+
 _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -44,8 +47,8 @@ class VirtualClock(Working):
 
     @property
     def stamp(self) -> str:
-        """The present time as Kubernetes writes it, in whole seconds."""
-        return (_START + timedelta(seconds=int(self.now))).strftime(_FORMAT)
+        """The present time as Kubernetes writes it, in whole seconds; from the year 10000 on the end of 9999."""
+        return (_START + timedelta(seconds=min(int(self.now), _LAST_S))).strftime(_FORMAT)
 
     def seconds_of(self, stamp: str) -> float | None:
         """Seconds from the start to a time as Kubernetes writes it; None if it is no such time."""

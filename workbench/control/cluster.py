@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import EllipsisType
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import orjson
@@ -51,6 +51,29 @@ __all__ = ["EmbeddedCluster"]
 
 #: Kinds that others refer to, in the order in which they are created.
 _FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
+
+
+T = TypeVar("T")
+
+
+class _Begun(NamedTuple):
+    """The cluster at the beginning of a call that is not finished."""
+
+    version: int
+    now: float
+    lines: int
+    warnings: int
+    #: State of the random generator that orders the controllers.
+    order: Any
+
+
+class _Undo(NamedTuple):
+    """What undoing a call takes: one value, because an interrupt may come between two assignments."""
+
+    #: The last settled instant, without objects and log, which the store and the event log keep.
+    settled: SavedCluster
+    #: The call at hand; None between two calls.
+    begun: _Begun | None
 
 
 class EmbeddedCluster(Working, Displayed):
@@ -102,27 +125,83 @@ class EmbeddedCluster(Working, Displayed):
         self._admission = Webhooks()
         self.store = MemoryStore(self._clock, self._admission)
         self._log = EventLog()
+        self._at_work = False
 
     def _as_saved(self) -> SavedCluster:
-        self._manager.listen()
+        def saved() -> SavedCluster:
+            self._manager.listen()
+            return replace(self._controllers(), objects=self.store.contents(), log=tuple(self._log.lines))
+
+        return self._whole(saved)
+
+    def _controllers(self) -> SavedCluster:
+        """What a saved cluster holds besides objects and log."""
         return SavedCluster(
             self.now,
             self.store.version,
-            self.store.contents(),
-            self._jobs.waiting,
-            self._jobs.requests,
-            self._kubelets.ends,
-            self._scheduler.records,
-            tuple(self._log.lines),
-            self._behaviour.start_seconds,
-            self._behaviour.run_seconds,
+            waiting=self._jobs.waiting,
+            requests=self._jobs.requests,
+            ends=self._kubelets.ends,
+            records=self._scheduler.records,
+            start_seconds=self._behaviour.start_seconds,
+            run_seconds=self._behaviour.run_seconds,
+            session_due=self._scheduler.session_due,
         )
 
     def _go_on(self, saved: SavedCluster) -> None:
         """Take over the state of a saved cluster, and start new controllers on its objects."""
         self._clock.now = saved.now
         self.store.replace_all(saved.objects, saved.version)
-        self._log.lines[:] = saved.log
+        self._log.restore(saved.log)
+        self._start(saved)
+        self._undo = _Undo(replace(saved, objects=(), log=()), None)
+
+    def _whole(self, work: Callable[[], T], *, settles: bool = False) -> T:
+        """Do some work on the cluster as a whole, or, after any exception and after Ctrl-C, not at all.
+
+        `settles`: after the work the cluster is settled, and nothing needs to be remembered of what was before. Work
+        that a policy does on the cluster in the middle of other work is part of that.
+        """
+        if self._at_work:
+            return work()
+        self._recover()
+        settled = self._undo.settled
+        order = None if self._order is None else self._order.bit_generator.state
+        begun = _Begun(self.store.version, self.now, len(self._log.lines), len(self._admission.warnings), order)
+        self._undo = _Undo(settled, begun)
+        try:
+            self._at_work = True
+            result = work()
+            self._undo = _Undo(self._controllers() if settles else settled, None)
+            return result
+        except BaseException:
+            self._recover()
+            raise
+        finally:
+            self._at_work = False
+
+    def _recover(self) -> None:
+        """Return to the beginning of a call that was broken off.
+
+        The controllers remember what the broken-off call made them do. So new ones start from the last settled instant,
+        and are told what happened between that and the call.
+        """
+        settled, begun = self._undo
+        if begun is None:
+            return
+        self.store.rewind(begun.version)
+        del self._log.lines[begun.lines :], self._admission.warnings[begun.warnings :]
+        self._log.restore(list(self._log.lines))
+        if self._order is not None:
+            self._order.bit_generator.state = begun.order
+        self._clock.now = begun.now
+        untold = self.store.rewind(settled.version)
+        self._start(settled)
+        self.store.redo(untold)
+        self._undo = _Undo(settled, None)
+
+    def _start(self, saved: SavedCluster) -> None:
+        """Start new controllers on the stored objects, with what those of a saved cluster remembered."""
         parts = (self.store, self._clock, self._log)
         self._jobs = JobReconciler(*parts, lambda: self._ssh_keys, saved.waiting, saved.requests)
         self._kubelets = Kubelets(*parts, self._behaviour, saved.ends)
@@ -141,6 +220,7 @@ class EmbeddedCluster(Working, Displayed):
         controllers = (*(one(*parts) for one in others), self._jobs)
         stages = ((self._kubelets,), (GarbageCollector(*parts),), controllers, (self._scheduler,))
         self._manager = Manager(self.store, self._clock, stages, self._order)
+        self._scheduler.session_due = saved.session_due
 
     def _kept(self) -> dict[str, Any]:
         names = ("_policy", "_behaviour", "_ssh_keys", "_order")
@@ -171,8 +251,12 @@ class EmbeddedCluster(Working, Displayed):
     @property
     def snapshot(self) -> ClusterSnapshot:
         """The cluster at the present time with the pods that run, for `workbench.place`, `compare` and pictures."""
-        self._manager.listen()
-        return self._scheduler.snapshot
+
+        def observed() -> ClusterSnapshot:
+            self._manager.listen()
+            return self._scheduler.snapshot
+
+        return self._whole(observed)
 
     def jobs(self) -> list[JobRow]:
         """The Jobs, and the PodGroups of pods without one; ``pandas.DataFrame(cluster.jobs())`` is a table."""
@@ -297,20 +381,21 @@ class EmbeddedCluster(Working, Displayed):
                 raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
         ordered = sorted(documents, key=_rank)
         kept = len(self._admission.warnings)
-        for store in (copy.copy(self.store), self.store):
-            del self._admission.warnings[kept:]
-            for document in ordered:
-                try:
-                    _write(store, document.data)
-                except StoreError as error:
-                    del self._admission.warnings[kept:]
-                    raise InputError(str(error), source=document.source, where=document.where) from None
         told = [
             (key_of(document.data), notice)
             for document, notices in mended
             for notice in (*notices, *job_notices(document.data), *unread_notices_of(document.data))
         ]
-        self._admission.warnings[kept:kept] = told
+
+        def write_all() -> None:
+            for document in ordered:
+                try:
+                    _write(self.store, document.data)
+                except StoreError as error:
+                    raise InputError(str(error), source=document.source, where=document.where) from None
+            self._admission.warnings[kept:kept] = told
+
+        self._whole(write_all)
         return [key_of(document.data) for document in documents]
 
     def delete(self, kind: str, name: str, namespace: str = "default") -> None:
@@ -330,21 +415,25 @@ class EmbeddedCluster(Working, Displayed):
         key = Ref(kind, namespace, name)
         self.store.delete(key if self.store.get(key) is not None else Ref(kind, "", name))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, known: bytes | EllipsisType | None = ...) -> None:
         """Write the state of the cluster to a file, from which `resume` continues.
 
         Parameters
         ----------
         path : str or Path
             JSON; replaced as a whole, or not at all.
+        known : bytes, optional
+            Content that the file must still have (None: there must be no file), lest the work of another process be
+            lost; left out: whatever is there is replaced.
 
         Raises
         ------
         InputError
-            The file cannot be written.
+            The file cannot be written, or is not as `known` any more.
         """
         data = saved_data(self._as_saved())
-        write_whole(path, orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        content = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        write_whole(path, content, known=known)
 
     def resume(self, path: str | Path) -> None:
         """Replace the state of this cluster by one that `save` wrote to a file, and continue from there.
@@ -397,14 +486,18 @@ class EmbeddedCluster(Working, Displayed):
         running = [row for row in self.pods() if row.phase == "Running" and row.namespace == namespace]
         if all(row.name != pod for row in running):
             raise UnknownNameError("running pod", pod, [row.name for row in running])
-        self._kubelets.finish(Ref("Pod", namespace, pod), exit_code)
+        self._whole(lambda: self._kubelets.finish(Ref("Pod", namespace, pod), exit_code))
 
     def settle(self) -> None:
-        """Let controllers, kubelets and the scheduler work until nothing is left to do at the present time."""
+        """Let controllers, kubelets and the scheduler work until nothing is left to do at the present time.
+
+        An exception, such as one of the policy, and Ctrl-C leave the cluster as it was before the call.
+        """
         # Objects are made by the hundred thousand and stay: without this "control.run" of benchmarks/bench_control.py
         # takes 1.3 times as long.
         with no_collection():
-            self._manager.settle()
+            self._whole(self._manager.settle, settles=True)
+            self.store.forget(self._undo.settled.version)
 
     def run(self, until: float | None = None) -> None:
         """Let virtual time pass, and everything happen that falls due.
@@ -413,6 +506,11 @@ class EmbeddedCluster(Working, Displayed):
         ----------
         until : float, optional
             Time to stop at, in seconds since the start; None: stop when no further event is planned.
+
+        Notes
+        -----
+        What happens at one time happens as a whole: after an exception or Ctrl-C the cluster is as it was before the
+        time at hand, and a further call goes on from there as if nothing had been.
         """
         while self.advance(until):
             pass

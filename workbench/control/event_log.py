@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from workbench.control.kinds import Ref
@@ -42,6 +43,11 @@ class EventLog(Working):
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
         self._last: dict[Ref, tuple[str, str]] = {}
+
+    def restore(self, lines: Iterable[LogLine]) -> None:
+        """Replace all lines by those of a saved log."""
+        self.lines[:] = lines
+        self._last = {line.key: (line.reason, line.message) for line in self.lines}
 
     def say(self, at: float, key: Ref, reason: str, message: str, *, warning: bool = False, again: bool = True) -> None:
         """Add a line about an object to the log.

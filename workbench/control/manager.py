@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from workbench.model.value import Working
 
 __all__ = ["Manager"]
 
-_Work = tuple[int, Hashable]
+#: Number of a reconciler, and one of its keys, which can be ordered among each other.
+_Work = tuple[int, Any]
 
 #: Steps at one moment after which the controllers count as undoing each other's work. A busy pod takes about ten.
 _STEPS_PER_OBJECT = 50
@@ -44,7 +46,8 @@ class Manager(Working):
 
     Notes
     -----
-    A key is in the queue at most once. If `Reconciler.reconcile` returns a time, the key is queued again at that time.
+    A key is in the queue at most once. If `Reconciler.reconcile` returns a time, the key is queued again at that time;
+    keys of one time are queued by reconciler and key, whenever they were asked for.
     """
 
     def __init__(
@@ -64,9 +67,8 @@ class Manager(Working):
         #: Failures in a row of each key.
         self._failures: dict[_Work, int] = {}
         self._waiting: list[dict[_Work, None]] = [{} for _ in stages]
-        self._timers: list[tuple[float, int, _Work]] = []
+        self._timers: list[tuple[float, _Work]] = []
         self._due: dict[_Work, float] = {}
-        self._set = 0
         self._seen = store.version
         for obj in store.contents():
             self._tell(StoreChange.of_existing(obj, store.version))
@@ -74,9 +76,14 @@ class Manager(Working):
     @property
     def next_timer(self) -> float | None:
         """Earliest time at which a reconciler asked to be called again; None if none asked."""
-        while self._timers and self._due.get(self._timers[0][2]) != self._timers[0][0]:
+        while self._timers and self._due.get(self._timers[0][1]) != self._timers[0][0]:
             heapq.heappop(self._timers)
         return self._timers[0][0] if self._timers else None
+
+    @property
+    def seen(self) -> int:
+        """Version of the store up to which the reconcilers were told all changes."""
+        return self._seen
 
     def settle(self) -> None:
         """Work until nothing is left to do at the present time.
@@ -100,21 +107,23 @@ class Manager(Working):
         return ", ".join(f"{type(self._reconcilers[number]).__name__} {key}" for number, key in waiting)
 
     def step(self) -> bool:
-        """Reconcile the next waiting key; False if no key waits at the present time."""
+        """Reconcile the next waiting key; False if no key waits at the present time.
+
+        A key leaves the queue when its reconciler has returned: an exception or Ctrl-C loses no work.
+        """
         self.listen()
         self._wake()
         stage = next((number for number, waiting in enumerate(self._waiting) if waiting), None)
         if stage is None:
             return False
         work = self._next(stage)
-        del self._waiting[stage][work]
         again = self._reconcile(work)
         if again is None:
             self._due.pop(work, None)
         else:
             self._due[work] = again
-            self._set += 1
-            heapq.heappush(self._timers, (again, self._set, work))
+            heapq.heappush(self._timers, (again, work))
+        del self._waiting[stage][work]
         return True
 
     def _reconcile(self, work: _Work) -> float | None:
@@ -137,13 +146,9 @@ class Manager(Working):
 
     def listen(self) -> None:
         """Hand the changes of the store to the reconcilers."""
-        changes = self._store.watch(self._seen)
-        if not changes:
-            return
-        self._seen = self._store.version
-        for change in changes:
+        for change in self._store.watch(self._seen):
             self._tell(change)
-        self._store.forget(self._seen)
+            self._seen = change.version
 
     def _tell(self, change: StoreChange) -> None:
         for number, reconciler in enumerate(self._reconcilers):
@@ -157,6 +162,7 @@ class Manager(Working):
 
     def _wake(self) -> None:
         while (due := self.next_timer) is not None and due <= self._clock.now:
-            work = heapq.heappop(self._timers)[2]
-            del self._due[work]
+            work = self._timers[0][1]
             self._add(work[0], [work[1]])
+            del self._due[work]
+            heapq.heappop(self._timers)

@@ -11,7 +11,8 @@ from workbench.control.clock import Clock
 from workbench.control.kinds import Ref, key_of, resource_of
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Binding, Object
-from workbench.errors import ClusterError, StoreError
+from workbench.control.stored_form import check_stored
+from workbench.errors import ClusterError, InputError, StoreError
 
 __all__ = ["MemoryStore"]
 
@@ -66,7 +67,7 @@ class MemoryStore(ObjectTable):
         if key.namespace:
             metadata["namespace"] = key.namespace
         admitted = self._admit(self, None, _without_status(key, {**data, "metadata": metadata}))
-        uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{self._version}"))
+        uid = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{self.version}"))
         own = {"uid": uid, "creationTimestamp": self._clock.stamp, "generation": 1}
         return self._write(key, {**admitted, "metadata": {**admitted["metadata"], **own}})
 
@@ -76,12 +77,17 @@ class MemoryStore(ObjectTable):
         Raises
         ------
         StoreError
-            An object of this identity exists already; the objects before it in `objects` stay in the store.
+            An object has another form, or one of its identity exists already; the objects before it in `objects` stay
+            in the store.
         """
         for data in objects:
             key = key_of(data)
             if self.get(key) is not None:
                 raise StoreError("AlreadyExists", f'{resource_of(key.kind)} "{key.name}" already exists')
+            try:
+                check_stored(data)
+            except InputError as error:
+                raise StoreError("Invalid", f'{resource_of(key.kind)} "{key.name}" is invalid: {error}') from None
             self._write(key, data)
 
     def update(self, data: Object) -> Object:
@@ -182,7 +188,7 @@ class MemoryStore(ObjectTable):
         return self._write(key, after)
 
     def _write(self, key: Ref, after: Object) -> Object:
-        stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self._version + 1)}}
+        stored = {**after, "metadata": {**after["metadata"], "resourceVersion": str(self.version + 1)}}
         self.put(key, stored)
         return stored
 

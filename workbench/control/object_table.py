@@ -21,9 +21,9 @@ class ObjectTable(Working):
 
     def __init__(self) -> None:
         self._objects: dict[str, dict[Ref, Object]] = {}
+        #: Changes after version `_forgotten`, oldest first. Every version is one change; the version is read off the
+        #: log, so that an interrupt between two statements leaves no version without its change.
         self._log: list[StoreChange] = []
-        self._version = 0
-        #: Version before the oldest change in the log.
         self._forgotten = 0
 
     def _kept(self) -> dict[str, Any]:
@@ -32,7 +32,7 @@ class ObjectTable(Working):
     @property
     def version(self) -> int:
         """Version of the newest change."""
-        return self._version
+        return self._log[-1].version if self._log else self._forgotten
 
     def __len__(self) -> int:
         return sum(map(len, self._objects.values()))
@@ -54,27 +54,49 @@ class ObjectTable(Working):
         """The changes after version `since`, oldest first; `StoreError` (``Expired``) if they are no longer kept."""
         if since < self._forgotten:
             raise StoreError("Expired", f"too old resource version: {since} ({self._forgotten})")
-        if since >= self._version:
+        if since >= self.version:
             return []
-        # Every version is one change.
-        return self._log[since - self._forgotten :]
+        return self._log[since + 1 - self._log[0].version :]
 
     def forget(self, version: int) -> None:
         """Drop the changes up to `version`; a later `watch` from an earlier version fails."""
-        del self._log[: max(version - self._forgotten, 0)]
-        self._forgotten = max(self._forgotten, version)
+        if self._log:
+            dropped = max(min(version, self.version) + 1 - self._log[0].version, 0)
+            self._forgotten = max(self._forgotten, min(version, self.version))
+            del self._log[:dropped]
 
     def put(self, key: Ref, data: Object) -> None:
         """Add or replace an object, and log the change."""
-        kept = self._objects.setdefault(key.kind, {})
-        before = kept.get(key)
-        kept[key] = data
-        self._note(key, before, data)
+        self._make(StoreChange(self.version + 1, key, self.get(key), data))
 
     def remove(self, key: Ref) -> None:
         """Remove an object that is in the table, and log the change."""
-        before = self._objects[key.kind].pop(key)
-        self._note(key, before, None)
+        self._make(StoreChange(self.version + 1, key, self._objects[key.kind][key], None))
+
+    def rewind(self, version: int) -> Sequence[StoreChange]:
+        """Undo the changes after `version`, newest first.
+
+        Parameters
+        ----------
+        version : int
+            Not before the changes that were dropped by `forget`.
+
+        Returns
+        -------
+        sequence of StoreChange
+            The undone changes, oldest first; `redo` makes them again.
+        """
+        undone = list(self.watch(version))
+        while self.version > version:
+            last = self._log[-1]
+            self._set(last.key, last.before)
+            self._log.pop()
+        return undone
+
+    def redo(self, changes: Iterable[StoreChange]) -> None:
+        """Make changes again that `rewind` has undone."""
+        for change in changes:
+            self._make(change)
 
     def replace_all(self, objects: Iterable[Object], version: int) -> None:
         """Replace all objects and the version of the table; a later `watch` from an earlier version fails."""
@@ -82,12 +104,20 @@ class ObjectTable(Working):
         for data in objects:
             key = key_of(data)
             self._objects.setdefault(key.kind, {})[key] = data
-        self._version = self._forgotten = version
+        self._forgotten = version
         self._log = []
 
-    def _note(self, key: Ref, before: Object | None, after: Object | None) -> None:
-        self._version += 1
-        self._log.append(StoreChange(self._version, key, before, after))
+    def _make(self, change: StoreChange) -> None:
+        # Logged before it is made: `rewind` may undo a change that an interrupt kept from being made.
+        self._log.append(change)
+        self._set(change.key, change.after)
+
+    def _set(self, key: Ref, data: Object | None) -> None:
+        kept = self._objects.setdefault(key.kind, {})
+        if data is None:
+            kept.pop(key, None)
+        else:
+            kept[key] = data
 
 
 def _in_order(key: Ref) -> tuple[bytes, bytes]:

@@ -27,8 +27,8 @@ class Owned(Working):
                 self._keys.get(uid, {}).pop(change.key, None)
 
     def of(self, uid: str) -> Sequence[Ref]:
-        """Identities of the objects whose owner has the uid `uid`, in the order in which they were created."""
-        return tuple(self._keys.get(uid, ()))
+        """Identities of the objects whose owner has the uid `uid`, sorted by kind, namespace and name."""
+        return tuple(sorted(self._keys.get(uid, ())))
 
 
 def owner_uids(data: Object) -> list[str]:

@@ -10,17 +10,17 @@ from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref, key_of
 from workbench.control.reconcilers.jobs import DelayedAction
 from workbench.control.store import Object
+from workbench.control.stored_form import check_stored
 from workbench.jobs.lifecycle.request import Delayed, JobRequest
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
-from workbench.objects.metadata import read_metadata
 
 __all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
 
 #: The field ``format`` of a store file.
 FORMAT = "topology-workbench store 1"
 
-#: Kinds that controllers read the spec of.
-_WITH_SPEC = frozenset({"Pod", "Job", "PodGroup", "HyperJob", "HyperNode", "Deployment", "ReplicaSet", "StatefulSet"})
+#: More than any version, and than the seconds until the year 9999.
+_MOST = 1e15
 
 T = TypeVar("T")
 
@@ -49,6 +49,9 @@ class SavedCluster:
     start_seconds : float
     run_seconds : float, optional
         Seconds that pods without annotations take to start, and run (`workbench.control.kubelets.Behaviour`).
+    session_due : bool
+        Whether something changed since the last session of the scheduler. A file does not keep that: the policy that
+        goes on from it may be another one, which is to decide anew.
     """
 
     now: float
@@ -61,6 +64,7 @@ class SavedCluster:
     log: Sequence[LogLine] = ()
     start_seconds: float = 0.0
     run_seconds: float | None = None
+    session_due: bool = True
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:
@@ -104,11 +108,7 @@ def read_saved(data: Any) -> SavedCluster:
         for name in ("name", "uid", "resourceVersion"):
             if not get_text(metadata, name, child(path, "metadata")):
                 raise wrong(child(path, f"metadata.{name}"), None, "text; the store wrote it")
-        for name in ("spec", "status"):
-            get_map(item, name, path)
-        read_metadata(item, namespaced=False)
-        if "spec" not in item and key_of(item).kind in _WITH_SPEC:
-            raise wrong(child(path, "spec"), None, f"what a {item['kind']} is to be")
+        check_stored(item, path)
         if key_of(item) in known:
             raise wrong(path, str(key_of(item)), "each object once")
         known.add(key_of(item))
@@ -138,8 +138,8 @@ def read_saved(data: Any) -> SavedCluster:
 
 def _number(data: Mapping[str, Any], key: str, where: str) -> float:
     value: Any = data.get(key)
-    if type(value) not in (int, float) or not 0 <= value < 1e15:
-        raise wrong(child(where, key), value, "a number, 0 or more")
+    if type(value) not in (int, float) or not 0 <= value < _MOST:
+        raise wrong(child(where, key), value, f"a number from 0 to {_MOST:g}")
     return float(value)
 
 
@@ -166,8 +166,8 @@ def _text(value: Any, path: str) -> str:
 
 
 def _time(value: Any, path: str) -> float:
-    if type(value) not in (int, float):
-        raise wrong(path, value, "seconds")
+    if type(value) not in (int, float) or not 0 <= value < _MOST:
+        raise wrong(path, value, f"seconds from 0 to {_MOST:g}")
     return float(value)
 
 

@@ -19,7 +19,7 @@ from workbench.control.scheduler_settings import SchedulerSettings
 from workbench.control.store import Binding, Object, Store, StoreChange
 from workbench.control.switch_maps import SwitchMaps
 from workbench.control.visible_devices import device_annotations
-from workbench.errors import ClusterError, InputError
+from workbench.errors import InputError
 from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
@@ -66,6 +66,8 @@ class Scheduler(Reconciler):
         The decisions of the last session, in the order in which they were taken.
     records : mapping of str to str
         What the scheduler remembers of the gangs that it placed.
+    session_due : bool
+        Whether something changed since the last session that could let a waiting pod start.
 
     Notes
     -----
@@ -99,7 +101,7 @@ class Scheduler(Reconciler):
         self._touched: dict[Ref, None] = {}
         self._hyper_gangs = HyperGangs()
         self._switches = SwitchMaps()
-        self._to_schedule = False
+        self.session_due = False
         self.records = records
 
     @property
@@ -126,18 +128,18 @@ class Scheduler(Reconciler):
         elif key.kind in ("HyperJob", "Job"):
             if not self._hyper_gangs.observe(change):
                 return []
-            self._to_schedule = True
+            self.session_due = True
         elif key.kind == "ConfigMap":
             if not (self._policy_changed(change) or self._table_changed(change) or self._npus_changed(change)):
                 return []
-            self._to_schedule = True
+            self.session_due = True
         else:
             data = change.before if change.after is None else change.after
             assert data is not None
             read = read_change(data, gone=change.after is None)
             if read is not None:
                 self._changes[key] = read
-                self._to_schedule = True
+                self.session_due = True
         return [_SESSION]
 
     def _pod_changed(self, change: StoreChange) -> None:
@@ -152,7 +154,7 @@ class Scheduler(Reconciler):
             if group is not None:
                 self._members.get(group, {}).pop(key, None)
             self._note(key, None)
-            self._to_schedule = True
+            self.session_due = True
             return
         pod = _read_pod(change, known)
         self._pods[key] = pod
@@ -160,7 +162,7 @@ class Scheduler(Reconciler):
             self._members.setdefault(group, {})[key] = None
         self._note(key, pod)
         # Binding a pod and its start free nothing and add nothing that waits.
-        self._to_schedule |= known is None or pod.finished or pod.pending or pod.ending
+        self.session_due |= known is None or pod.finished or pod.pending or pod.ending
 
     def _group_changed(self, change: StoreChange) -> None:
         key, before, after = change.key, change.before, change.after
@@ -170,7 +172,7 @@ class Scheduler(Reconciler):
             self._members.pop(key, None)
             return
         self._touched[key] = None
-        self._to_schedule |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
+        self.session_due |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
 
     def _policy_changed(self, change: StoreChange) -> bool:
         """Take note of a ConfigMap; returns whether it changed the policy."""
@@ -228,12 +230,12 @@ class Scheduler(Reconciler):
 
     def reconcile(self, key: Hashable) -> float | None:
         """Run a session if one is due, and bring the status of PodGroups up to date."""
-        if self._to_schedule:
-            self._to_schedule = False
+        if self.session_due:
+            self.session_due = False
             try:
                 self._session()
-            except ClusterError:
-                self._to_schedule = True
+            except BaseException:
+                self.session_due = True
                 raise
         while self._touched:
             group = next(iter(self._touched))
@@ -353,7 +355,7 @@ class Scheduler(Reconciler):
         failures = [error for error in self.store.bind_all(bindings) if error is not None]
         if failures:
             # What the cluster refused is seen as it is at the next session, which decides anew.
-            self._to_schedule = True
+            self.session_due = True
             text = f"{len(failures)} of {counted(len(bindings), 'pod')} could not be bound: {failures[0]}"
             self._say(key, "FailedBinding", text, warning=True)
         return len(bindings) - len(failures)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ import orjson
 
 from workbench.errors import InputError
 from workbench.formats.load import load
+from workbench.formats.manifests import read_bytes
 from workbench.formats.scheduler_conf import parse_config
+from workbench.formats.tables import unpacked
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import Scenario
 
@@ -20,8 +21,7 @@ __all__ = ["RecordedJob", "RecordedSession", "read_sessions"]
 
 Json = Mapping[str, Any]
 
-_GZIP = b"\x1f\x8b"
-_MAX_BYTES = 1 << 30
+_MAX_BYTES = 1 << 28
 _VOLCANO = "scheduling.volcano.sh/v1beta1"
 
 
@@ -134,14 +134,7 @@ def read_sessions(path: str | Path) -> Iterator[RecordedSession]:
 
 
 def _lines(path: Path, source: str) -> list[bytes]:
-    try:
-        content = path.read_bytes()
-        if content.startswith(_GZIP):
-            with gzip.open(path) as file:
-                content = file.read(_MAX_BYTES)
-    except (OSError, EOFError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=source) from None
-    return content.splitlines()
+    return unpacked(read_bytes(path, _MAX_BYTES), source, _MAX_BYTES).splitlines()
 
 
 def _cluster(session: Json) -> Iterator[Json]:

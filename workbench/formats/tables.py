@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite
 
-from workbench.errors import InputError
+from workbench.errors import CapacityError, InputError
 from workbench.model.job_log import MOST_SECONDS
 
 __all__ = ["Row", "read_table", "unpacked"]
@@ -16,6 +17,9 @@ __all__ = ["Row", "read_table", "unpacked"]
 _MOST = 1 << 40
 #: A file of some hundred bytes may unpack to terabytes.
 _MOST_UNPACKED = 1 << 30
+
+#: Rows of a table: the largest public trace of jobs of a cluster has 1.3 million, and a row takes a kilobyte of memory.
+_MOST_ROWS = 1_500_000
 
 
 class Row:
@@ -86,17 +90,26 @@ class Row:
         return InputError(message, source=self._source, where=where, got=got[:60], expected=expected)
 
 
-def unpacked(content: bytes, source: str) -> bytes:
-    """The content of a file, unpacked if it is compressed by gzip; raises InputError for a broken or too large one."""
+def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
+    """The content of a file, unpacked if it is compressed by gzip; raises InputError for a broken or too large one.
+
+    Parameters
+    ----------
+    content : bytes
+    source : str
+        Name of the file, for errors.
+    most : int
+        Bytes that it may have when unpacked.
+    """
     if content[:2] != b"\x1f\x8b":
         return content
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            data = file.read(_MOST_UNPACKED + 1)
-    except (OSError, EOFError, ValueError) as error:
+            data = file.read(most + 1)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"not gzip: {error}", source=source) from None
-    if len(data) > _MOST_UNPACKED:
-        raise InputError("too large when unpacked", source=source, expected=f"at most {_MOST_UNPACKED:,} bytes")
+    if len(data) > most:
+        raise InputError("too large when unpacked", source=source, expected=f"at most {most:,} bytes")
     return data
 
 
@@ -116,6 +129,8 @@ def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter
 
     Raises
     ------
+    CapacityError
+        More than 1.5 million rows.
     InputError
         Not UTF-8, not CSV, a column of `columns` that is missing, a row with too few or too many fields.
     """
@@ -136,7 +151,9 @@ def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter
             got, expected = delimiter.join(names)[:60] or "nothing", ", ".join(columns)
             raise InputError(message, source=source, where="line 1", got=got, expected=expected)
         reader.fieldnames = names
-        for fields in reader:
+        for number, fields in enumerate(reader, 1):
+            if number > _MOST_ROWS:
+                raise CapacityError(f"{source}: more than {_MOST_ROWS:,} rows; cut the table to a part of its time")
             if None in fields or None in fields.values():
                 where, expected = f"line {reader.line_num}", f"{len(names)} fields"
                 raise InputError("not a row of the table", source=source, where=where, expected=expected)

@@ -8,7 +8,9 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import EllipsisType
 from typing import IO
 
 from workbench.errors import InputError
@@ -38,8 +40,30 @@ def check_writable(path: str | Path) -> None:
         raise _unwritable(path, error) from None
 
 
-def write_whole(path: str | Path, content: bytes | str) -> None:
+def write_whole(
+    path: str | Path,
+    content: bytes | str,
+    *,
+    known: bytes | EllipsisType | None = ...,
+    private: bool = False,
+    follow: bool = True,
+) -> None:
     """Write a file atomically: no reader sees half of it, and if writing fails the old file stays.
+
+    Parameters
+    ----------
+    path : str or Path
+    content : bytes or str
+    known : bytes, optional
+        Content that the file must still have to be replaced, because `content` was made of that; None: there must be no
+        file. Left out: whatever is there is replaced. A device or a pipe has no content that counts.
+    private : bool
+        Whether a file that is made is readable by its owner only.
+    follow : bool
+        False: a link at the path itself is replaced, not followed.
+
+    Notes
+    -----
 
     If several threads or processes write one file, all succeed, and the content is that of the last to finish.
 
@@ -49,23 +73,51 @@ def write_whole(path: str | Path, content: bytes | str) -> None:
     Raises
     ------
     InputError
-        The file cannot be written.
+        The file cannot be written, or is not as `known` any more.
     BrokenPipeError
         The path is a pipe whose reader has ended.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
     try:
-        device = _device(path)
+        device = _device(path) if follow else None
         if device is not None:
             with device.open("wb") as file:
                 file.write(data)
         else:
-            _replace(_target(path), data)
+            target = _target(path) if follow else path
+            with _alone_in(target.parent) if known is not ... else contextlib.nullcontext():
+                if known is not ... and (target.read_bytes() if target.exists() else None) != known:
+                    raise InputError(
+                        "has changed meanwhile",
+                        source=str(path),
+                        got="content that another program has written",
+                        expected="the content that was read at the beginning; give the same command again",
+                    )
+                _replace(target, data, private)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """While this lasts, no other process is in it for the same folder, where the system can lock a folder."""
+    try:
+        import fcntl
+
+        opened = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        # Closing the descriptor unlocks.
+        with contextlib.suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _os_error(number: int) -> OSError:
@@ -110,7 +162,7 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes, private: bool) -> None:
     # In the same folder, so that the rename stays on one file system. The name is this call's alone, whatever other
     # threads, processes and machines write there, and short, whatever the target is called.
     draft = target.with_name(f".workbench-{secrets.token_hex(8)}.part")
@@ -118,18 +170,20 @@ def _replace(target: Path, data: bytes) -> None:
         unnamed = _unnamed(target.parent)
         if unnamed is None:
             with draft.open("xb") as file:
-                _fill(file, data, target)
+                _fill(file, data, target, private)
         else:
             with os.fdopen(unnamed, "wb") as file:
-                _fill(file, data, target)
+                _fill(file, data, target, private)
                 _name(unnamed, draft)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
+def _fill(file: IO[bytes], data: bytes, target: Path, private: bool) -> None:
     """Write `data` to the open file and flush it to disk, with the permissions of `target` if that exists."""
+    if private:
+        os.fchmod(file.fileno(), 0o600)
     file.write(data)
     file.flush()
     with contextlib.suppress(FileNotFoundError):

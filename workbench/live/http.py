@@ -1,11 +1,12 @@
 """`fetch_json`: one HTTP GET with strict limits on total time and size, without redirects, with a verified
-certificate.
+certificate; `read_body` and `read_lines`, by which every answer is read that this package asks for.
 """
 
 from __future__ import annotations
 
 import ssl
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -18,13 +19,28 @@ from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.live.credentials import Credentials
 from workbench.live.deadline import within
 
-__all__ = ["MAX_BYTES", "TIMEOUT_S", "Access", "checked_url", "fetch_json", "reason_of", "shown_url"]
+__all__ = [
+    "HEADERS",
+    "MAX_BYTES",
+    "TIMEOUT_S",
+    "Access",
+    "Unreadable",
+    "checked_url",
+    "fetch_json",
+    "read_body",
+    "read_lines",
+    "reason_of",
+    "shown_url",
+]
 
 #: Largest body in bytes, as Volcano's controller reads from a UFM.
 MAX_BYTES = 100 << 20
 
 #: Seconds from the first packet to the last byte.
 TIMEOUT_S = 30.0
+
+#: Of every request. Compressed answers are not asked for: a small one may unpack to any size.
+HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "topology-workbench"}
 
 
 @dataclass(frozen=True)
@@ -158,8 +174,6 @@ def fetch_json(url: str, access: Access) -> Any:
 
 
 def _client(access: Access) -> httpx.Client:
-    # Compressed answers are not asked for: a small one may unpack to any size.
-    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "topology-workbench"}
     credentials = access.credentials
     return httpx.Client(
         auth=httpx.BasicAuth(credentials.username, credentials.password) if credentials is not None else None,
@@ -167,7 +181,7 @@ def _client(access: Access) -> httpx.Client:
         timeout=access.timeout_s,
         follow_redirects=False,
         trust_env=False,
-        headers=headers,
+        headers=HEADERS,
         transport=access.transport,
     )
 
@@ -192,29 +206,88 @@ class _Refused(Exception):
         self.status = status
 
 
-class _TooLarge(Exception):
-    """The body of the server's answer is larger than allowed."""
+class Unreadable(Exception):
+    """The body of an answer is larger than allowed, or compressed although the request did not allow that.
+
+    Attributes
+    ----------
+    expected : str
+        What would have been allowed.
+    """
+
+    def __init__(self, what: str, expected: str) -> None:
+        super().__init__(what)
+        self.expected = expected
 
 
-class _Encoded(Exception):
-    """The body of the server's answer is compressed although the request did not allow it."""
+def read_body(response: httpx.Response, max_bytes: int, give_up: threading.Event | None = None) -> bytes:
+    """The whole body of an answer whose stream is open.
+
+    Parameters
+    ----------
+    response : httpx.Response
+    max_bytes : int
+        Most bytes that are read.
+    give_up : threading.Event, optional
+        Set when nobody waits for the body any more.
+
+    Raises
+    ------
+    Unreadable
+        More bytes, or a compressed body.
+    """
+    announced = response.headers.get("Content-Length", "")
+    too_large = Unreadable("the answer is too large", f"at most {max_bytes} bytes")
+    if announced.isascii() and announced.isdigit() and int(announced[:20]) > max_bytes:
+        raise too_large
+    body = bytearray()
+    for piece in _pieces(response):
+        body += piece
+        if len(body) > max_bytes or (give_up is not None and give_up.is_set()):
+            raise too_large
+    return bytes(body)
+
+
+def read_lines(response: httpx.Response, max_bytes: int) -> Iterator[bytes]:
+    """The lines of an answer that goes on, without empty ones.
+
+    Parameters
+    ----------
+    response : httpx.Response
+    max_bytes : int
+        Most bytes of a line.
+
+    Raises
+    ------
+    Unreadable
+        A longer line, or a compressed body.
+    """
+    rest = bytearray()
+    for piece in _pieces(response):
+        *ended, last = piece.split(b"\n")
+        for line in ended:
+            rest += line
+            if rest:
+                yield bytes(rest)
+                rest.clear()
+        rest += last
+        if len(rest) > max_bytes:
+            raise Unreadable("a line of the answer is too large", f"at most {max_bytes} bytes")
+    if rest:
+        yield bytes(rest)
+
+
+def _pieces(response: httpx.Response) -> Iterator[bytes]:
+    if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+        raise Unreadable("the answer is compressed, which was not asked for", "plain JSON")
+    return response.iter_bytes()
 
 
 def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Event) -> bytes:
     with client.stream("GET", url) as response:
         if response.status_code != HTTPStatus.OK:
             raise _Refused(response.status_code)
-        if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-            raise _Encoded
-        announced = response.headers.get("Content-Length", "")
-        if announced.isascii() and announced.isdigit() and int(announced[:20]) > max_bytes:
-            raise _TooLarge
-        body = bytearray()
-        for piece in response.iter_raw():
-            body += piece
-            if len(body) > max_bytes or give_up.is_set():
-                raise _TooLarge
-    return bytes(body)
+        return read_body(response, max_bytes, give_up)
 
 
 def _explained(error: BaseException, place: str, access: Access) -> WorkbenchError | None:
@@ -234,10 +307,8 @@ def _explained(error: BaseException, place: str, access: Access) -> WorkbenchErr
             return ClusterError(f"{place}: answered with a redirect (status {status}), which is not followed")
         case _Refused(status=status):
             return ClusterError(f"{place}: answered with status {status}{_phrase(status)}, expected 200")
-        case _TooLarge():
-            return InputError("the answer is too large", source=place, expected=f"at most {access.max_bytes} bytes")
-        case _Encoded():
-            return InputError("the answer is compressed, which was not asked for", source=place, expected="plain JSON")
+        case Unreadable():
+            return InputError(str(error), source=place, expected=error.expected)
         case httpx.TimeoutException():
             return ClusterError(f"{place}: no whole answer within {access.timeout_s:g} s")
         case httpx.HTTPError():
@@ -254,7 +325,11 @@ def _phrase(status: int) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a connection failed: the text of the innermost chained exception that has one."""
+    """Why a connection failed, in words of the system or of this package.
+
+    The HTTP library's own texts are not passed on: they quote what they complain about, such as the header with a
+    token, or a URL with a password.
+    """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -264,4 +339,14 @@ def reason_of(error: BaseException) -> str:
         if isinstance(cause, OSError) and cause.strerror:
             return f"no connection: {cause.strerror}"
         cause = cause.__cause__ or cause.__context__
-    return f"the connection broke: {error}"[:200] if str(error) else "the connection broke"
+    words = next((f": {text}" for kind, text in _WORDS if isinstance(error, kind)), "")
+    return f"the connection broke{words}"
+
+
+_WORDS = (
+    (httpx.UnsupportedProtocol, "the URL is neither http nor https"),
+    (httpx.ProxyError, "the proxy let nothing through"),
+    (httpx.LocalProtocolError, "the request has a part that HTTP does not allow"),
+    (httpx.RemoteProtocolError, "the server broke off, or answered something that is not HTTP"),
+    (httpx.DecodingError, "the answer cannot be decoded"),
+)

@@ -24,6 +24,9 @@ __all__ = ["Recording", "is_recording", "record"]
 _HEAD = '{"recording":'
 _VERSION = 1
 
+#: Most seconds of a recording: 300 years.
+_LONGEST_S = 1e10
+
 
 class _Step(NamedTuple):
     """Seconds since the beginning, objects that are new or changed, and those that are gone."""
@@ -113,7 +116,11 @@ class Recording(ClusterView):
                     got=str(after.seconds),
                     expected=f">= {before.seconds}",
                 )
-        moments = (began + timedelta(seconds=step.seconds) for step in self._steps)
+        try:
+            moments = [began + timedelta(seconds=step.seconds) for step in self._steps]
+        except OverflowError:
+            expected = "moments before the year 10000"
+            raise InputError("not a time", source=name, where="line 1", got=str(began), expected=expected) from None
         self.clocks = tuple(moment.strftime("%H:%M:%S.%f")[:-5] for moment in moments)
         self.step = 0
         self.seek(0)
@@ -174,7 +181,10 @@ def _step(line: str, name: str, number: int) -> _Step:
     try:
         data = orjson.loads(line)
         gone = [Ref(*map(str, key)) for key in data["gone"]]
-        return _Step(float(data["t"]), {key_of(one): one for one in data["put"]}, gone)
+        seconds = data["t"]
+        if type(seconds) not in (int, float) or not 0 <= seconds < _LONGEST_S:
+            raise ValueError(f"t is {shown(seconds)}")
+        return _Step(float(seconds), {key_of(one): one for one in data["put"]}, gone)
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
         expected = "an object with t, put and gone"
         raise InputError(

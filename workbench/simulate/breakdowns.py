@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.cancel import check
+from workbench.errors import CapacityError, InputError
 from workbench.evaluate.contention import RoutedFabric
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
@@ -15,6 +16,9 @@ from workbench.model.value import Value
 __all__ = ["Breakdown", "FaultRates", "draw_breakdowns"]
 
 _DAY = 86_400.0
+
+#: Most breakdowns that are drawn: 30,000 GPUs have as many in 300 years.
+_MOST_BREAKDOWNS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,11 @@ def draw_breakdowns(
     rng : numpy.random.Generator
     fabric : RoutedFabric, optional
         Network whose cables break, too; the other breakdowns are the same with and without it.
+
+    Raises
+    ------
+    CapacityError
+        More than a million breakdowns.
     """
     topology = snapshot.topology
     found: list[Breakdown] = []
@@ -125,6 +134,10 @@ def draw_breakdowns(
             time += float(rng.exponential(1000 * _DAY / per_1000_days))
             if time >= until_s:
                 return
+            if len(found) == _MOST_BREAKDOWNS:
+                text = f"more than {_MOST_BREAKDOWNS:,} breakdowns in {until_s:g} s"
+                raise CapacityError(f"{text}; lower the rates, or simulate a shorter time")
+            check()
             end = time + float(rng.exponential(rates.repair_s))
             found.append(Breakdown(time, end, nodes, gpus, what, cables))
             time = end

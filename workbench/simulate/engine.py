@@ -52,6 +52,9 @@ __all__ = ["Simulation"]
 #: Events of one instant in this order: what frees resources comes before what takes them.
 _END, _REPAIR, _BREAK, _ARRIVAL, _RETRY = range(5)
 
+#: Seconds of the shortest cycle that is simulated; of shorter ones, the number until an event may overflow.
+_SHORTEST_CYCLE_S = 1e-6
+
 Progress = Callable[[int, int, str], None]
 Former = tuple[FormerPod, ...]
 
@@ -143,6 +146,9 @@ class Simulation(Working):
         self._quotas, self._weights = Quotas(quotas or {}), dict(weights or {})
         if any(not weight > 0 for weight in self._weights.values()):
             raise InputError("a weight of a queue is not above 0", source="weights", got=str(self._weights))
+        if 0 < retry.cycle_s < _SHORTEST_CYCLE_S:
+            got, expected = f"{retry.cycle_s:g}", f"0, or at least {_SHORTEST_CYCLE_S:g} s"
+            raise InputError("too short a cycle", source="retry rule", where="cycle_s", got=got, expected=expected)
         self._retry = retry
         # Time of the next event that will try the waiting jobs because of `retry`; infinite: none is planned.
         self._retry_at = float("inf")

@@ -38,6 +38,9 @@ _QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.tick.limit": "1 hour",
+    # Pages of plain http, open to every user of the machine, which show even the code that runs.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
@@ -130,6 +133,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
             protocol="tls://",
             security=True,
             dashboard_address=f"{_LOOPBACK}:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL + 1,
         )
     try:

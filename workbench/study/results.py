@@ -33,6 +33,9 @@ def prepare_folder(folder: Path) -> None:
     except OSError as error:
         place = str(error.filename or folder)
         raise InputError("cannot be made", source=place, got=error.strerror, expected="a folder") from None
+    if (folder / "runs").is_symlink():
+        # Whoever prepared the folder would choose where the files go.
+        raise InputError("a link", source=str(folder / "runs"), expected="a folder of its own")
     check_writable(folder / PARQUET)
     check_writable(_file(folder, "0"))
 
@@ -50,7 +53,7 @@ def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
     """
     plain = {key: None if summary[key] != summary[key] else summary[key] for key in _NUMBERS}
     content = orjson.dumps({"run": run.digest, "summary": plain}, option=orjson.OPT_INDENT_2)
-    write_whole(_file(folder, run.digest), content + b"\n")
+    write_whole(_file(folder, run.digest), content + b"\n", follow=False)
 
 
 def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
@@ -72,7 +75,7 @@ def write_results(study: Study, folder: Path) -> None:
 
     sink = io.BytesIO()
     pyarrow.parquet.write_table(_table(study, folder), sink, compression="zstd", version="2.6")
-    write_whole(folder / PARQUET, sink.getvalue())
+    write_whole(folder / PARQUET, sink.getvalue(), follow=False)
 
 
 def read_results(study: Study, folder: Path) -> pandas.DataFrame:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.errors import WorkbenchError
 from workbench.model.snapshot import Scenario
 from workbench.widgets.messages import one_line
 
@@ -73,22 +72,24 @@ class Follower:
     def start(self, told: Callable[[], None]) -> None:
         """Begin to follow; `told` is called in the thread when there is a new moment or trouble."""
 
-        def run() -> None:
-            while not self._stopped.is_set():
-                try:
-                    new, trouble = self._view.update(_LOOK_S), self._view.trouble
-                    if new:
-                        time.sleep(_BURST_S)
-                        self._view.update()
-                        self._newest = self._look()
-                except WorkbenchError as error:
-                    # Such as objects that no snapshot can be made of; the next change may mend them.
-                    new, trouble = False, str(error)
-                if (new or trouble != self.trouble) and not self._stopped.is_set():
-                    self.trouble = one_line(trouble)
-                    told()
+        from workbench.live.last_resort import keep_on
 
-        self._thread = threading.Thread(target=run, name=f"follow-{self.name}", daemon=True)
+        def step() -> None:
+            new, trouble = self._view.update(_LOOK_S), self._view.trouble
+            if new:
+                time.sleep(_BURST_S)
+                self._view.update()
+                self._newest = self._look()
+            tell(new, trouble)
+
+        def tell(new: bool, trouble: str) -> None:
+            if (new or trouble != self.trouble) and not self._stopped.is_set():
+                self.trouble = one_line(trouble)
+                told()
+
+        # A step fails for instance while no snapshot can be made of the objects; the next change may mend them.
+        follow = (step, self._stopped, lambda _, text: tell(False, text))
+        self._thread = threading.Thread(target=keep_on, args=follow, name=f"follow-{self.name}", daemon=True)
         self._thread.start()
 
     def take(self) -> ClusterMoment | None:

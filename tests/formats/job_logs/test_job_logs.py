@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.errors import InputError
+from workbench.errors import CapacityError, InputError
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.job_logs.base import GPU
 from workbench.model.gang import TopologyConstraint
@@ -239,3 +239,17 @@ def test_public_logs(public_data: Path) -> None:
     burst = read_job_log(public_data / "knavigator" / "gang-run-test.yaml")
     assert (len(burst.jobs), sum(job.gang.n_pods for job in burst.jobs)) == (53, 288)
     assert len(read_job_log(public_data / "philly" / "jobs.csv.gz").jobs) == 82_247
+
+
+def test_gzip_that_is_broken_inside_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(b"x" * 10_000)
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(whole[:20] + b"\xff\xff\xff" + whole[23:])
+    with pytest.raises(InputError, match="not gzip"):
+        read_job_log(path)
+
+
+def test_a_table_has_a_most_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.formats.tables._MOST_ROWS", 2)
+    with pytest.raises(CapacityError, match="more than 2 rows"):
+        read(tmp_path, TABLE)

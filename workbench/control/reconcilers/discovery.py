@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Any
@@ -54,6 +54,9 @@ class Discovery(Reconciler):
     asks : mapping of str to callable
         How to ask each source that has an endpoint. With any, all sources also make a round at the end of their
         interval. Without, as in an embedded cluster, which opens no connection, the log says that ``ufm`` is not asked.
+    secrets : collection of (str, str)
+        Namespace and name of each Secret that is read although it is in another namespace than the ConfigMap. Upstream
+        reads any Secret that the ConfigMap names: whoever may write that has it sent to wherever it says.
 
     Notes
     -----
@@ -65,10 +68,16 @@ class Discovery(Reconciler):
     kinds = frozenset({"ConfigMap", "Node", "HyperNode"})
 
     def __init__(
-        self, store: Store, clock: Clock, log: EventLog, asks: Mapping[str, Ask] = MappingProxyType({})
+        self,
+        store: Store,
+        clock: Clock,
+        log: EventLog,
+        asks: Mapping[str, Ask] = MappingProxyType({}),
+        secrets: Collection[tuple[str, str]] = (),
     ) -> None:
         super().__init__(store, clock, log)
         self._asks = asks
+        self._secrets = frozenset(secrets)
 
     def _begin(self) -> None:
         self._config = DiscoveryConfig()
@@ -164,14 +173,23 @@ class Discovery(Reconciler):
     def _begin_round(self, source: str) -> float:
         settings = self._config.enabled[source]
         try:
-            secret = None
-            if settings.secret is not None and settings.secret.name and settings.secret.namespace:
-                secret = self.store.get(Ref("Secret", settings.secret.namespace, settings.secret.name))
-            self._awaited[source] = self._asks[source](settings, secret)
+            self._awaited[source] = self._asks[source](settings, self._secret_of(settings))
         except (InputError, ClusterError) as error:
             self._warn(f"{source}: {error}")
             return self.clock.now + _RETRY_S
         return self.clock.now + _LOOK_S
+
+    def _secret_of(self, settings: DiscoverySource) -> Object | None:
+        """The Secret that the settings of a source name; None if they name none, or it does not exist."""
+        named = settings.secret
+        if named is None or not named.name or not named.namespace:
+            return None
+        if named.namespace != self._map.namespace and (named.namespace, named.name) not in self._secrets:
+            raise InputError(
+                f"the Secret {named.namespace}/{named.name} is not read",
+                expected=f"one in the namespace {self._map.namespace} of the ConfigMap, or one that --secret names",
+            )
+        return self.store.get(Ref("Secret", named.namespace, named.name))
 
     def _carry_out_round(self, discover: Callable[[Sequence[HyperNode]], DiscoveryResult]) -> None:
         stored = {one["metadata"]["name"]: one for one in self.store.list("HyperNode")}

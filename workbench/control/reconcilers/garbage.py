@@ -57,7 +57,7 @@ class GarbageCollector(Reconciler):
             uid = before["metadata"].get("uid") or ""
             self._alive.discard(uid)
             self._on_node.get(_node(before), {}).pop(key, None)
-            return [*self._owned.of(uid), *(self._on_node.get(key.name, ()) if key.kind == "Node" else ())]
+            return [*self._owned.of(uid), *sorted(self._on_node.get(key.name, ()) if key.kind == "Node" else ())]
         node = _node(after)
         if node and (before is None or not _node(before)):
             self._on_node.setdefault(node, {})[key] = None

@@ -13,7 +13,7 @@ from workbench.control.owned import controller_of
 from workbench.control.reconciler import Reconciler
 from workbench.control.retries import MOST_RETRIES, Retries
 from workbench.control.store import Object, Store, StoreChange
-from workbench.errors import ClusterError, InputError, StoreError
+from workbench.errors import InputError, StoreError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.jobs.frameworks.registry import JobOutcome, on_job_add, on_job_delete, on_job_update, on_pod_create
@@ -220,8 +220,8 @@ class JobReconciler(Reconciler):
         if request is not None:
             try:
                 self._handle(key, stored, request)
-            except ClusterError:
-                # The API server did not answer, or others wrote at the same time: the request is tried again.
+            except BaseException:
+                # The API server did not answer, others wrote at the same time, or Ctrl-C: the request is tried again.
                 self._requests.setdefault(key, []).insert(0, request)
                 raise
         if self._requests.get(key):
@@ -430,7 +430,7 @@ def _job_of(change: StoreChange) -> Ref | None:
     owner = controller_of(change.after or change.before or {"metadata": {}})
     if owner is None or owner.get("kind") != "Job":
         return None
-    return Ref("Job", change.key.namespace, owner["name"])
+    return Ref("Job", change.key.namespace, str(owner.get("name") or ""))
 
 
 def _group_key(key: Ref, job: Object) -> Ref:

@@ -40,8 +40,8 @@ class ReplicaReconciler(Reconciler):
         assert data is not None
         owner = controller_of(data)
         keys = [] if change.key.kind == "Pod" or change.after is None else [change.key]
-        if owner is not None and owner["kind"] in self.kinds:
-            keys.append(Ref(owner["kind"], change.key.namespace, owner["name"]))
+        if owner is not None and owner.get("kind") in self.kinds:
+            keys.append(Ref(owner["kind"], change.key.namespace, str(owner.get("name") or "")))
         return keys
 
     def reconcile(self, key: Hashable) -> float | None:

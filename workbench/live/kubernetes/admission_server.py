@@ -6,7 +6,6 @@ import base64
 import ssl
 import threading
 from collections.abc import Collection, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,19 +13,23 @@ import orjson
 
 from workbench.control.admission import Webhooks
 from workbench.control.memory_store import MemoryStore
+from workbench.control.object_table import ObjectTable
 from workbench.control.store import Object
 from workbench.control.visible_devices import with_device_variables
 from workbench.errors import ClusterError, StoreError
+from workbench.live.kubernetes.bounded_server import BoundedHandler, BoundedServer
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.mirror import Mirror
+from workbench.live.kubernetes.shapes import mapping
 
 __all__ = ["AdmissionServer", "webhook_configurations"]
 
 #: What admission has to know beside the object at hand.
 _KINDS = ("Namespace", "Queue", "HyperNode")
 
-#: An object of Kubernetes has at most 3 MiB, and a review holds it twice.
-_MAX_BYTES = 8 << 20
+#: Tasks of a Job or of all Jobs of a HyperJob, and patterns of a HyperNode: reviews of more take seconds, in which the
+#: cluster waits. Nobody has so many on purpose.
+_MOST_PARTS = 1_000
 
 _ADMITTED = {
     "jobs": "batch.volcano.sh",
@@ -59,14 +62,14 @@ class AdmissionServer:
         self._mirror = Mirror(connection, _KINDS)
         self._schedulers = frozenset(schedulers)
         self._lock = threading.Lock()
+        self._table: ObjectTable | None = None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             context.load_cert_chain(certificate, key)
-            self._http = ThreadingHTTPServer((host, port), self._handler())
+            self._http = BoundedServer((host, port), self._handler())
         except OSError as error:
             raise ClusterError(f"admission server at {host}:{port}: {error.strerror or error}") from None
         self._http.socket = context.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
-        self._http.daemon_threads = True
 
     @property
     def port(self) -> int:
@@ -107,19 +110,21 @@ class AdmissionServer:
         data, before = request.get("object"), request.get("oldObject")
         if request.get("operation") not in ("CREATE", "UPDATE") or not isinstance(data, dict):
             return answer
+        for each, what in ((data, "object"), (before or {}, "oldObject")):
+            if not isinstance(each, dict) or not isinstance(each.get("metadata") or {}, dict):
+                return _refused(answer, 422, f"{what}: no mapping, or one whose metadata is none")
+        if text := _too_many_parts(data):
+            return _refused(answer, 413, text)
         data = _named(data, request)
         webhooks = Webhooks()
         try:
-            with self._lock:
-                self._mirror.watch(self._mirror.version)
-                self._mirror.forget(self._mirror.version)
-                # Admission reads no more of a store than a mirror has.
-                store = cast("MemoryStore", self._mirror)
-                admitted = webhooks(store, _named(before, request) if before else None, data)
+            # Admission reads no more of a store than a mirror has.
+            store = cast("MemoryStore", self._known())
+            admitted = webhooks(store, _named(before, request) if before else None, data)
         except StoreError as error:
-            code = 422 if error.reason == "Invalid" else 403
-            return {**answer, "allowed": False, "status": {"code": code, "message": str(error)}}
-        if data.get("kind") == "Pod" and not before and data["spec"].get("schedulerName") in self._schedulers:
+            return _refused(answer, 422 if error.reason == "Invalid" else 403, str(error))
+        asks_for = mapping(data.get("spec")).get("schedulerName")
+        if data.get("kind") == "Pod" and not before and asks_for in self._schedulers:
             admitted = with_device_variables(admitted)
         warnings = [notice.message for _, notice in webhooks.warnings]
         if warnings:
@@ -129,43 +134,40 @@ class AdmissionServer:
             answer |= {"patchType": "JSONPatch", "patch": base64.b64encode(orjson.dumps(patch)).decode()}
         return answer
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        review = self.review
+    def _handler(self) -> type[BoundedHandler]:
+        server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 30
-
-            def do_GET(self) -> None:
-                self._answer(200, b"ok", "text/plain")
-
-            def do_POST(self) -> None:
-                length = self.headers.get("Content-Length", "")
-                if not length.isdigit() or int(length) > _MAX_BYTES:
-                    self.close_connection = True
-                    self._answer(413, b"too large, or without a length", "text/plain")
-                    return
-                try:
-                    asked = orjson.loads(self.rfile.read(int(length)))
-                    request = asked["request"]
-                    response = review(request)
-                except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-                    self._answer(400, b"no AdmissionReview", "text/plain")
-                    return
-                body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-                self._answer(200, orjson.dumps(body), "application/json")
-
-            def _answer(self, status: int, body: bytes, kind: str) -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: Any) -> None:
-                """Nothing: what is refused the API server tells to whom it concerns."""
+        class Handler(BoundedHandler):
+            def answer_to(self, body: bytes) -> tuple[int, bytes, str]:
+                return server.answer_to(body)
 
         return Handler
+
+    def _known(self) -> ObjectTable:
+        """What the mirror knows now, as a table that does not change, so that reviews need not wait for each other."""
+        with self._lock:
+            self._mirror.watch(self._mirror.version)
+            self._mirror.forget(self._mirror.version)
+            if self._table is None or self._table.version != self._mirror.version:
+                self._table = self._mirror.table()
+            return self._table
+
+    def answer_to(self, body: bytes) -> tuple[int, bytes, str]:
+        """Status, body and content type of the answer to the body of a request."""
+        try:
+            asked = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            asked = None
+        request = asked.get("request") if isinstance(asked, dict) else None
+        if not isinstance(request, dict):
+            return 400, b"no AdmissionReview", "text/plain"
+        try:
+            response = self.review(request)
+        except Exception as error:
+            # The API server tells it to whoever wrote the object, which it then refuses.
+            return 500, f"internal error: {type(error).__name__}; please report it".encode(), "text/plain"
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+        return 200, orjson.dumps(review), "application/json"
 
 
 def webhook_configurations(
@@ -224,11 +226,34 @@ def webhook_configurations(
 
 def _named(data: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """The object with the namespace and the name of the request, which an object that is being created may lack."""
-    metadata = dict(data.get("metadata") or {})
+    metadata = dict(mapping(data.get("metadata")))
     for field in ("namespace", "name"):
         if request.get(field) and not metadata.get(field):
             metadata[field] = request[field]
     return {**data, "metadata": metadata}
+
+
+def _refused(answer: Mapping[str, Any], code: int, message: str) -> dict[str, Any]:
+    return {**answer, "allowed": False, "status": {"code": code, "message": message}}
+
+
+def _too_many_parts(data: Mapping[str, Any]) -> str:
+    """Why an object has too many parts for a review; empty if it has not."""
+    spec = mapping(data.get("spec"))
+    tasks = len(_list(spec, "tasks"))
+    for member in map(mapping, _list(spec, "replicatedJobs")):
+        for template in (mapping(member.get("templateSpec")), mapping(member.get("template"))):
+            tasks += len(_list(template, "tasks")) + len(_list(mapping(template.get("spec")), "tasks"))
+    patterns = sum("regexMatch" in mapping(mapping(one).get("selector")) for one in _list(spec, "members"))
+    for number, what in ((tasks, "tasks"), (patterns, "patterns")):
+        if number > _MOST_PARTS:
+            return f"{number:,} {what}: an object may have {_MOST_PARTS:,}"
+    return ""
+
+
+def _list(data: Mapping[str, Any], key: str) -> list[Any]:
+    found = data.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _patch(before: Object, after: Object) -> list[dict[str, Any]]:

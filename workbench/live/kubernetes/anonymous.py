@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from workbench.errors import InputError
+from workbench.formats.manifests import read_text
+from workbench.formats.scheduler_conf import CONFIG_KEY
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
 from workbench.live.kubernetes.resources import CONFIG_MAPS
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
@@ -53,6 +56,9 @@ _WORDS = frozenset(
     | {"completionPolicy", "lastPhase", "strategy", "jobType", "labelPolicy", "source", "health", "tier"}
     | {"whenUnsatisfiable", "concurrencyPolicy", "networkTopologyMode", "partitionPolicy"}
 )
+#: Of these fields those that hold anything in the JSON of an annotation, and what stands for its kind.
+_FREE = frozenset({"source", "status", "state", "phase", "event", "action", "health", "tier", "kind"})
+_ANNOTATION = "annotation"
 _TIME = re.compile(r"(Timestamp|Time|Duration)$")
 #: A number, a quantity, a list of numbers, a truth value or nothing.
 _PLAIN = re.compile(r"([-+]?\d+(\.\d+)?([eE][-+]?\d+|[numkKMGTPE]i?)?|\d+([,-]\d+)+|[tT]rue|[fF]alse|)")
@@ -103,8 +109,10 @@ def anonymized(objects: Iterable[bytes]) -> Anonymous:
         Names of objects, namespaces, tasks and containers, values of labels, keys of labels and resources outside of
         public projects, addresses and uids have stand-ins whose byte order is that of the names, so schedulers decide
         alike. Members of HyperNodes that a pattern selects are listed by name. Annotations with keys outside of public
-        projects, descriptions and finalizers are left out. Texts of conditions, events and ConfigMaps keep their other
-        words. Quantities, times, models of GPUs, names of schedulers and namespaces such as ``default`` stay.
+        projects, descriptions, finalizers and the resources of plugins are left out, and so is the text of a ConfigMap
+        that is neither YAML nor JSON. Texts of conditions and events, and the configuration of Volcano's scheduler,
+        keep their other words. Quantities, times, models of GPUs, names of schedulers and namespaces such as
+        ``default`` stay.
     """
     read = [orjson.loads(one) for one in objects]
     index = _index_of(read)
@@ -173,6 +181,16 @@ def _parsed(text: str) -> Any:
         return None
 
 
+def _parsed_yaml(text: str) -> Any:
+    """The value of a text that is a mapping or list in YAML or JSON; else None."""
+    try:
+        documents = read_text(text.encode(), "a ConfigMap")
+    except (InputError, UnicodeEncodeError):
+        return None
+    value = documents[0][0] if len(documents) == 1 else None
+    return value if isinstance(value, dict | list) else None
+
+
 class _Hiding:
     """Writes values anew with stand-ins.
 
@@ -207,7 +225,7 @@ class _Hiding:
                 yield self._resource(name), each
             elif key in _BY_TASK or _is_address(name):
                 yield self._name(name, "task"), self.value(each, name, key, kind)
-            elif name not in ("description", "finalizers"):
+            elif name not in ("description", "finalizers", "controlledResources"):
                 yield name, self.value(each, name, key, kind)
 
     def _key(self, key: str, called: str) -> str:
@@ -226,7 +244,9 @@ class _Hiding:
         parsed = _parsed(value)
         if key == GANG_GROUPS_ANNOTATION and isinstance(parsed, list):
             return orjson.dumps([self._gang(one) for one in parsed]).decode()
-        return self._name(value, "value") if parsed is None else orjson.dumps(self.value(parsed)).decode()
+        if parsed is None:
+            return self._name(value, "value")
+        return orjson.dumps(self.value(parsed, kind=_ANNOTATION)).decode()
 
     def _gang(self, value: Any) -> Any:
         """A gang that another one names: ``namespace/name``."""
@@ -237,11 +257,17 @@ class _Hiding:
 
     def _text(self, value: str, key: str, inside: str, kind: str) -> str:
         if inside == "data":
-            parsed = _parsed(value)
-            return self._in_text(value) if parsed is None else orjson.dumps(self.value(parsed)).decode()
+            if key == CONFIG_KEY:
+                return self._in_text(value)
+            parsed = _parsed_yaml(value)
+            return "" if parsed is None else orjson.dumps(self.value(parsed)).decode()
         if key in _TEXTS:
             return self._in_text(value)
-        if key in _WORDS or _TIME.search(key) or lists_faulty_npus(key):
+        if (
+            (key in _WORDS and not (kind == _ANNOTATION and key in _FREE))
+            or _TIME.search(key)
+            or lists_faulty_npus(key)
+        ):
             return value
         if key in ("key", "topologyKey"):
             return self._key(value, "label")

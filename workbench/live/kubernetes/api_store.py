@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import Any, NoReturn
 
 from workbench.control.kinds import Ref, api_path, key_of, resource_of
@@ -52,9 +52,9 @@ class ApiStore(Mirror):
         self._pool = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="bind")
 
     def close(self) -> None:
-        """Stop to watch, and end all requests."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Stop to watch, and end all requests; a further one is refused."""
         super().close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     # -----------------------------------------------------------------------------------------------------------------
     # reading
@@ -70,7 +70,7 @@ class ApiStore(Mirror):
         What is read does not enter the mirror.
         """
         try:
-            return dict(self.connection.get(api_path(*key)))
+            return self.connection.get_object(api_path(*key))
         except NoSuchApi:
             return None
 
@@ -149,7 +149,12 @@ class ApiStore(Mirror):
     def bind_all(self, bindings: Sequence[Binding]) -> Sequence[ClusterError | None]:
         """Bind pods, several at a time; returns for each why it was not bound, or None."""
         uids = [self._uid(one.pod) for one in bindings]
-        found = list(self._pool.map(self._bind_one, bindings, uids))
+        try:
+            found = list(self._pool.map(self._bind_one, bindings, uids))
+        except (RuntimeError, CancelledError):
+            if not self._stopped.is_set():
+                raise
+            raise ClusterError("the pods are not bound: the store was closed meanwhile") from None
         for binding, outcome in zip(bindings, found, strict=True):
             self.bindings["bound" if outcome is None else getattr(outcome, "reason", "Unknown")] += 1
             if outcome is None:

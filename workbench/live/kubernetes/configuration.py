@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import ClusterError
+from workbench.errors import ClusterError, InputError
 from workbench.live.deadline import within
+from workbench.live.http import checked_url
+from workbench.live.proxies import environment_proxy
 
 __all__ = ["Cluster", "cluster_of", "contexts"]
 
@@ -21,6 +23,9 @@ _PROMISES = ("exec", "auth-provider", "token", "tokenFile", "client-certificate"
 
 #: Seconds to read a file.
 _PROMPT_S = 10.0
+
+#: Most bytes of a file with a token.
+_MAX_TOKEN_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Cluster:
     context, user : str
         Names in the kubeconfig.
     server : str
-        URL of the API server, without credentials.
+        URL of the API server; `ClusterError` if it has a user name, a password or a query.
     ca_file, certificate, key : str, optional
         PEM files: the authority of the server, and the user's certificate with its key.
     verify : bool
@@ -40,7 +45,7 @@ class Cluster:
     server_name : str, optional
         Name in the server's certificate where it is not the host of `server`.
     proxy : str, optional
-        URL of the proxy that the kubeconfig names.
+        URL of the proxy that the kubeconfig names, or else the environment, unless NO_PROXY leaves the server out.
     authorization : callable
         Gives the value of the Authorization header, renewed when it has expired; an empty text if there is none. Never
         part of the text of an error.
@@ -56,6 +61,12 @@ class Cluster:
     verify: bool = True
     server_name: str | None = None
     proxy: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            checked_url(self.server, "/")
+        except InputError as error:
+            raise ClusterError(f"context {self.context}: server: {error}") from None
 
     def __repr__(self) -> str:
         return f"Cluster({self.context!r}, {self.server!r}, {self.user!r})"
@@ -98,6 +109,8 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
         raise ClusterError(f"{named}: {what}; contexts: {', '.join(sorted(known)) or 'none'}")
     user = str(known[chosen].get("user") or "")
     place = f"{named}: context {chosen}"
+    settings = _named(written, "users", "user").get(user, {})
+    _check_token_file(settings.get("tokenFile"), paths, f"{place}: tokenFile of user {user}")
     found = _in_time(lambda: _configuration(kube_config, file, chosen), place, timeout_s)
 
     def authorization() -> str:
@@ -106,21 +119,24 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
                 found.get_api_key_with_prefix("BearerToken") or found.get_api_key_with_prefix("authorization") or ""
             )
 
-    promised = [key for key in _PROMISES if _named(written, "users", "user").get(user, {}).get(key)]
+    promised = [key for key in _PROMISES if settings.get(key)]
     if promised and not found.cert_file and not _in_time(authorization, place, timeout_s):
         raise ClusterError(f"{place}: user {user} has no credentials: its {promised[0]} gave none")
-    return Cluster(
+    server = str(found.host).rstrip("/")
+    own_proxy = _named(written, "clusters", "cluster").get(str(known[chosen].get("cluster") or ""), {}).get("proxy-url")
+    cluster = Cluster(
         context=chosen,
         user=user,
-        server=str(found.host).rstrip("/"),
+        server=server,
         authorization=authorization,
         ca_file=found.ssl_ca_cert,
         certificate=found.cert_file,
         key=found.key_file,
         verify=bool(found.verify_ssl),
         server_name=found.tls_server_name,
-        proxy=found.proxy,
+        proxy=str(own_proxy) if own_proxy else None,
     )
+    return cluster if own_proxy else replace(cluster, proxy=environment_proxy(server))
 
 
 def contexts(kubeconfig: str | Path | None = None) -> tuple[list[str], str]:
@@ -181,9 +197,26 @@ def _merged(kube_config: Any, file: str) -> dict[str, Any]:
 def _named(written: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[str, Any]]:
     """The entries of a kubeconfig's list `key`, such as users, by name; an entry's settings are its field `inner`."""
     # The client wraps entries, to name their file in its errors.
-    plain = [getattr(each, "value", each) for each in written.get(key) or []]
+    listed = written.get(key)
+    plain = [getattr(each, "value", each) for each in listed] if isinstance(listed, list) else []
     entries = [each for each in plain if isinstance(each, dict)]
-    return {str(each.get("name")): each.get(inner) or {} for each in entries}
+    return {str(each.get("name")): _plain(each.get(inner)) for each in entries}
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    settings = getattr(settings, "value", settings)
+    return settings if isinstance(settings, dict) else {}
+
+
+def _check_token_file(named: Any, kubeconfigs: Sequence[Path], what: str) -> None:
+    """Refuse a tokenFile that is a device or too large, before the client reads the whole of it."""
+    if not named:
+        return
+    # The client looks for it beside the kubeconfig that names it.
+    for folder in {path.parent for path in kubeconfigs}:
+        path = folder / str(named)
+        if path.exists() and (not path.is_file() or path.stat().st_size > _MAX_TOKEN_BYTES):
+            raise ClusterError(f"{what}: no file of at most {_MAX_TOKEN_BYTES} bytes")
 
 
 def _configuration(kube_config: Any, file: str, context: str) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 import httpx
@@ -17,8 +17,9 @@ import orjson
 
 from workbench.errors import ClusterError, InternalError
 from workbench.live.deadline import within
-from workbench.live.http import reason_of
+from workbench.live.http import HEADERS, Unreadable, read_body, read_lines, reason_of, shown_url
 from workbench.live.kubernetes.configuration import Cluster
+from workbench.live.kubernetes.shapes import checked_item, mapping
 
 __all__ = ["Connection", "Expired", "Forbidden", "NoSuchApi"]
 
@@ -30,6 +31,18 @@ _CONNECT_S = 5.0
 #: Times that a server is asked which answers that it has too much to do, and the longest pause before the next time.
 _TRIES_WHEN_BUSY = 5
 _LONGEST_WAIT_S = 2.0
+
+#: Most bytes of an answer, and of an event of a watch. etcd keeps no object above 8 MiB, and mostly none above 1.5 MiB.
+_MAX_BYTES, _MAX_LINE_BYTES = 256 << 20, 16 << 20
+
+
+class Answer(NamedTuple):
+    """The whole answer to a request, whatever its status."""
+
+    status: int
+    content: bytes
+    #: Seconds after which a server that has too much to do is to be asked again.
+    retry_after_s: float
 
 
 class NoSuchApi(ClusterError):
@@ -77,14 +90,15 @@ class Connection:
     def __init__(self, cluster: Cluster, timeout_s: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
         self.cluster = cluster
         self.timeout_s = timeout_s
+        self._closed = False
         self._sockets: WeakSet[socket.socket] = WeakSet()
-        inner = transport or httpx.HTTPTransport(verify=_tls(cluster), proxy=cluster.proxy, trust_env=False)
+        inner = transport or _transport(cluster)
         self._http = httpx.Client(
             transport=self._guarded(inner),
             timeout=httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
             follow_redirects=False,
             trust_env=False,
-            headers={"Accept": "application/json", "User-Agent": "topology-workbench"},
+            headers=HEADERS,
         )
 
     def _guarded(self, inner: httpx.BaseTransport) -> httpx.BaseTransport:
@@ -99,10 +113,12 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """End all requests, those of other threads as well; the connection must not be used again."""
-        self._interrupt()
+        """End all requests, those of other threads as well; a further request is refused."""
+        self._closed = True
+        self.interrupt()
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
+        """End all requests that are on the way, those of other threads as well."""
         # A socket that is closed while another thread reads from it leaves its number to the next socket that is
         # opened, and the thread would read that one's bytes. So sockets are shut down, and their readers close them.
         for one in list(self._sockets):
@@ -131,6 +147,10 @@ class Connection:
         """
         return self._asked("GET", path, query, None)
 
+    def get_object(self, path: str) -> dict[str, Any]:
+        """The object at a path of the API server; errors as for `get`, also if there is something else."""
+        return dict(checked_item(self.get(path), path, named=False))
+
     def review(self, kind: str, spec: dict[str, Any]) -> dict[str, Any]:
         """Ask what this user may do.
 
@@ -149,7 +169,7 @@ class Connection:
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
         answer = self._asked("POST", path, {}, orjson.dumps(body))
-        return dict(answer.get("status") or {})
+        return dict(mapping(mapping(answer).get("status")))
 
     def stream(
         self, path: str, silence_s: float, opened: Callable[[], object] = lambda: None, **query: str
@@ -180,25 +200,28 @@ class Connection:
             answer = self._http.send(request, stream=True)
             try:
                 if answer.status_code != HTTPStatus.OK:
-                    self._judged("GET", path, answer.status_code, answer.read())
+                    self._judged("GET", path, answer.status_code, read_body(answer, _MAX_BYTES))
                 opened()
-                for line in answer.iter_lines():
+                for line in read_lines(answer, _MAX_LINE_BYTES):
                     yield orjson.loads(line)
             finally:
                 answer.close()
-        except (httpx.HTTPError, httpx.StreamError, orjson.JSONDecodeError) as error:
-            what = reason_of(error) if isinstance(error, httpx.HTTPError) else "the answer broke off"
-            raise self._error(what) from None
+        except orjson.JSONDecodeError:
+            raise self._error("the answer broke off") from None
+        except (httpx.HTTPError, httpx.StreamError, Unreadable) as error:
+            raise self._error(_why(error)) from None
 
     def _asked(self, method: str, path: str, query: dict[str, str], body: bytes | None) -> Any:
         answer = self._answered(self._request(method, path, query, body))
-        return self._judged(method, path, answer.status_code, answer.content)
+        return self._judged(method, path, answer.status, answer.content)
 
     def _request(
         self, method: str, path: str, query: dict[str, str], body: bytes | None, content_type: str = "application/json"
     ) -> httpx.Request:
+        if self._closed:
+            raise self._error("the connection is closed")
         headers = {"Content-Type": content_type} if body is not None else {}
-        if authorization := self.cluster.authorization():
+        if authorization := self._authorization():
             headers["Authorization"] = authorization
         name = self.cluster.server_name
         extensions: dict[str, Any] = {"trace": self._opened}
@@ -207,35 +230,53 @@ class Connection:
         url = self.cluster.server + path
         return self._http.build_request(method, url, params=query, content=body, headers=headers, extensions=extensions)
 
-    def _answered(self, request: httpx.Request) -> httpx.Response:
+    def _authorization(self) -> str:
+        user = self.cluster.user
+        try:
+            text = self.cluster.authorization().strip()
+        except Exception as error:
+            # Whatever a file that is gone, or a program, makes the client raise; its text may quote credentials.
+            raise self._error(f"the credentials of user {user} cannot be read ({type(error).__name__})") from None
+        if not text.isascii() or not text.isprintable():
+            raise self._error(f"the credentials of user {user} have a character that is part of no token")
+        return text
+
+    def _answered(self, request: httpx.Request) -> Answer:
         """The whole answer to a request, whatever its status; a server that has too much to do is asked again."""
         for _ in range(_TRIES_WHEN_BUSY):
             answer = self._answered_once(request)
-            if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+            if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
                 break
             # It has not begun to carry out the request.
-            said = answer.headers.get("Retry-After", "")
-            time.sleep(min(float(said) if said.isdigit() else 1.0, _LONGEST_WAIT_S))
+            time.sleep(min(answer.retry_after_s, _LONGEST_WAIT_S))
         return answer
 
-    def _answered_once(self, request: httpx.Request) -> httpx.Response:
-
-        def send() -> httpx.Response:
+    def _answered_once(self, request: httpx.Request) -> Answer:
+        def send_once() -> Answer:
+            response = self._http.send(request, stream=True)
             try:
-                return self._http.send(request)
+                said = response.headers.get("Retry-After", "")
+                seconds = float(said) if said.isascii() and said.isdigit() else 1.0
+                return Answer(response.status_code, read_body(response, _MAX_BYTES), seconds)
+            finally:
+                response.close()
+
+        def send() -> Answer:
+            try:
+                return send_once()
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
                 # A server may close an idle connection just when it is used again. Reading twice does no harm.
                 if request.method != "GET":
                     raise
-                return self._http.send(request)
+                return send_once()
 
         try:
-            return within(self.timeout_s, send, "workbench-request", self._interrupt)
+            return within(self.timeout_s, send, "workbench-request", self.interrupt)
         except (TimeoutError, httpx.TimeoutException):
             raise self._error(f"no whole answer within {self.timeout_s:g} s") from None
-        except httpx.HTTPError as error:
-            # The exception holds the request with its headers: it is not passed on.
-            raise self._error(reason_of(error)) from None
+        except (httpx.HTTPError, Unreadable) as error:
+            # The exception of the library holds the request with its headers: it is not passed on.
+            raise self._error(_why(error)) from None
 
     def _judged(self, method: str, path: str, status: int, content: bytes) -> Any:
         if 200 <= status < 300:
@@ -264,6 +305,18 @@ class Connection:
 
     def _error(self, text: str) -> ClusterError:
         return ClusterError(f"{self._place}: {text}")
+
+
+def _why(error: Exception) -> str:
+    return f"{error}, expected {error.expected}" if isinstance(error, Unreadable) else reason_of(error)
+
+
+def _transport(cluster: Cluster) -> httpx.HTTPTransport:
+    try:
+        return httpx.HTTPTransport(verify=_tls(cluster), proxy=cluster.proxy, trust_env=False)
+    except (ValueError, httpx.InvalidURL):
+        text = f"context {cluster.context}: the proxy ({shown_url(cluster.proxy or '')}) is not http(s)://HOST[:PORT]"
+        raise ClusterError(text) from None
 
 
 def _tls(cluster: Cluster) -> ssl.SSLContext:

@@ -7,12 +7,16 @@ import binascii
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
+
+import httpx
 
 from workbench.control.reconcilers.discovery import Ask
 from workbench.control.store import Object
 from workbench.errors import InputError
 from workbench.live.credentials import Credentials, credentials_of_secret
-from workbench.live.http import Access, checked_url
+from workbench.live.http import Access, checked_url, shown_url
+from workbench.live.proxies import is_loopback
 from workbench.live.roce import discover_links
 from workbench.live.ufm import UfmServer
 from workbench.objects.discovery import DiscoverySource
@@ -22,33 +26,52 @@ from workbench.topology.discovery.result import DiscoveryResult
 __all__ = ["discovery_asks"]
 
 
-def discovery_asks() -> dict[str, Ask]:
+def discovery_asks(*, plain_http: bool = False) -> dict[str, Ask]:
     """Functions that ask the sources ``ufm`` and ``roce``, by name.
 
     Each asks ``config.endpoint`` of its source, and nothing else, in a thread of its own; without an endpoint it raises
     InputError. User name and password come from the Secret that the source's ``credentials.secretRef`` names: UFM needs
     them, for RoCE they may be missing. ``config.insecureSkipVerify`` is as in Volcano.
+
+    Parameters
+    ----------
+    plain_http : bool
+        Whether a user name and a password may be sent over http to another machine; upstream does that.
     """
-    return {"ufm": _ask_ufm, "roce": _ask_roce}
+    return {"ufm": partial(_ask_ufm, plain_http), "roce": partial(_ask_roce, plain_http)}
 
 
-def _ask_ufm(source: DiscoverySource, secret: Object | None) -> Future[DiscoveryResult]:
+def _ask_ufm(plain_http: bool, source: DiscoverySource, secret: Object | None) -> Future[DiscoveryResult]:
     access = _access(source, secret)
     if access.credentials is None:
         raise InputError(
             "UFM authentication credentials are not configured",
             expected="credentials.secretRef with the name of a Secret that has username and password",
         )
-    return _begun(UfmServer(get_text(source.config, "endpoint", "config"), access).discover)
+    endpoint = get_text(source.config, "endpoint", "config")
+    _check_encrypted(endpoint, access, plain_http)
+    return _begun(UfmServer(endpoint, access).discover)
 
 
-def _ask_roce(source: DiscoverySource, secret: Object | None) -> Future[DiscoveryResult]:
+def _ask_roce(plain_http: bool, source: DiscoverySource, secret: Object | None) -> Future[DiscoveryResult]:
     endpoint = get_text(source.config, "endpoint", "config")
     if not endpoint:
         raise InputError("RoCE endpoint is not configured", expected="https://HOST[:PORT]/PATH")
     # A name without a scheme is a host here, never a file of the machine on which the operator runs.
     url, access = checked_url(endpoint), _access(source, secret)
+    _check_encrypted(endpoint, access, plain_http)
     return _begun(lambda: discover_links(url, access))
+
+
+def _check_encrypted(endpoint: str, access: Access, plain_http: bool) -> None:
+    """Refuse an endpoint to which a password would go over a network as it is."""
+    url = httpx.URL(checked_url(endpoint))
+    if access.credentials is not None and url.scheme == "http" and not plain_http and not is_loopback(url.host):
+        raise InputError(
+            "user name and password are not sent over http",
+            source=shown_url(endpoint),
+            expected="https, or --plain-http",
+        )
 
 
 def _access(source: DiscoverySource, secret: Object | None) -> Access:

@@ -16,6 +16,7 @@ from workbench.formats.scheduler_conf import CONFIG_KEY, parse_config
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS
+from workbench.live.kubernetes.shapes import mapping
 from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
 from workbench.model.counted import counted
 from workbench.policies import get_policy
@@ -109,7 +110,7 @@ def examine(connection: Connection) -> list[Check]:
     ClusterError
         No connection, or credentials that are not accepted.
     """
-    version = connection.get("/version")
+    version = mapping(connection.get("/version"))
     checks = [Check("version", State.ok, f"Kubernetes {version.get('gitVersion', 'of an unknown version')}")]
     checks += _rights(connection)
     try:
@@ -173,11 +174,8 @@ def _hypernodes(snapshot: LiveSnapshot) -> Iterator[Check]:
 
 
 def _scheduler(snapshot: LiveSnapshot) -> Iterator[Check]:
-    texts = [
-        text
-        for line in snapshot.objects
-        if b'"kind":"ConfigMap"' in line and (text := (orjson.loads(line).get("data") or {}).get(CONFIG_KEY))
-    ]
+    maps = [orjson.loads(line) for line in snapshot.objects if b'"kind":"ConfigMap"' in line]
+    texts = [text for one in maps if type(text := mapping(one.get("data")).get(CONFIG_KEY)) is str]
     if not texts:
         yield Check("scheduler", State.note, "no configuration of Volcano's scheduler was found or may be read")
     for text in texts:

@@ -9,10 +9,11 @@ import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from workbench.control.kinds import Ref, api_path
-from workbench.errors import ClusterError, InputError, StoreError
+from workbench.errors import ClusterError, InputError, StoreError, WorkbenchError
+from workbench.live.deadline import within
 from workbench.live.kubernetes.connection import NoSuchApi
 from workbench.live.kubernetes.writer import Writer
 
@@ -21,6 +22,11 @@ __all__ = ["Lease"]
 #: Seconds after which a holder that does not renew counts as gone, seconds without renewal after which a holder stops
 #: by itself, and seconds between two tries: the values of Kubernetes' controllers.
 DURATION_S, RENEW_DEADLINE_S, RETRY_S = 15.0, 10.0, 2.0
+
+#: Seconds that a renewal may take: one that hangs leaves time for another one, by a connection that may be better.
+_REQUEST_S = 4.0
+
+T = TypeVar("T")
 
 
 class _Work(Protocol):
@@ -53,7 +59,8 @@ class Lease:
     Notes
     -----
     Clocks of several machines are not compared: a holder counts as gone when its record has not changed for
-    `DURATION_S` seconds of the observer's own clock.
+    `DURATION_S` seconds of the observer's own clock. A holder counts from before its request was sent, stops
+    `RENEW_DEADLINE_S` seconds after that whether or not an answer has come, and ends its own requests then.
     """
 
     def __init__(self, namespace: str, name: str, identity: str | None = None) -> None:
@@ -88,7 +95,8 @@ class Lease:
         """
         told = ""
         while not work.stopped.is_set():
-            holder = self.acquire(connection)
+            begun = time.monotonic()
+            holder = _in_time(RENEW_DEADLINE_S, connection, lambda: self.acquire(connection))
             if holder == self.identity:
                 break
             if holder != told:
@@ -100,7 +108,8 @@ class Lease:
         tell(f"{self.identity} holds the Lease {self.key.namespace}/{self.key.name}")
         lost: list[str] = []
         ended = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(connection, work, ended, lost), name="lease", daemon=True)
+        keep = (connection, work, begun, ended, lost)
+        keeper = threading.Thread(target=self._keep, args=keep, name="lease", daemon=True)
         keeper.start()
         try:
             work.start()
@@ -117,7 +126,7 @@ class Lease:
     def acquire(self, connection: Writer) -> str:
         """Try to take or renew the Lease; returns the identity of its holder afterwards."""
         try:
-            lease: dict[str, Any] | None = dict(connection.get(api_path(*self.key)))
+            lease: dict[str, Any] | None = connection.get_object(api_path(*self.key))
         except NoSuchApi:
             lease = None
         spec = self._spec(lease)
@@ -142,32 +151,39 @@ class Lease:
 
     def release(self, connection: Writer) -> None:
         """Give the Lease back, so that the next candidate need not wait for its end."""
-        try:
-            lease = dict(connection.get(api_path(*self.key)))
+
+        def give_back() -> None:
+            lease = connection.get_object(api_path(*self.key))
             if (lease.get("spec") or {}).get("holderIdentity") == self.identity:
                 lease["spec"] = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
                 connection.write("PUT", api_path(*self.key), lease)
+
+        try:
+            _in_time(_REQUEST_S, connection, give_back)
         except ClusterError:
             # It ends by itself.
             return
 
-    def _keep(self, connection: Writer, work: _Work, ended: threading.Event, lost: list[str]) -> None:
-        """Renew the Lease until the work has ended; stop the work when that fails for too long."""
-        renewed = time.monotonic()
-        why = ""
-        while not ended.wait(RETRY_S):
-            try:
-                holder = self.acquire(connection)
-                if holder == self.identity:
-                    renewed, why = time.monotonic(), ""
-                    continue
-                why = f"{holder} holds it"
-            except ClusterError as error:
-                why = str(error)
-            if time.monotonic() - renewed > RENEW_DEADLINE_S:
+    def _keep(self, connection: Writer, work: _Work, renewed: float, ended: threading.Event, lost: list[str]) -> None:
+        """Renew the Lease until the work has ended; stop the work by the clock when that fails for too long."""
+        why = "it was not renewed"
+        while not ended.wait(max(0.0, min(RETRY_S, renewed + RENEW_DEADLINE_S - time.monotonic()))):
+            begun = time.monotonic()
+            left = renewed + RENEW_DEADLINE_S - begun
+            if left <= 0:
                 lost.append(why)
                 work.stop()
+                # The step at hand may be long, or hang: from here on it can write nothing.
+                work.close()
                 return
+            try:
+                holder = _in_time(min(left, _REQUEST_S), connection, lambda: self.acquire(connection))
+                if holder == self.identity:
+                    renewed = begun
+                else:
+                    why = f"{holder} holds it"
+            except Exception as error:
+                why = str(error) if isinstance(error, WorkbenchError) else f"internal error: {type(error).__name__}"
 
     def _spec(self, lease: dict[str, Any] | None) -> dict[str, Any]:
         before = {} if lease is None else lease.get("spec") or {}
@@ -180,3 +196,11 @@ class Lease:
             "renewTime": now,
             "leaseTransitions": int(before.get("leaseTransitions") or 0) + (lease is not None and not same),
         }
+
+
+def _in_time(timeout_s: float, connection: Writer, ask: Callable[[], T]) -> T:
+    """The result of some requests about the Lease, which must not outlast a deadline."""
+    try:
+        return within(timeout_s, ask, "lease-request", connection.interrupt)
+    except TimeoutError:
+        raise ClusterError(f"no answer within {timeout_s:.0f} s") from None

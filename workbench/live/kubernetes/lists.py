@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from workbench.errors import InternalError
+from workbench.errors import ClusterError, InternalError
 from workbench.live.kubernetes.connection import Connection, Expired
+from workbench.live.kubernetes.shapes import Page, checked_page
 
 __all__ = ["listed"]
 
@@ -18,6 +19,9 @@ PAGE = 500
 
 #: Times that a list is begun anew because the API server no longer kept the position in it.
 _TRIES = 3
+
+#: Pages and objects after which a list counts as one that never ends.
+_MOST_PAGES, _MOST_OBJECTS = 10_000, 2_000_000
 
 
 def listed(
@@ -56,11 +60,12 @@ def listed(
         version = ""
         try:
             for page in _pages(connection, path, selector):
-                metadata = page.get("metadata") or {}
-                version = version or str(metadata.get("resourceVersion", ""))
-                found += map(keep, page.get("items") or [])
+                version = version or page.version
+                found += map(keep, page.items)
+                if len(found) > _MOST_OBJECTS:
+                    raise ClusterError(f"{path}: the list does not end; after {_MOST_OBJECTS:,} objects it is given up")
                 if progress is not None:
-                    progress(len(found), len(found) + int(metadata.get("remainingItemCount") or 0))
+                    progress(len(found), len(found) + page.remaining)
             return found, version
         except Expired:
             if attempt == _TRIES:
@@ -68,12 +73,14 @@ def listed(
     raise InternalError("a list was neither read nor given up")
 
 
-def _pages(connection: Connection, path: str, selector: str) -> Iterator[dict[str, Any]]:
+def _pages(connection: Connection, path: str, selector: str) -> Iterator[Page]:
     query = {"limit": str(PAGE), **({"fieldSelector": selector} if selector else {})}
-    while True:
-        page = connection.get(path, **query)
+    for _ in range(_MOST_PAGES):
+        page = checked_page(connection.get(path, **query), path)
         yield page
-        token = (page.get("metadata") or {}).get("continue")
-        if not token:
+        if not page.token:
             return
-        query["continue"] = str(token)
+        if page.token == query.get("continue"):
+            raise ClusterError(f"{path}: the list does not end; a page names itself as the next one")
+        query["continue"] = page.token
+    raise ClusterError(f"{path}: the list does not end; after {_MOST_PAGES:,} pages it is given up")

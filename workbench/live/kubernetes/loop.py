@@ -82,6 +82,7 @@ class Loop:
             while self.manager.step() and not self.stopped.is_set():
                 self._report()
             self._report()
+            self.store.forget(self.manager.seen)
             if until():
                 return
             timer = self.manager.next_timer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import queue
 import threading
 import time
@@ -15,6 +16,8 @@ from workbench.control.store import Object, StoreChange
 from workbench.errors import ClusterError
 from workbench.live.kubernetes.connection import Connection, Expired, Forbidden, NoSuchApi
 from workbench.live.kubernetes.lists import listed
+from workbench.live.kubernetes.shapes import Misshapen, checked_event, version_of
+from workbench.live.last_resort import keep_on
 from workbench.model.notice import Notice
 
 __all__ = ["Mirror", "without_managed_fields"]
@@ -24,11 +27,11 @@ __all__ = ["Mirror", "without_managed_fields"]
 _WATCH_S = 300
 _SILENCE_S = 330.0
 
-#: Seconds until a lost watch is begun anew: doubled after each failure.
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
-
-#: Seconds after which a kind that the cluster does not serve, or may not be read, is asked for again.
+#: Seconds after which a kind that the cluster does not serve, or may not be read or watched, is asked for again.
 _ABSENT_S = 30.0
+
+#: Seconds that a watch lasts at least: a server that ends every watch at once must not be asked without a pause.
+_SHORT_S = 1.0
 
 
 #: Seconds that closing waits for each watch; a watch that begins just then ends with the process.
@@ -62,7 +65,8 @@ class Mirror:
     Attributes
     ----------
     gaps : dict of str to Notice
-        Kinds that the cluster does not serve or the user may not read, by kind; asked for again now and then.
+        Kinds that the cluster does not serve, or the user may not read or not watch, by kind; asked for again now and
+        then.
     lost : Counter
         Number of watches that broke or expired, by kind.
     failing : dict of str to str
@@ -83,6 +87,10 @@ class Mirror:
         self._arrived = threading.Event()
         self._stopped = threading.Event()
         self._threads: list[threading.Thread] = []
+        #: resourceVersion from which each kind is watched; None: it must be listed first.
+        self._position: dict[str, int | None] = {}
+        #: Kinds that may be listed and not watched.
+        self._polled: set[str] = set()
         #: Pods that were bound through this mirror while no watch has shown them with their node: uid, node and
         #: annotations.
         self._bound: dict[Ref, tuple[str, str, Mapping[str, str]]] = {}
@@ -113,6 +121,10 @@ class Mirror:
     def contents(self) -> Sequence[Object]:
         """Every object, sorted by kind, namespace and name."""
         return self._table.contents()
+
+    def table(self) -> ObjectTable:
+        """A copy of what is known, which does not change."""
+        return copy.copy(self._table)
 
     def watch(self, since: int) -> Sequence[StoreChange]:
         """Take over what the watches have learned, and return the changes after version `since`, oldest first."""
@@ -145,13 +157,11 @@ class Mirror:
         ClusterError
             The API server does not answer.
         """
-        begun = []
         for kind in self.kinds:
-            version = self._list_once(kind)
-            begun.append((kind, version))
+            self._position[kind] = self._list_once(kind)
         self.watch(self.version)
-        for kind, version in begun:
-            one = threading.Thread(target=self._follow, args=(kind, version), name=f"watch-{kind}", daemon=True)
+        for kind in self.kinds:
+            one = threading.Thread(target=self._follow, args=(kind,), name=f"watch-{kind}", daemon=True)
             self._threads.append(one)
             one.start()
 
@@ -166,7 +176,8 @@ class Mirror:
         """Hand the list of a kind over; returns its resourceVersion, or None where it cannot be read."""
         path = api_path(kind)
         try:
-            found, version = listed(self.connection, path, self._named(kind))
+            found, text = listed(self.connection, path, self._named(kind))
+            version = version_of({"resourceVersion": text or "0"}, f"the list of {kind}")
         except NoSuchApi:
             self.gaps[kind] = Notice("kind-not-served", f"the cluster has no {kind} ({api_version(kind)})", kind)
             return None
@@ -174,63 +185,88 @@ class Mirror:
             text = f"user {self.connection.cluster.user} may not list {kind} ({api_version(kind)})"
             self.gaps[kind] = Notice("not-permitted", text, kind)
             return None
-        self.gaps.pop(kind, None)
-        self._tell(_News(kind, "LIST", [one for one in found if one is not None], int(version or 0)))
-        return int(version or 0)
+        if kind not in self._polled:
+            self.gaps.pop(kind, None)
+        self._tell(_News(kind, "LIST", [one for one in found if one is not None], version))
+        return version
 
     def _named(self, kind: str) -> Callable[[Object], Object | None]:
         # The items of a list do not say their kind.
         named = {"apiVersion": api_version(kind), "kind": kind}
-        return lambda data: self._keep(kind, {**data, **named})
+
+        def kept(data: Object) -> Object | None:
+            version_of(data["metadata"], f"the list of {kind}")
+            return self._keep(kind, {**data, **named})
+
+        return kept
 
     def _tell(self, news: _News) -> None:
         self._news.put(news)
         self._arrived.set()
 
-    def _follow(self, kind: str, version: int | None) -> None:
+    def _follow(self, kind: str) -> None:
         """Watch a kind until the mirror is closed."""
-        pause = _FIRST_PAUSE_S
-        while not self._stopped.is_set():
-            try:
-                if version is None:
-                    version = self._list_once(kind)
-                    if version is None:
-                        self._stopped.wait(_ABSENT_S)
-                        continue
-                version = self._watched(kind, version)
-                pause = _FIRST_PAUSE_S
-            except (Expired, NoSuchApi, Forbidden):
-                self.lost[kind] += 1
-                version = None
-            except ClusterError as error:
-                self.lost[kind] += 1
-                self.failing[kind] = str(error)
-                self._stopped.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_S)
 
-    def _watched(self, kind: str, version: int) -> int:
-        """Hand over events until the API server ends the watch; returns the resourceVersion to go on from."""
-        query = {"watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": str(_WATCH_S)}
+        def failed(error: Exception, text: str) -> None:
+            self.lost[kind] += 1
+            anew = (Expired, NoSuchApi, Misshapen)
+            if isinstance(error, anew) or not isinstance(error, ClusterError):
+                self._position[kind] = None
+            # A watch expires now and then in a cluster that is well.
+            if not isinstance(error, Expired):
+                self.failing[kind] = text
+
+        keep_on(lambda: self._listed_and_watched(kind), self._stopped, failed)
+
+    def _listed_and_watched(self, kind: str) -> None:
+        """List a kind, unless a watch can go on where one has ended, and watch it until the API server ends that."""
+        if self._position[kind] is None:
+            self._position[kind] = self._list_once(kind)
+        if self._position[kind] is None:
+            self.failing.pop(kind, None)
+            self._stopped.wait(_ABSENT_S)
+            return
         begun = time.monotonic()
-        events = self.connection.stream(
-            api_path(kind), _SILENCE_S, lambda: self.failing.pop(kind, None), resourceVersion=str(version), **query
-        )
-        for event in events:
-            data = event.get("object") or {}
-            if event.get("type") == "ERROR":
-                if data.get("code") == 410:
-                    raise Expired(f"the watch of {kind} has expired")
-                raise ClusterError(f"the watch of {kind} ended: {data.get('message')}")
-            version = int((data.get("metadata") or {}).get("resourceVersion") or version)
-            if event.get("type") != "BOOKMARK":
-                kept = self._keep(kind, data)
-                self._tell(
-                    _News(kind, event["type"] if kept is not None else "DELETED", [data if kept is None else kept])
-                )
-        if time.monotonic() - begun < 1.0:
-            # A server that ends every watch at once must not be asked without a pause.
+        try:
+            self._watch_from(kind)
+        except Forbidden:
+            text = f"user {self.connection.cluster.user} may list {kind} ({api_version(kind)}) but not watch"
+            self.gaps[kind] = Notice("not-permitted", f"{text}: it is read every {_ABSENT_S:g} s", kind)
+            self._polled.add(kind)
+            self.failing.pop(kind, None)
+            self._position[kind] = None
+            self._stopped.wait(_ABSENT_S)
+            return
+        if time.monotonic() - begun < _SHORT_S:
             raise ClusterError(f"the watch of {kind} ended at once")
-        return version
+
+    def _watch_from(self, kind: str) -> None:
+        """Hand over events until the API server ends the watch."""
+        query = {"watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": str(_WATCH_S)}
+        what = f"the watch of {kind}"
+
+        def opened() -> None:
+            self.failing.pop(kind, None)
+            if kind in self._polled:
+                self._polled.discard(kind)
+                self.gaps.pop(kind, None)
+
+        position = str(self._position[kind])
+        for each in self.connection.stream(api_path(kind), _SILENCE_S, opened, resourceVersion=position, **query):
+            event, data = checked_event(each, what)
+            if event == "ERROR":
+                if data.get("code") == 410:
+                    raise Expired(f"{what} has expired")
+                raise ClusterError(f"{what} ended: {data.get('message')}")
+            if event == "BOOKMARK":
+                self._position[kind] = version_of(data["metadata"], what)
+                continue
+            if data.get("kind") != kind or data.get("apiVersion") != api_version(kind):
+                raise Misshapen(f"{what}: an event is about an object of another kind")
+            version = version_of(data["metadata"], what)
+            kept = self._keep(kind, data)
+            self._tell(_News(kind, event if kept is not None else "DELETED", [data if kept is None else kept]))
+            self._position[kind] = version
 
     # -----------------------------------------------------------------------------------------------------------------
     # taking over

@@ -48,6 +48,10 @@ class Operator(Loop):
         False: only pods are scheduled, because Volcano's controllers run in the cluster.
     tell : callable, optional
         Called with each line of the operator's log.
+    secrets : collection of (str, str)
+        Namespace and name of each Secret that discovery may read beside those in the namespace of its ConfigMap.
+    plain_http : bool
+        Whether discovery may send a user name and a password over http.
 
     Notes
     -----
@@ -62,10 +66,14 @@ class Operator(Loop):
         schedulers: Collection[str] = (OPERATOR,),
         controllers: bool = True,
         tell: Tell | None = None,
+        secrets: Collection[tuple[str, str]] = (),
+        plain_http: bool = False,
     ) -> None:
         self.policy = get_policy(policy) if isinstance(policy, str) else policy
         self.schedulers = frozenset(schedulers)
         self._controllers = controllers
+        self._secrets = frozenset(secrets)
+        self._plain_http = plain_http
         super().__init__(ApiStore(connection, KINDS, self._kept), tell)
 
     @property
@@ -102,7 +110,7 @@ class Operator(Loop):
             PodGroupReconciler(*parts, schedulers=tuple(self.schedulers)),
             QueueStatus(*parts),
             HyperNodeStatus(*parts),
-            Discovery(*parts, asks=discovery_asks()),
+            Discovery(*parts, asks=discovery_asks(plain_http=self._plain_http), secrets=self._secrets),
             FinishedJobs(*parts),
             JobReconciler(*parts, ssh_keys=new_ssh_keys, requests=requests),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["operator_manifests", "operator_rules"]
+__all__ = ["network_policy", "operator_manifests", "operator_rules", "role", "workload"]
 
 _NAME = "topology-workbench-operator"
 _RBAC = "rbac.authorization.k8s.io"
@@ -54,7 +54,7 @@ def operator_manifests(
     arguments: Sequence[str],
     *,
     replicas: int = 2,
-    ssh: bool = True,
+    ssh: bool = False,
     secrets: Sequence[tuple[str, str]] = (),
 ) -> list[dict[str, Any]]:
     """Namespace, service account, rights and Deployment of the operator.
@@ -75,40 +75,83 @@ def operator_manifests(
         Namespace and name of each Secret that a ``secretRef`` of the discovery names; each gets a Role that allows to
         read it alone.
     """
-    labels = {"app": _NAME}
     account = {"kind": "ServiceAccount", "namespace": namespace, "name": _NAME}
+    probe = {"httpGet": {"path": "/metrics", "port": "metrics"}}
     container = {
         "name": "operator",
         "image": image,
         "args": ["operator", "run", "--lease", f"{namespace}/{_NAME}", "--metrics", "0.0.0.0:9090", *arguments],
         "ports": [{"name": "metrics", "containerPort": 9090}],
-        "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}},
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 65532,
-            "readOnlyRootFilesystem": True,
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "4Gi"}},
+        "livenessProbe": {**probe, "initialDelaySeconds": 30, "periodSeconds": 20, "timeoutSeconds": 10},
+        "readinessProbe": probe,
     }
-    pod = {"serviceAccountName": _NAME, "containers": [container]}
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _NAME, "namespace": namespace}},
-        *_role("ClusterRole", _NAME, "", operator_rules(), account),
-        *(_role("ClusterRole", f"{_NAME}-ssh", "", [_SSH_RULE], account) if ssh else ()),
-        *(one for where, name in secrets for one in _role("Role", f"{_NAME}-{name}", where, [_reading(name)], account)),
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": _NAME, "namespace": namespace, "labels": labels},
-            "spec": {
-                "replicas": replicas,
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": pod},
-            },
-        },
+        *role("ClusterRole", _NAME, "", operator_rules(), account),
+        *(role("ClusterRole", f"{_NAME}-ssh", "", [_SSH_RULE], account) if ssh else ()),
+        *(one for where, name in secrets for one in role("Role", f"{_NAME}-{name}", where, [_reading(name)], account)),
+        network_policy(_NAME, namespace, 9090),
+        workload(_NAME, namespace, container, replicas),
     ]
+
+
+def workload(
+    name: str, namespace: str, container: Mapping[str, Any], replicas: int, volumes: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """A Deployment whose pods have no rights on their node and run on different nodes where that is possible.
+
+    Parameters
+    ----------
+    name, namespace : str
+        Of the Deployment, and of the service account of its pods.
+    container : mapping
+        Their container, without its security context.
+    replicas : int
+    volumes : sequence of mapping
+    """
+    labels = {"app": name}
+    confined = {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "readOnlyRootFilesystem": True,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    weighed = [{"weight": 100, "podAffinityTerm": apart}]
+    pod = {
+        "serviceAccountName": name,
+        "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighed}},
+        "containers": [{**container, "securityContext": confined}],
+        **({"volumes": list(volumes)} if volumes else {}),
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def network_policy(name: str, namespace: str, port: int) -> dict[str, Any]:
+    """A NetworkPolicy that lets others reach one port of a Deployment's pods, and nothing else of them."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "podSelector": {"matchLabels": {"app": name}},
+            "policyTypes": ["Ingress"],
+            "ingress": [{"ports": [{"protocol": "TCP", "port": port}]}],
+        },
+    }
 
 
 def _reading(name: str) -> dict[str, Any]:
@@ -116,12 +159,23 @@ def _reading(name: str) -> dict[str, Any]:
     return {**_SECRET, "resourceNames": [name], "verbs": ["get"]}
 
 
-def _role(
+def role(
     kind: str, name: str, namespace: str, rules: Sequence[Mapping[str, Any]], account: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A role, and its binding to the service account."""
+    """A role, and its binding to a service account.
+
+    Parameters
+    ----------
+    kind : {"Role", "ClusterRole"}
+    name : str
+    namespace : str
+        Empty for a ClusterRole.
+    rules : sequence of mapping
+    account : mapping
+        The subject of the binding.
+    """
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    role = {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
+    written = {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
     ref = {"apiGroup": _RBAC, "kind": kind, "name": name}
     bound = {"apiVersion": f"{_RBAC}/v1", "kind": f"{kind}Binding", "metadata": metadata}
-    return role, {**bound, "roleRef": ref, "subjects": [dict(account)]}
+    return written, {**bound, "roleRef": ref, "subjects": [dict(account)]}

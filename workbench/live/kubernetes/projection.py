@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.live.kubernetes.shapes import mapping
+
 __all__ = ["projected"]
 
 _METADATA = (
@@ -53,7 +55,7 @@ def projected(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
         kept = {**_some(item, _EVENT), "involvedObject": _some(item.get("involvedObject"), _ABOUT)}
     else:
         kept = {key: _without_programs(value) for key, value in item.items() if key != "metadata"}
-    kept["metadata"] = _metadata(item.get("metadata") or {})
+    kept["metadata"] = _metadata(mapping(item.get("metadata")))
     if kind == "Pod":
         kept["status"] = _some(item.get("status"), _POD_STATUS)
     elif kind == "Node":
@@ -88,7 +90,7 @@ def _without_programs(value: Any) -> Any:
             kept[key] = [_some(container, _CONTAINER) for container in kept[key]]
     if isinstance(kept.get("volumes"), list):
         # A claim may bind the pod to nodes; other volumes do not.
-        kept["volumes"] = [_some(one, _CLAIM) for one in kept["volumes"] if "persistentVolumeClaim" in one]
+        kept["volumes"] = [_some(one, _CLAIM) for one in kept["volumes"] if "persistentVolumeClaim" in mapping(one)]
     return kept
 
 

@@ -8,10 +8,16 @@ from ipaddress import ip_address
 
 __all__ = ["Pseudonyms"]
 
-#: A name, an address or a path of names inside of a text.
-_TOKEN = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?")
-_URL = re.compile(r"\b[a-z][a-z0-9+]*://[^\s\"',;]+")
-_MAIL = re.compile(r"[^\s@\"'<>]+@[^\s@\"'<>]+\.[a-z]+")
+#: A part of a text without blanks, and what in it may be the border of a name.
+_TOKEN, _BORDER = re.compile(r"\S+"), re.compile(r"([^A-Za-z0-9]+)")
+_URL = re.compile(r"\b[a-z][a-z0-9+]*://[^\s\"',;]+", re.IGNORECASE)
+_MAIL = re.compile(r"[^\s@\"'<>(){},;:]+@[^\s@\"'<>(){},;:]*[A-Za-z0-9]")
+#: What may be an IP address.
+_ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F.]*)(?![\w])")
+#: Addresses for documentation (RFC 5737, RFC 3849), which stand for addresses that are not known.
+_ANY_ADDRESS = {4: "192.0.2.1", 6: "2001:db8::1"}
+#: Most segments of a name, from border to border.
+_MOST_SEGMENTS = 64
 
 
 #: Classes whose names others begin with, and those that may follow: ``<job>-<uid>``, ``<job>-<task>-<number>``.
@@ -46,6 +52,7 @@ class Pseudonyms:
         self._first = {name for kind in _BEGINNINGS for name in classes.get(kind, ())}
         self._later = {name for kind in _ENDINGS for name in classes.get(kind, ())} | self._kept
         self._of: dict[str, str] = {}
+        self._folded: dict[str, str] = {}
         plain = {kind: {name for name in each if self._parts(name) is None} for kind, each in classes.items()}
         for called, members in _joined(plain):
             ordered = sorted(members, key=str.encode)
@@ -55,6 +62,9 @@ class Pseudonyms:
                 self._of[name] = uuid if called == "uid" else f"{called}-{number:0{width}}"
         for number, address in enumerate(sorted({*addresses}, key=lambda one: (":" in one, int(ip_address(one)))), 1):
             self._of[address] = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+        # A name in other letters, as some programs write it, is the smallest of those that it may be.
+        for name in sorted(self._of, key=str.encode, reverse=True):
+            self._folded[name.lower()] = self._of[name]
 
     def get(self, name: str, otherwise: str) -> str:
         """The stand-in for a name, or for one within its namespace (``namespace/name``); else `otherwise`."""
@@ -96,12 +106,41 @@ class Pseudonyms:
         return []
 
     def in_text(self, text: str) -> str:
-        """A text in which every known name stands as its stand-in, and no URL and no mail address is left."""
+        """A text in which every known name stands as its stand-in, and no URL, mail address or IP address is left.
+
+        A name begins and ends where a letter or digit meets anything else; of names that begin at one place the longest
+        counts. Upper and lower case are one.
+        """
         text = _MAIL.sub("someone@example.invalid", _URL.sub("https://example.invalid", text))
+        text = _ADDRESS.sub(lambda found: self._address(found[0]), text)
         return _TOKEN.sub(lambda found: self._token(found[0]), text)
 
+    def _address(self, text: str) -> str:
+        try:
+            return self._of.get(text) or _ANY_ADDRESS[ip_address(text).version]
+        except ValueError:
+            return text
+
     def _token(self, token: str) -> str:
-        return self._one(token) or "/".join(self._one(part) or part for part in token.split("/"))
+        segments = _BORDER.split(token)
+        told, at = "", 0
+        while at < len(segments):
+            # Borders stand at odd places.
+            ends = range(min(len(segments), at + _MOST_SEGMENTS - 1), at, -2) if at % 2 == 0 else ()
+            for end in ends:
+                found = self._known("".join(segments[at:end]))
+                if found:
+                    told += found
+                    at = end
+                    break
+            else:
+                told += segments[at]
+                at += 1
+        return told
+
+    def _known(self, name: str) -> str:
+        """The stand-in for a name in whatever letters, and for one that stays the name; empty: unknown."""
+        return name if name in self._kept else self._one(name) or self._folded.get(name.lower(), "")
 
 
 def _joined(classes: Mapping[str, set[str]]) -> list[tuple[str, set[str]]]:

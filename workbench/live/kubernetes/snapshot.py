@@ -175,7 +175,7 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     for one in CONFIG_MAPS:
         name = f"ConfigMap {one.namespace}/{one.name}"
         try:
-            objects.append(_kept("v1", "ConfigMap", connection.get(one.path)))
+            objects.append(_kept("v1", "ConfigMap", connection.get_object(one.path)))
         except NoSuchApi:
             continue
         except Forbidden:

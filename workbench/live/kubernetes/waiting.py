@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.live.kubernetes.shapes import mapping
+
 __all__ = ["WaitingObjects"]
 
 #: Phases of a PodGroup, and of a Volcano Job, whose pods do not all run yet; empty: nobody has looked at it.
@@ -23,26 +25,26 @@ class WaitingObjects:
     def see(self, kind: str, item: Mapping[str, Any]) -> None:
         """Note an object of the cluster if it waits."""
         if kind in _WAITS and _WAITS[kind](item):
-            metadata = item.get("metadata") or {}
+            metadata = mapping(item.get("metadata"))
             self._keys.add((kind, str(metadata.get("namespace")), str(metadata.get("name"))))
 
     def concerns(self, event: Mapping[str, Any]) -> bool:
         """Whether an event is about an object that waits."""
-        about = event.get("involvedObject") or {}
+        about = mapping(event.get("involvedObject"))
         return (str(about.get("kind")), str(about.get("namespace")), str(about.get("name"))) in self._keys
 
 
 def _pod(item: Mapping[str, Any]) -> bool:
-    spec, status = item.get("spec") or {}, item.get("status") or {}
+    spec, status = mapping(item.get("spec")), mapping(item.get("status"))
     return not spec.get("nodeName") and status.get("phase", "Pending") == "Pending"
 
 
 def _group(item: Mapping[str, Any]) -> bool:
-    return ((item.get("status") or {}).get("phase") or "") in _PHASES
+    return (mapping(item.get("status")).get("phase") or "") in _PHASES
 
 
 def _job(item: Mapping[str, Any]) -> bool:
-    return (((item.get("status") or {}).get("state") or {}).get("phase") or "") in _PHASES
+    return (mapping(mapping(item.get("status")).get("state")).get("phase") or "") in _PHASES
 
 
 _WAITS: dict[str, Callable[[Mapping[str, Any]], bool]] = {

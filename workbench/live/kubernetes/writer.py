@@ -51,8 +51,8 @@ class Writer(Connection):
         """
         request = self._request(method, path, query, orjson.dumps(body), content_type)
         answer = self._answered(request)
-        if answer.is_success:
-            return self._judged(method, path, answer.status_code, answer.content)
+        if 200 <= answer.status < 300:
+            return self._judged(method, path, answer.status, answer.content)
         status = _status(answer.content)
         message = str(status.get("message") or "")
         if status.get("reason") in _REASONS:
@@ -65,7 +65,7 @@ class Writer(Connection):
             raise StoreError("Invalid", message)
         if message:
             raise ClusterError(f"{self._place}: {method} {path}: {message}")
-        return self._judged(method, path, answer.status_code, answer.content)
+        return self._judged(method, path, answer.status, answer.content)
 
 
 def _status(content: bytes) -> dict[str, Any]:

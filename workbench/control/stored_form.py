@@ -1,0 +1,55 @@
+"""`check_stored`: the form of an object that another cluster stored, which no admission has looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.control.kinds import key_of
+from workbench.objects.fields import child, get_map, get_maps, get_text, wrong
+from workbench.objects.metadata import read_metadata
+
+__all__ = ["check_stored"]
+
+#: Kinds that controllers read the spec of.
+_WITH_SPEC = frozenset({"Pod", "Job", "PodGroup", "HyperJob", "HyperNode", "Deployment", "ReplicaSet", "StatefulSet"})
+
+
+def check_stored(data: Mapping[str, Any], where: str = "") -> None:
+    """Check what controllers read of every object, and kubelets of pods.
+
+    Parameters
+    ----------
+    data : mapping
+        A manifest with apiVersion and kind.
+    where : str
+        Path of the object, for the error.
+
+    Raises
+    ------
+    InputError
+        A field of another type; the error names its path.
+    """
+    metadata = get_map(data, "metadata", where)
+    for name in ("name", "uid", "resourceVersion"):
+        get_text(metadata, name, child(where, "metadata"))
+    for name in ("spec", "status"):
+        get_map(data, name, where)
+    for path, owner in get_maps(metadata, "ownerReferences", child(where, "metadata")):
+        for name in ("kind", "name"):
+            if not get_text(owner, name, path):
+                raise wrong(child(path, name), None, "that of the owner")
+        get_text(owner, "uid", path)
+    read_metadata(data, namespaced=False)
+    kind = key_of(data).kind
+    if "spec" not in data and kind in _WITH_SPEC:
+        raise wrong(child(where, "spec"), None, f"what a {data['kind']} is to be")
+    if kind != "Pod":
+        return
+    for path, container in get_maps(get_map(data, "spec", where), "containers", child(where, "spec")):
+        get_text(container, "name", path)
+        for place, variable in get_maps(container, "env", path):
+            get_text(variable, "name", place)
+            source = get_map(variable, "valueFrom", place)
+            for name in ("configMapKeyRef", "fieldRef"):
+                get_map(source, name, child(place, "valueFrom"))
