@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.formats.edit_manifests.apply import apply_to, is_of_jobs, subject_of
+from workbench.formats.edit_manifests.apply import apply_to, editable, is_of_jobs, subject_of
 from workbench.formats.edit_manifests.json_patch import json_patch, merge_patch
 from workbench.formats.edit_manifests.manifest_set import GROUPS, Manifest, ManifestSet
 from workbench.formats.edit_manifests.node_edits import parse_taint
@@ -44,16 +44,16 @@ _MUTABLE = frozenset({"HyperNode", "Queue", "PodGroup", "Deployment", "ConfigMap
 
 
 def kubectl_commands(
-    manifests: Iterable[Mapping[str, Any]], edits: Sequence[Edit], *, whole_cluster: bool = True
+    manifests: Iterable[Mapping[str, Any]] | ManifestSet, edits: Sequence[Edit], *, whole_cluster: bool = True
 ) -> list[str]:
     """Commands that make edits in a live cluster, one a line, to be typed into a shell.
 
     Parameters
     ----------
-    manifests : iterable of mapping
-        Manifests before the edits.
+    manifests : iterable of mapping or ManifestSet
+        Manifests before the edits, as for `workbench.formats.edit_manifests.apply.apply_edits`.
     edits : sequence of mapping
-        As for `workbench.formats.edit_manifests.apply.apply_edits`, with its errors.
+        As there, with its errors.
     whole_cluster : bool
         Whether the manifests describe the cluster, too. False: edits of the cluster are told from the edits alone.
 
@@ -62,7 +62,7 @@ def kubectl_commands(
     list of str
         Lines that begin with ``#`` say what no command can do. Names and values are quoted for a POSIX shell.
     """
-    held = ManifestSet(manifests)
+    held = editable(manifests)
     lines = [line for edit in edits for line in _of_edit(edit)]
     for edit in edits:
         if whole_cluster or is_of_jobs(held, edit):
