@@ -26,7 +26,7 @@ from workbench.model.snapshot import ClusterSnapshot, Queue, Scenario
 from workbench.objects.tor_node import Tor, TorNodeTable, TorServer
 
 #: Forms whose pods exist.
-WITH_PODS = [form for form in FORMS if form not in ("Job", "Deployment", "HyperJob")]
+WITH_PODS = [form for form in FORMS if form not in ("Job", "Deployment", "HyperJob", "HyperJob of the document")]
 
 
 def queue(name: str, **spec: Any) -> Manifest:

@@ -21,9 +21,9 @@ from workbench.model.snapshot import Scenario
 
 TRAIN = "job default/train"
 TIER = "volcano.sh/network-topology-highest-tier"
-WITH_MINIMUM = [form for form in FORMS if form not in ("Pod", "HyperJob", "HyperJob with Jobs")]
+WITH_MINIMUM = [form for form in FORMS if form != "Pod" and not form.startswith("HyperJob")]
 WITH_TASKS = ["Job", "Job with PodGroup and pods", "List"]
-HYPER = ["HyperJob", "HyperJob with Jobs"]
+HYPER = [form for form in FORMS if form.startswith("HyperJob")]
 TOLERATION = {"key": "team", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
 
 
