@@ -99,6 +99,25 @@ def test_a_running_job_ends_with_the_object_that_owns_it(form: str, wanted: list
     assert commands(made, finished("job default/train")) == wanted
 
 
+def test_a_deployment_makes_its_pods_again_itself() -> None:
+    lines = commands(FORMS["Deployment with pods"](), edit("toleration", to=[TOLERATION]))
+    assert len(lines) == 1
+    assert lines[0].startswith("kubectl -n default patch deployments.apps train --type=merge -p ")
+
+
+def test_a_partly_running_job_is_held_back_by_comments() -> None:
+    made = STORED()
+    started(made[2:4])
+    lines = commands(made[:-1], edit("withdraw"))
+    assert lines == [f"# hold back pod default/train-worker-{i} by a scheduling gate" for i in (2, 1)]
+    hyper = FORMS["HyperJob with Jobs"]()
+    started(hyper[3:5])
+    assert "# let no further Job of HyperJob default/train be made" in commands(hyper, edit("withdraw"))
+    started(hyper[3:7])
+    [line] = commands(hyper, finished("job default/train-a-0"))
+    assert line.startswith("# let the Job default/train-a-0 end by itself")
+
+
 def test_a_pod_that_something_else_makes_again_is_told() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "s", "controller": True}
     lines = commands(started([pod("db-0", ownerReferences=[owner])]), finished("pod default/db-0"))

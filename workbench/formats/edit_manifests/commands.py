@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.formats.edit_manifests.apply import apply_to, editable, is_of_jobs, subject_of
@@ -16,6 +16,7 @@ from workbench.formats.edit_manifests.json_patch import json_patch, merge_patch
 from workbench.formats.edit_manifests.manifest_set import GROUPS, Manifest, ManifestSet
 from workbench.formats.edit_manifests.node_edits import parse_taint
 from workbench.formats.edit_manifests.queue_edits import AMOUNTS
+from workbench.jobs.membership import JOB_LABEL
 from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.names import is_subdomain, qualified_name_errors
 
@@ -161,6 +162,9 @@ def _patched(before: Manifest, after: Manifest) -> Iterator[str]:
     if kind == "Pod":
         yield from _patched_pod(before, after)
         return
+    if before["metadata"].get("deletionTimestamp") != after["metadata"].get("deletionTimestamp"):
+        yield _comment(f"let no further Job of {kind} {namespace}/{name} be made")
+        return
     if kind == "HyperJob":
         specs = ({**before["spec"], "minAvailable": None}, {**after["spec"], "minAvailable": None})
         allowed = specs[0] == specs[1]
@@ -183,7 +187,11 @@ def _patched_pod(before: Manifest, after: Manifest) -> Iterator[str]:
         return
     name, namespace = before["metadata"]["name"], _namespace(before)
     if before.get("status") != after.get("status"):
-        yield _comment(f"let pod {namespace}/{name} end")
+        job = (before["metadata"].get("labels") or {}).get(JOB_LABEL, name)
+        yield _comment(f"let the Job {namespace}/{job} end by itself: its HyperJob makes a Job that is missing again")
+        return
+    if old.get("schedulingGates") != new.get("schedulingGates"):
+        yield _comment(f"hold back pod {namespace}/{name} by a scheduling gate")
         return
     rest = ({**old, "tolerations": None}, {**new, "tolerations": None})
     if rest[0] != rest[1]:
@@ -229,11 +237,18 @@ def _comment(text: str) -> str:
     return "# " + "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def _is_made_by(data: Manifest, others: Iterable[tuple[str, str, str]]) -> bool:
-    """Whether an object follows from one of the others: its owner, or the Job that its PodGroup or pod names."""
-    owners = data["metadata"].get("ownerReferences") or ()
+def _is_made_by(data: Manifest, others: Container[tuple[str, str, str]]) -> bool:
+    """Whether one of the other objects owns an object, or is the Deployment of the ReplicaSet that does."""
     namespace = _namespace(data)
-    return any((str(owner.get("kind")), namespace, str(owner.get("name"))) in others for owner in owners)
+    for owner in data["metadata"].get("ownerReferences") or ():
+        kind, name = str(owner.get("kind")), str(owner.get("name"))
+        if (kind, namespace, name) in others:
+            return True
+        if kind == "ReplicaSet" and ("Deployment", namespace, name.rpartition("-")[0]) in others:
+            return True
+    # The ReplicaSet itself, whose owner is not always in the manifest.
+    name = str(data["metadata"]["name"]).rpartition("-")[0]
+    return _kind(data) == "ReplicaSet" and ("Deployment", namespace, name) in others
 
 
 def _made_again(pod: Manifest) -> Iterator[str]:
