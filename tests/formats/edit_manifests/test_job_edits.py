@@ -327,3 +327,17 @@ def test_a_withdrawn_job_leaves_nothing_behind(form: str) -> None:
 def test_an_edit_without_a_subject_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         apply_edits([*nodes(), *with_objects(job(uid=UID))], [change])
+
+
+def test_fewer_pods_of_a_partitioned_role_are_fewer_partitions() -> None:
+    one = job()
+    one["spec"] |= {"minAvailable": 7}
+    worker = one["spec"]["tasks"][1]
+    worker |= {"replicas": 6, "minAvailable": 6}
+    worker["partitionPolicy"] = {"totalPartitions": 3, "partitionSize": 2, "minPartitions": 3}
+    _, after, result = edited([*nodes(), one], edit("replicas", role="worker", **{"from": 6, "to": 4}))
+    assert after.refused == ()
+    [gang] = after.gangs
+    assert (gang.n_pods, gang.min_available, gang.min_subgroups) == (5, 5, {"worker": 2})
+    assert [group.pods for group in gang.sub_groups] == [(1, 2), (3, 4)]
+    assert result[-1]["spec"]["tasks"][1]["partitionPolicy"]["totalPartitions"] == 2
