@@ -133,7 +133,7 @@ def test_terminating_pods_are_gone() -> None:
 @pytest.mark.parametrize("form", WITH_PODS)
 def test_a_running_job_ends_and_leaves_nothing_behind(form: str) -> None:
     other = started(with_objects(job("other", "22222222-0000-4000-8000-000000000002")))
-    start = [*nodes(), *other, *_started(FORMS[form]())]
+    start = [*nodes(), *other, *on_nodes(FORMS[form]())]
     key = "pod default/train" if form == "Pod" else "job default/train"
     before, after, result = edited(start, finished(key))
     assert before.gangs == ()
@@ -145,7 +145,7 @@ def test_a_running_job_ends_and_leaves_nothing_behind(form: str) -> None:
     assert [one["metadata"]["name"] for one in result if one["metadata"]["name"].startswith("train")] == []
 
 
-def _started(manifests: list[Manifest]) -> list[Manifest]:
+def on_nodes(manifests: list[Manifest]) -> list[Manifest]:
     if manifests[0]["kind"] == "List":
         return [{**manifests[0], "items": started(manifests[0]["items"])}]
     return started(manifests)

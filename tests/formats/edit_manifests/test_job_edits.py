@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.formats.edit_manifests.forms import FORMS, UID, Manifest, job, nodes, with_objects
+from tests.formats.edit_manifests.forms import FORMS, UID, Manifest, job, nodes, started, with_objects
 from tests.formats.same_scenario import gang_parts, snapshot_parts
 from workbench import load
 from workbench.errors import InputError
@@ -341,3 +341,25 @@ def test_fewer_pods_of_a_partitioned_role_are_fewer_partitions() -> None:
     assert (gang.n_pods, gang.min_available, gang.min_subgroups) == (5, 5, {"worker": 2})
     assert [group.pods for group in gang.sub_groups] == [(1, 2), (3, 4)]
     assert result[-1]["spec"]["tasks"][1]["partitionPolicy"]["totalPartitions"] == 2
+
+
+def test_a_smaller_role_leaves_a_minimum_above_the_pods_that_run() -> None:
+    made = with_objects(job(uid=UID))
+    started(made[2:4])
+    change = edit("replicas", role="worker", **{"from": 2, "to": 0})
+    _, after, _ = edited([*nodes(), *made], change)
+    assert after.gangs == ()
+    change = edit("replicas", role="worker", **{"from": 2, "to": 1})
+    _, after, result = edited([*nodes(), *made], change)
+    assert [(gang.ready, gang.n_pods, gang.min_available) for gang in after.gangs] == [(2, 1, 3)]
+    made[0]["spec"]["minAvailable"] = 3
+    _, after, result = edited([*nodes(), *made], change)
+    assert after.gangs[0].min_available == 3
+    assert [one["spec"]["minAvailable"] for one in result if one["kind"] == "Job"] == [3]
+
+
+def test_a_higher_tier_where_a_constraint_names_none() -> None:
+    one = job(spec={**job()["spec"], "networkTopology": {}})
+    _, after, result = edited([*nodes(), one], edit("tier", to=2))
+    assert after.gangs[0].constraint == TopologyConstraint("hard", 2)
+    assert result[-1]["spec"]["networkTopology"] == {"mode": "hard", "highestTierAllowed": 2}
