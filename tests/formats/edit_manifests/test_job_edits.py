@@ -341,6 +341,10 @@ def test_fewer_pods_of_a_partitioned_role_are_fewer_partitions() -> None:
     assert (gang.n_pods, gang.min_available, gang.min_subgroups) == (5, 5, {"worker": 2})
     assert [group.pods for group in gang.sub_groups] == [(1, 2), (3, 4)]
     assert result[-1]["spec"]["tasks"][1]["partitionPolicy"]["totalPartitions"] == 2
+    _, after, _ = edited([*nodes(), one], edit("replicas", role="worker", **{"from": 6, "to": 0}))
+    assert [(gang.n_pods, gang.min_available, gang.sub_groups) for gang in after.gangs] == [(1, 1, ())]
+    with pytest.raises(InputError, match="role worker consists of whole partitions"):
+        apply_edits([one], [edit("replicas", role="worker", **{"from": 6, "to": 5})])
 
 
 def test_a_smaller_role_leaves_a_minimum_above_the_pods_that_run() -> None:

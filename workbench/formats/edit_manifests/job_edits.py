@@ -249,8 +249,14 @@ def _shrink_task(spec: Manifest, name: str, by: int, started: int = 0) -> None:
     task = next(task for called, task in _tasks(spec) if called == name)
     least = fewer(_min_available(spec), by, started)
     task["replicas"] = max((1 if task.get("replicas") is None else task["replicas"]) - by, 0)
+    if not task["replicas"]:
+        # Volcano refuses a policy of no partitions.
+        task.pop("partitionPolicy", None)
     policy = task.get("partitionPolicy")
     if policy and policy.get("partitionSize"):
+        if task["replicas"] % policy["partitionSize"]:
+            expected = f"a multiple of the partition size {policy['partitionSize']}"
+            raise InputError(f"role {name} consists of whole partitions", got=str(task["replicas"]), expected=expected)
         policy["totalPartitions"] = task["replicas"] // policy["partitionSize"]
         if policy.get("minPartitions"):
             policy["minPartitions"] = min(policy["minPartitions"], policy["totalPartitions"])
