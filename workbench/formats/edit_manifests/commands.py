@@ -152,7 +152,8 @@ def _tell_removed(lines: CommandLines, before: Manifest) -> None:
 def _tell_changed(lines: CommandLines, before: Manifest, after: Manifest) -> None:
     """Tell a changed object."""
     kind, name, namespace = before["kind"], before["metadata"]["name"], _namespace(before)
-    if kind == "Node":
+    if kind == "Node" or (kind == "Pod" and before["metadata"].get("deletionTimestamp")):
+        # The edit alone says what to do.
         return
     if kind == "Pod" and _is_told_of_pod(lines, before, after):
         return
