@@ -8,6 +8,7 @@ import pytest
 from tests.formats.same_scenario import assert_same, read_back
 from workbench import load, save
 from workbench.errors import InputError
+from workbench.formats.fabric.registry import get_format, writable_formats
 from workbench.formats.load_documents import load_documents
 
 DATA = Path(__file__).parents[2] / "datasets"
@@ -116,3 +117,21 @@ def test_slips_that_are_mended_are_mended_in_the_manifests(tmp_path: Path) -> No
     again = read_back(loaded)
     assert_same(again, loaded.scenario)
     assert not [gap for gap in again.snapshot.gaps if gap.code in ("name-spelt-differently", "gpu-without-domain")]
+
+
+@pytest.mark.parametrize("name", writable_formats())
+@pytest.mark.parametrize("beside", [[], ["three-level-tree/nodes.yaml"]], ids=["alone", "beside Nodes"])
+def test_every_format_is_read_back_as_an_equal_scenario(name: str, beside: list[str], tmp_path: Path) -> None:
+    if name == "snapshot" and beside:
+        pytest.skip("a snapshot is a whole cluster")
+    writer = get_format(name).write
+    assert writer is not None
+    (tmp_path / "fabric").write_text(writer(load(DATA / "three-level-tree").snapshot).text)
+    paths = [tmp_path / "fabric", *(DATA / path for path in beside)]
+    try:
+        wanted = load(*paths)
+    except InputError:
+        pytest.skip("the written file holds Nodes, too")
+    loaded = load_documents(*paths)
+    assert_same(loaded.scenario, wanted)
+    assert_same(read_back(loaded), wanted)

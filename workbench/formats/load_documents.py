@@ -7,10 +7,12 @@ they are read back as an equal scenario.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from workbench.formats.edit_manifests.manifest_set import ManifestSet
 from workbench.formats.fabric.intake import Joined
 from workbench.formats.fabric.tor_node import tor_config_map, tor_table_of
 from workbench.formats.load import load_joined
@@ -49,12 +51,20 @@ class LoadedDocuments:
         Whether the manifests describe the cluster, too. False: it came from a snapshot file or a scenario file.
     left_out : tuple of Notice
         What the manifests cannot hold.
+    objects : ClusterObjects
+        The objects that were read of the input.
     """
 
     scenario: Scenario
     manifests: tuple[Manifest, ...]
     whole_cluster: bool
     left_out: tuple[Notice, ...] = ()
+    objects: ClusterObjects = field(default_factory=ClusterObjects, repr=False)
+
+    @cached_property
+    def manifest_set(self) -> ManifestSet:
+        """The manifests with what was read of them, for functions that change manifests."""
+        return ManifestSet(self.manifests, self.objects)
 
     def text(self, manifests: Iterable[Mapping[str, Any]] | None = None, cluster: ClusterSnapshot | None = None) -> str:
         """The text of one file that `workbench.load` reads as this scenario, changed or not.
@@ -111,14 +121,14 @@ def load_documents(
     )
     left_out = [*_other_schedulers(cluster)] if any_scheduler else []
     if joined.snapshot is not None:
-        return LoadedDocuments(scenario, tuple(kept), False, tuple(left_out))
+        return LoadedDocuments(scenario, tuple(kept), False, tuple(left_out), cluster)
     manifests = _with_hypernodes(kept, cluster, joined)
     manifests = _with_nodes(manifests, cluster, scenario.snapshot, gpus_per_node is not None)
     manifests = _with_switch_table(manifests, cluster, joined)
     if joined.matrices or matrices:
         manifests, lost = _with_matrices(manifests, cluster, scenario.snapshot)
         left_out += lost
-    return LoadedDocuments(scenario, tuple(manifests), True, tuple(left_out))
+    return LoadedDocuments(scenario, tuple(manifests), True, tuple(left_out), cluster)
 
 
 def _name(manifest: Mapping[str, Any]) -> str:

@@ -194,6 +194,18 @@ def _hyper_job_with_jobs() -> list[Manifest]:
     return [hyper_job(), *made]
 
 
+def _hyper_job_of_the_document() -> list[Manifest]:
+    """In the spelling of the design document, which a cluster does not store."""
+    entry: Manifest = {
+        "name": "a",
+        "replicas": 2,
+        "template": {"spec": {**job_spec(), "networkTopology": [dict(HARD)]}},
+    }
+    spec = {"minAvailable": 2, "networkTopology": [dict(HARD)], "jobs": [entry]}
+    metadata = {"name": "train", "namespace": "default"}
+    return [{"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperJob", "metadata": metadata, "spec": spec}]
+
+
 FORMS: dict[str, Callable[[], list[Manifest]]] = {
     "Job": lambda: [job()],
     "Job with PodGroup and pods": lambda: with_objects(job(uid=UID)),
@@ -205,6 +217,7 @@ FORMS: dict[str, Callable[[], list[Manifest]]] = {
     "Pod": lambda: [pod("train", annotations=dict(TOPOLOGY))],
     "HyperJob": lambda: [hyper_job()],
     "HyperJob with Jobs": _hyper_job_with_jobs,
+    "HyperJob of the document": _hyper_job_of_the_document,
     "List": lambda: [{"apiVersion": "v1", "kind": "List", "items": with_objects(job(uid=UID))}],
 }
 

@@ -21,12 +21,13 @@ from tests.formats.edit_manifests.test_job_edits import edited, read
 from tests.formats.same_scenario import assert_same, snapshot_parts
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.apply import apply_edits
+from workbench.formats.edit_manifests.commands import kubectl_commands
 from workbench.formats.fabric.tor_node import tor_config_map
 from workbench.model.snapshot import ClusterSnapshot, Queue, Scenario
 from workbench.objects.tor_node import Tor, TorNodeTable, TorServer
 
 #: Forms whose pods exist.
-WITH_PODS = [form for form in FORMS if form not in ("Job", "Deployment", "HyperJob")]
+WITH_PODS = [form for form in FORMS if form not in ("Job", "Deployment", "HyperJob", "HyperJob of the document")]
 
 
 def queue(name: str, **spec: Any) -> Manifest:
@@ -131,9 +132,29 @@ def test_terminating_pods_are_gone() -> None:
 
 
 @pytest.mark.parametrize("form", WITH_PODS)
+def test_no_pod_comes_back_in_the_place_of_a_terminating_one(form: str) -> None:
+    start = [*nodes(), *on_nodes(FORMS[form]())]
+    pods = [one for manifest in start for one in manifest.get("items", [manifest]) if one["kind"] == "Pod"]
+    for one in pods[:2]:
+        one["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    keys = [f"default/{one['metadata']['name']}" for one in pods[:2]]
+    change = {"kind": "wait", "subject": "terminating pods", "from": len(keys), "to": 0, "pods": keys}
+    before, after, _ = edited(start, change)
+    wanted = before.snapshot.after_endings
+    # Which GPUs they hold, the pods do not say.
+    assert [(one.name, one.node) for one in after.snapshot.running] == [(one.name, one.node) for one in wanted.running]
+    assert np.array_equal(after.snapshot.used, wanted.used)
+    assert [gang.key for gang in after.gangs] == [gang.key for gang in before.gangs]
+    assert [gang.n_pods for gang in after.gangs] == [gang.n_pods for gang in before.gangs]
+    lines = kubectl_commands(start, [change])
+    assert len(lines) == len(keys)
+    assert all("wait --for=delete" in line for line in lines)
+
+
+@pytest.mark.parametrize("form", WITH_PODS)
 def test_a_running_job_ends_and_leaves_nothing_behind(form: str) -> None:
     other = started(with_objects(job("other", "22222222-0000-4000-8000-000000000002")))
-    start = [*nodes(), *other, *_started(FORMS[form]())]
+    start = [*nodes(), *other, *on_nodes(FORMS[form]())]
     key = "pod default/train" if form == "Pod" else "job default/train"
     before, after, result = edited(start, finished(key))
     assert before.gangs == ()
@@ -145,7 +166,7 @@ def test_a_running_job_ends_and_leaves_nothing_behind(form: str) -> None:
     assert [one["metadata"]["name"] for one in result if one["metadata"]["name"].startswith("train")] == []
 
 
-def _started(manifests: list[Manifest]) -> list[Manifest]:
+def on_nodes(manifests: list[Manifest]) -> list[Manifest]:
     if manifests[0]["kind"] == "List":
         return [{**manifests[0], "items": started(manifests[0]["items"])}]
     return started(manifests)

@@ -99,11 +99,56 @@ def test_a_running_job_ends_with_the_object_that_owns_it(form: str, wanted: list
     assert commands(made, finished("job default/train")) == wanted
 
 
+def test_a_deployment_makes_its_pods_again_itself() -> None:
+    lines = commands(FORMS["Deployment with pods"](), edit("toleration", to=[TOLERATION]))
+    assert len(lines) == 1
+    assert lines[0].startswith("kubectl -n default patch deployments.apps train --type=merge -p ")
+
+
+def test_a_partly_running_job_is_held_back_by_comments() -> None:
+    made = STORED()
+    started(made[2:4])
+    lines = commands(made[:-1], edit("withdraw"))
+    assert lines == ["# hold back by a scheduling gate: pod default/train-worker-2, default/train-worker-1"]
+    hyper = FORMS["HyperJob with Jobs"]()
+    started(hyper[3:5])
+    assert "# let no further Job of HyperJob default/train be made" in commands(hyper, edit("withdraw"))
+    started(hyper[3:7])
+    [line] = commands(hyper, finished("job default/train-a-0"))
+    assert line.startswith("# let the Job default/train-a-0 end by itself")
+
+
+def test_a_job_that_is_not_in_the_input_is_deleted_with_its_pods() -> None:
+    made = started(STORED())[1:]
+    key = f"job default/train-{UID}"
+    assert commands(made, finished(key)) == ["kubectl -n default delete jobs.batch.volcano.sh train"]
+
+
+def test_equal_changes_of_several_pods_are_one_line() -> None:
+    gang = FORMS["Gang"]()
+    names = [f"train-pod-{i}" for i in range(4)]
+    [line] = commands(gang, edit("toleration", to=[TOLERATION]))
+    assert shlex.split(line)[:9] == ["kubectl", "-n", "default", "patch", "pods", *names]
+    [line] = commands(gang, edit("affinity"))
+    about = ", ".join(f"default/{name}" for name in names)
+    assert line.startswith(
+        f"# Pod {about} cannot be changed: in its manifest remove spec.affinity; then kubectl replace"
+    )
+
+
+def test_braces_of_an_input_stay_as_they_are() -> None:
+    one = job(uid=UID)
+    one["spec"]["tasks"][0]["template"]["spec"]["nodeSelector"] = {"{}": "x"}
+    old = {"key": "{}", "operator": "In", "values": ["x"]}
+    [line] = commands([one], edit("selector", **{"from": old, "to": {**old, "values": ["{}"]}}))
+    assert line.startswith("# Job default/train cannot be changed: in its manifest set ")
+
+
 def test_a_pod_that_something_else_makes_again_is_told() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "s", "controller": True}
     lines = commands(started([pod("db-0", ownerReferences=[owner])]), finished("pod default/db-0"))
     assert lines == [
-        "# StatefulSet db makes pod default/db-0 again as long as it is there",
+        "# StatefulSet default/db makes pods again as long as it is there: db-0",
         "kubectl -n default delete pods db-0",
     ]
 
@@ -148,7 +193,8 @@ def test_edits_of_a_cluster_without_manifests_are_told_from_the_edits() -> None:
     lines = kubectl_commands(STORED(), edits, whole_cluster=False)
     assert [line.split(" ")[0] for line in lines].count("kubectl") == 5
     assert """{"spec":{"guarantee":{"resource":{"cpu":"2"}}}}""" in lines[2]
-    assert lines[-1].startswith("kubectl -n default patch jobs.batch.volcano.sh train")
+    assert lines[-2].startswith("kubectl -n default patch jobs.batch.volcano.sh train")
+    assert lines[-1] == "kubectl -n default delete pods p"
 
 
 def _patched(data: Manifest, line: str) -> Manifest:

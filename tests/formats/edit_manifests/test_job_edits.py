@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.formats.edit_manifests.forms import FORMS, UID, Manifest, job, nodes, with_objects
+from tests.formats.edit_manifests.forms import FORMS, UID, Manifest, job, nodes, started, with_objects
 from tests.formats.same_scenario import gang_parts, snapshot_parts
 from workbench import load
 from workbench.errors import InputError
@@ -21,9 +21,9 @@ from workbench.model.snapshot import Scenario
 
 TRAIN = "job default/train"
 TIER = "volcano.sh/network-topology-highest-tier"
-WITH_MINIMUM = [form for form in FORMS if form not in ("Pod", "HyperJob", "HyperJob with Jobs")]
+WITH_MINIMUM = [form for form in FORMS if form != "Pod" and not form.startswith("HyperJob")]
 WITH_TASKS = ["Job", "Job with PodGroup and pods", "List"]
-HYPER = ["HyperJob", "HyperJob with Jobs"]
+HYPER = [form for form in FORMS if form.startswith("HyperJob")]
 TOLERATION = {"key": "team", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
 
 
@@ -327,3 +327,43 @@ def test_a_withdrawn_job_leaves_nothing_behind(form: str) -> None:
 def test_an_edit_without_a_subject_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         apply_edits([*nodes(), *with_objects(job(uid=UID))], [change])
+
+
+def test_fewer_pods_of_a_partitioned_role_are_fewer_partitions() -> None:
+    one = job()
+    one["spec"] |= {"minAvailable": 7}
+    worker = one["spec"]["tasks"][1]
+    worker |= {"replicas": 6, "minAvailable": 6}
+    worker["partitionPolicy"] = {"totalPartitions": 3, "partitionSize": 2, "minPartitions": 3}
+    _, after, result = edited([*nodes(), one], edit("replicas", role="worker", **{"from": 6, "to": 4}))
+    assert after.refused == ()
+    [gang] = after.gangs
+    assert (gang.n_pods, gang.min_available, gang.min_subgroups) == (5, 5, {"worker": 2})
+    assert [group.pods for group in gang.sub_groups] == [(1, 2), (3, 4)]
+    assert result[-1]["spec"]["tasks"][1]["partitionPolicy"]["totalPartitions"] == 2
+    _, after, _ = edited([*nodes(), one], edit("replicas", role="worker", **{"from": 6, "to": 0}))
+    assert [(gang.n_pods, gang.min_available, gang.sub_groups) for gang in after.gangs] == [(1, 1, ())]
+    with pytest.raises(InputError, match="role worker consists of whole partitions"):
+        apply_edits([one], [edit("replicas", role="worker", **{"from": 6, "to": 5})])
+
+
+def test_a_smaller_role_leaves_a_minimum_above_the_pods_that_run() -> None:
+    made = with_objects(job(uid=UID))
+    started(made[2:4])
+    change = edit("replicas", role="worker", **{"from": 2, "to": 0})
+    _, after, _ = edited([*nodes(), *made], change)
+    assert after.gangs == ()
+    change = edit("replicas", role="worker", **{"from": 2, "to": 1})
+    _, after, result = edited([*nodes(), *made], change)
+    assert [(gang.ready, gang.n_pods, gang.min_available) for gang in after.gangs] == [(2, 1, 3)]
+    made[0]["spec"]["minAvailable"] = 3
+    _, after, result = edited([*nodes(), *made], change)
+    assert after.gangs[0].min_available == 3
+    assert [one["spec"]["minAvailable"] for one in result if one["kind"] == "Job"] == [3]
+
+
+def test_a_higher_tier_where_a_constraint_names_none() -> None:
+    one = job(spec={**job()["spec"], "networkTopology": {}})
+    _, after, result = edited([*nodes(), one], edit("tier", to=2))
+    assert after.gangs[0].constraint == TopologyConstraint("hard", 2)
+    assert result[-1]["spec"]["networkTopology"] == {"mode": "hard", "highestTierAllowed": 2}

@@ -13,7 +13,7 @@ from workbench.formats.load_documents import LoadedDocuments
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import shown
 
-__all__ = ["apply_edits", "apply_to", "changed_text", "is_of_jobs", "subject_of"]
+__all__ = ["apply_edits", "apply_to", "changed_text", "editable", "is_of_jobs", "subject_of"]
 
 Edit = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ _OF_NODES: Mapping[str, Callable[[ManifestSet, Edit], None]] = {
 _KINDS = (*_OF_PENDING, *_OF_QUEUES, *_OF_NODES, "withdraw", "move", "finish", "add-nodes")
 
 
-def apply_edits(manifests: Iterable[Mapping[str, Any]], edits: Sequence[Edit]) -> list[Manifest]:
+def apply_edits(manifests: Iterable[Mapping[str, Any]] | ManifestSet, edits: Sequence[Edit]) -> list[Manifest]:
     """The manifests of a cluster and its jobs after edits, as a list of single objects.
 
     Read by `workbench.load`, they are the scenario with the edits made: a job is changed in all the objects that it is
@@ -49,8 +49,8 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]], edits: Sequence[Edit]) -
 
     Parameters
     ----------
-    manifests : iterable of mapping
-        Parsed manifests; Lists are taken apart.
+    manifests : iterable of mapping or ManifestSet
+        Parsed manifests; Lists are taken apart. `LoadedDocuments.manifest_set` saves reading them again for each call.
     edits : sequence of mapping
         Each with ``kind``, ``subject``, ``from`` and ``to``, and the keys that its kind needs beside them; they are
         made one after another.
@@ -65,10 +65,15 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]], edits: Sequence[Edit]) -
     InputError
         An unknown kind, or a subject that the manifests do not have; the edit is named.
     """
-    held = ManifestSet(manifests)
+    held = editable(manifests)
     for edit in edits:
         apply_to(held, edit)
     return held.manifests()
+
+
+def editable(manifests: Iterable[Mapping[str, Any]] | ManifestSet) -> ManifestSet:
+    """Manifests as a set that may be changed without changing what was given."""
+    return manifests.fork() if isinstance(manifests, ManifestSet) else ManifestSet(manifests)
 
 
 def apply_to(manifests: ManifestSet, edit: Edit) -> None:
@@ -125,9 +130,8 @@ def changed_text(loaded: LoadedDocuments, edits: Sequence[Edit], cluster: Cluste
         are those of jobs alone.
     """
     if not loaded.whole_cluster:
-        held = ManifestSet(loaded.manifests)
-        edits = [edit for edit in edits if is_of_jobs(held, edit)]
-    return loaded.text(apply_edits(loaded.manifests, edits), cluster)
+        edits = [edit for edit in edits if is_of_jobs(loaded.manifest_set, edit)]
+    return loaded.text(apply_edits(loaded.manifest_set, edits), cluster)
 
 
 def is_of_jobs(manifests: ManifestSet, edit: Edit) -> bool:

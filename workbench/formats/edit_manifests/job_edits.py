@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.edit_manifests.follow import change_job, change_minimum
+from workbench.formats.edit_manifests.follow import change_job, change_minimum, fewer
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
@@ -14,6 +14,7 @@ from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.deployment import MIN_MEMBER_ANNOTATION
 from workbench.objects.fields import shown
+from workbench.objects.job import read_job
 from workbench.objects.topology_spec import HIGHEST_TIER_ANNOTATION, constraint_from_annotations
 
 __all__ = ["change_dependency", "change_min_available", "change_priority", "change_replicas", "raise_tier"]
@@ -29,15 +30,15 @@ def raise_tier(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     if job.kind == "HyperJob" and job.owner is not None:
         found = _raise(child_map(manifests.change(job.owner), "spec"), to, names)
         for _, template in job.templates(manifests):
-            found = _raise_in_job(template, to, names, inner=True) or found
+            found = _raise_in_job(template, to, names) or found
     for one in job.jobs_that_wait(manifests):
         assert one.owner is not None
-        found = _raise_in_job(child_map(manifests.change(one.owner), "spec"), to, names, inner=one is not job) or found
+        found = _raise_in_job(child_map(manifests.change(one.owner), "spec"), to, names) or found
     for position in job.groups:
         spec = child_map(manifests.change(position), "spec")
-        found = _raise(spec, to, names, inner=job.kind == "HyperJob") or found
+        found = _raise(spec, to, names) or found
         for policy in spec.get("subGroupPolicy") or ():
-            found = _raise(policy, to, names, inner=True) or found
+            found = _raise(policy, to, names) or found
     for data in _annotated(manifests, job):
         annotations = child_map(data, "metadata").get("annotations") or {}
         constraint = constraint_from_annotations(annotations)
@@ -48,21 +49,18 @@ def raise_tier(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
         raise InputError("the job has no hard topology constraint below this tier", expected=f"a tier below {to}")
 
 
-def _raise_in_job(spec: Manifest, to: int, names: Mapping[str, int], *, inner: bool) -> bool:
-    """Raise the tiers in a Job's spec; returns whether one was raised. `inner`: the Job is one of a HyperJob."""
-    found = _raise(spec, to, names, inner=inner)
+def _raise_in_job(spec: Manifest, to: int, names: Mapping[str, int]) -> bool:
+    """Raise the tiers in a Job's spec; returns whether one was raised."""
+    found = _raise(spec, to, names)
     for task in spec.get("tasks") or ():
         policy = task.get("partitionPolicy")
         if policy:
-            found = _raise(policy, to, names, inner=True) or found
+            found = _raise(policy, to, names) or found
     return found
 
 
-def _raise(holder: Manifest, to: int, names: Mapping[str, int], *, inner: bool = False) -> bool:
-    """Raise the tier in the field networkTopology; returns whether it was raised.
-
-    A constraint without a tier is left alone where it is `inner`: that of a sub-group or of a HyperJob's Job.
-    """
+def _raise(holder: Manifest, to: int, names: Mapping[str, int]) -> bool:
+    """Raise the tier in the field networkTopology of a hard constraint; returns whether it was raised."""
     topology = holder.get("networkTopology")
     if type(topology) is list and len(topology) == 1:
         topology = topology[0]
@@ -71,12 +69,10 @@ def _raise(holder: Manifest, to: int, names: Mapping[str, int], *, inner: bool =
     limit = topology.get("highestTierAllowed")
     if limit is None:
         limit = names.get(topology.get("highestTierName") or "")
-    if limit is None and inner and not topology.get("highestTierName"):
-        return False
     if limit is not None and limit >= to:
         return False
     topology.pop("highestTierName", None)
-    topology["highestTierAllowed"] = to
+    topology |= {"mode": "hard", "highestTierAllowed": to}
     return True
 
 
@@ -163,14 +159,17 @@ def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
         annotations = child_map(data, "metadata").get("annotations") or {}
         least = whole_number(annotations.get(MIN_MEMBER_ANNOTATION) or "")
         if least is not None:
-            annotations[MIN_MEMBER_ANNOTATION] = str(max(least - by, 1))
+            annotations[MIN_MEMBER_ANNOTATION] = str(fewer(least, by, sum(pod.runs for pod in job.pods)))
     elif job.kind == "PodGroup":
-        change_minimum(manifests, job, by, role.partition("#")[0], by)
+        least = manifests.cluster.pod_groups[job.key].min_member if job.owner is not None else 1
+        least = 1 if least is None else least
+        lower = least - fewer(least, by, sum(pod.counts for pod in job.pods))
+        change_minimum(manifests, job, lower, role.partition("#")[0], by)
     elif job.kind in ("Gang", "GpuGroup"):
         first = manifests.read(manifests.need("Pod", job.pods[0].metadata.key))["metadata"].get("annotations") or {}
         least = whole_number(first.get(GANG_MINIMUM_ANNOTATION) or "")
         if least is not None:
-            _set_gang_minimum(manifests, job, max(least - by, 1))
+            _set_gang_minimum(manifests, job, fewer(least, by, sum(pod.runs for pod in job.pods)))
     else:
         raise InputError("the job has no role that can be made smaller", got=f"a {job.kind}")
     namespace = job.key.partition("/")[0]
@@ -224,7 +223,7 @@ def _has_task(manifests: ManifestSet, job: JobObjects, name: str) -> bool:
 
 
 def _shrink_job(manifests: ManifestSet, job: JobObjects, task: str, by: int) -> None:
-    change_job(manifests, job, lambda spec: _shrink_task(spec, task, by))
+    change_job(manifests, job, lambda spec: _shrink_task(spec, task, by, sum(pod.counts for pod in job.pods)))
     assert job.owner is not None
     replicas = next(one.get("replicas", 1) for name, one in _tasks(manifests.read(job.owner)["spec"]) if name == task)
     prefix = f"{job.key.partition('/')[2]}-{task}-"
@@ -234,21 +233,43 @@ def _shrink_job(manifests: ManifestSet, job: JobObjects, task: str, by: int) -> 
             manifests.remove(position)
 
 
-def _shrink_task(spec: Manifest, name: str, by: int) -> None:
-    """Lower replicas and minAvailable of a task, and minAvailable of the Job's spec where it is written."""
+def _shrink_task(spec: Manifest, name: str, by: int, started: int = 0) -> None:
+    """Lower replicas and minAvailable of a task, and the minimum of the Job.
+
+    Parameters
+    ----------
+    spec : dict
+        Spec of the Job.
+    name : str
+        Name of the task.
+    by : int
+    started : int
+        Pods of the Job that count already.
+    """
     task = next(task for called, task in _tasks(spec) if called == name)
-    replicas = 1 if task.get("replicas") is None else task["replicas"]
+    least = fewer(_min_available(spec), by, started)
+    task["replicas"] = max((1 if task.get("replicas") is None else task["replicas"]) - by, 0)
+    if not task["replicas"]:
+        # Volcano refuses a policy of no partitions.
+        task.pop("partitionPolicy", None)
     policy = task.get("partitionPolicy")
-    task["replicas"] = max(replicas - by, 0)
     if policy and policy.get("partitionSize"):
+        if task["replicas"] % policy["partitionSize"]:
+            expected = f"a multiple of the partition size {policy['partitionSize']}"
+            raise InputError(f"role {name} consists of whole partitions", got=str(task["replicas"]), expected=expected)
         policy["totalPartitions"] = task["replicas"] // policy["partitionSize"]
         if policy.get("minPartitions"):
             policy["minPartitions"] = min(policy["minPartitions"], policy["totalPartitions"])
     if task.get("minAvailable") is not None:
         task["minAvailable"] = max(task["minAvailable"] - by, 0)
-    if spec.get("minAvailable"):
-        # 0 would stand for the sum of the tasks' minimums.
-        spec["minAvailable"] = max(spec["minAvailable"] - by, 1)
+    if spec.get("minAvailable") or _min_available(spec) != least:
+        spec["minAvailable"] = least
+
+
+def _min_available(spec: Manifest) -> int:
+    """The minimum of a Job's spec, also where it follows from those of the tasks."""
+    counts = {key: spec.get(key) for key in ("minAvailable", "tasks")}
+    return read_job({"metadata": {"name": "job"}, "spec": counts}).min_available
 
 
 def _tasks(spec: Manifest) -> Iterator[tuple[str, Manifest]]:

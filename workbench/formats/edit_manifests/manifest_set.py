@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -40,45 +41,23 @@ _CLUSTER_SCOPED = frozenset({"Node", "HyperNode", "Device", "Queue", "PriorityCl
 _OF_JOBS = frozenset({"Pod", "PodGroup", "Job", "HyperJob", "Deployment", "PriorityClass"})
 
 
-class ManifestSet:
-    """Manifests with an index by kind and key; each is copied before its first change.
+class _Jobs:
+    """The jobs of manifests as the loader reads them, each part when it is first asked for.
 
-    Parameters
-    ----------
-    manifests : iterable of mapping
-        Lists are taken apart.
-
-    Attributes
-    ----------
-    cluster : ClusterObjects
-        Jobs, pods, PodGroups, Deployments and PriorityClasses as they were before any change.
-    members : Membership
-        The pods of each job, before any change.
+    `cluster` holds the objects if they were read before; None: they are read of the manifests.
     """
 
-    def __init__(self, manifests: Iterable[Mapping[str, Any]]) -> None:
-        self._data: list[Manifest | None] = [one for manifest in manifests for one in unpacked(manifest)]
-        self._original = list(self._data)
-        self._copied: set[int] = set()
-
-    @cached_property
-    def _positions(self) -> dict[tuple[str, str], int]:
-        found: dict[tuple[str, str], int] = {}
-        for i, data in enumerate(self._data):
-            if data is not None:
-                self._index(found, i, data)
-        return found
-
-    def _index(self, found: dict[tuple[str, str], int], i: int, data: Manifest) -> None:
-        kind, version = data.get("kind"), data.get("apiVersion")
-        if type(kind) is str and type(version) is str and version.rpartition("/")[0] in GROUPS.get(kind, ()):
-            found.setdefault((kind, _key(kind, data)), i)
+    def __init__(self, manifests: Iterable[Manifest], cluster: ClusterObjects | None) -> None:
+        self._manifests = manifests
+        self._cluster = cluster
 
     @cached_property
     def cluster(self) -> ClusterObjects:
+        if self._cluster is not None:
+            return self._cluster
         cluster = ClusterObjects()
-        for data in self._original:
-            if data is not None and data.get("kind") in _OF_JOBS:
+        for data in self._manifests:
+            if data.get("kind") in _OF_JOBS:
                 cluster.add(data)
         return cluster
 
@@ -88,8 +67,57 @@ class ManifestSet:
 
     @cached_property
     def priorities(self) -> Priorities:
-        """Values of the PriorityClasses, before any change."""
         return Priorities(self.cluster.priority_classes)
+
+
+class ManifestSet:
+    """Manifests with an index by kind and key; each is copied before its first change.
+
+    Parameters
+    ----------
+    manifests : iterable of mapping
+        Lists are taken apart.
+    cluster : ClusterObjects, optional
+        The objects of these manifests; None: those of jobs are read when an edit needs them.
+    """
+
+    def __init__(self, manifests: Iterable[Mapping[str, Any]], cluster: ClusterObjects | None = None) -> None:
+        self._original: list[Manifest] = [one for manifest in manifests for one in unpacked(manifest)]
+        self._jobs = _Jobs(self._original, cluster)
+        self._positions: dict[tuple[str, str], int] = {}
+        self._data: list[Manifest | None] = []
+        self._copied: set[int] = set()
+        for data in self._original:
+            self._append(data)
+
+    def fork(self) -> ManifestSet:
+        """The manifests as they were before any change, to be changed on their own; nothing is read again."""
+        other = copy(self)
+        other._positions = {key: i for key, i in self._positions.items() if i < len(self._original)}
+        other._data = list(self._original)
+        other._copied = set()
+        return other
+
+    def _append(self, data: Manifest) -> None:
+        kind, version = data.get("kind"), data.get("apiVersion")
+        if type(kind) is str and type(version) is str and version.rpartition("/")[0] in GROUPS.get(kind, ()):
+            self._positions.setdefault((kind, _key(kind, data)), len(self._data))
+        self._data.append(data)
+
+    @property
+    def cluster(self) -> ClusterObjects:
+        """Jobs, pods, PodGroups, Deployments and PriorityClasses as they were before any change."""
+        return self._jobs.cluster
+
+    @property
+    def members(self) -> Membership:
+        """The pods of each job, before any change."""
+        return self._jobs.members
+
+    @property
+    def priorities(self) -> Priorities:
+        """Values of the PriorityClasses, before any change."""
+        return self._jobs.priorities
 
     def find(self, kind: str, key: str) -> int | None:
         """Position of the manifest of an object, by kind and key (``namespace/name``, or the name); None: none."""
@@ -129,10 +157,8 @@ class ManifestSet:
 
     def add(self, data: Manifest) -> None:
         """Add a manifest at the end, as a copy."""
-        data = _copied(data)
-        self._data.append(data)
-        self._copied.add(len(self._data) - 1)
-        self._index(self._positions, len(self._data) - 1, data)
+        self._copied.add(len(self._data))
+        self._append(_copied(data))
 
     def changes(self) -> Iterator[tuple[Manifest | None, Manifest | None]]:
         """Each manifest that is no longer as it was, before and after; None: it was not there, or it is gone."""

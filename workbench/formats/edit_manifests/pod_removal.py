@@ -18,7 +18,7 @@ __all__ = ["finish_job", "finish_pod", "move_pods", "remove_terminating", "withd
 
 Edit = Mapping[str, Any]
 
-_GATE = {"name": "workbench/withdrawn"}
+_GATE = {"name": "workbench/held-back"}
 
 
 def finish_job(manifests: ManifestSet, key: str) -> None:
@@ -109,12 +109,25 @@ def _hold_back(manifests: ManifestSet, job: JobObjects) -> None:
 
 
 def remove_terminating(manifests: ManifestSet, edit: Edit) -> None:
-    """Remove terminating pods."""
+    """Let terminating pods be gone: they hold nothing any more.
+
+    The pod that a Volcano Job makes in the place of one is held back, as the Job does not ask for it yet.
+    """
+    of_jobs = {pod.metadata.key for pods in manifests.members.of_job.values() for pod in pods}
     for key in edit.get("pods") or ():
         position = manifests.need("Pod", key)
         if not (manifests.read(position).get("metadata") or {}).get("deletionTimestamp"):
             raise InputError("the pod is not terminating", got=key, expected="a pod with metadata.deletionTimestamp")
-        manifests.remove(position)
+        if key not in of_jobs:
+            manifests.remove(position)
+            continue
+        data = manifests.change(position)
+        del data["metadata"]["deletionTimestamp"]
+        spec = child_map(data, "spec")
+        spec.pop("nodeName", None)
+        spec["schedulingGates"] = [dict(_GATE)]
+        data["status"] = {"phase": "Pending"}
+        _forget_gpus(data)
 
 
 def move_pods(manifests: ManifestSet, key: str, edit: Edit) -> None:
