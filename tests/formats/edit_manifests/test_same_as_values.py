@@ -13,8 +13,8 @@ from workbench.evaluate.whatif.cluster_edits import AddNodes, Finish, MakeReady,
 from workbench.evaluate.whatif.edit import Case, Edit
 from workbench.evaluate.whatif.job_edits import (
     AllowTier,
+    ChangeSelector,
     DropAffinity,
-    DropSelector,
     FewerReplicas,
     LowerMinimum,
     RaisePriority,
@@ -30,7 +30,8 @@ TAINT = Taint("team", "x", "NoSchedule")
 ON_JOBS: list[Edit] = [
     AllowTier(JOB, 1, 2),
     Tolerate(JOB, TAINT),
-    DropSelector(JOB, Requirement("disk", "In", ("fast",))),
+    ChangeSelector(JOB, Requirement("disk", "In", ("fast",))),
+    ChangeSelector(JOB, Requirement("disk", "In", ("fast",)), Requirement("disk", "In", ("slow",))),
     DropAffinity(JOB, ()),
     RaisePriority(JOB, 0, 5),
     Withdraw(JOB),
