@@ -74,7 +74,8 @@ class TestNothingReachesTheTerminal:
     def test_names_of_a_matrix(self, check, tmp_path: Path) -> None:
         path = tmp_path / "m.csv"
         path.write_text("gpu,a\x1b[31m,b\na\x1b[31m,0,x\nb,5,0\n", encoding="utf-8")
-        check("gpus", path, "-k", "2", status=2)
+        # Colour codes of a terminal are taken out before the table is read.
+        check("gpus", path, "-k", "2", status=2, shown="")
         path.write_text("gpu,a,b\nodd\x9bline\na,0,5\nb,5,0\n", encoding="utf-8")
         check("gpus", path, "-k", "2", shown="")
 

@@ -205,7 +205,9 @@ def _commands(report: FixReport, loaded: LoadedDocuments) -> list[list[str]]:
     """For each fix what somebody types to make it in a live cluster."""
     from workbench.formats.edit_manifests.commands import kubectl_commands
 
-    return [kubectl_commands(loaded.manifests, _edits(fix), whole_cluster=loaded.whole_cluster) for fix in report.fixes]
+    return [
+        kubectl_commands(loaded.manifest_set, _edits(fix), whole_cluster=loaded.whole_cluster) for fix in report.fixes
+    ]
 
 
 def _record(report: FixReport, loaded: LoadedDocuments) -> dict[str, Any]:

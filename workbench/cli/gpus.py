@@ -62,12 +62,12 @@ def gpus(
     avoid: Annotated[str | None, typer.Option("--avoid", metavar="0,1,…", help="GPUs that must not be in.")] = None,
     allowed: Annotated[
         str | None,
-        typer.Option("--allowed", metavar="FILE|0,1;2,3;…", help="The only sets that may be chosen: partitions."),
+        typer.Option("--allowed", metavar="SETS", help="The only sets that may be chosen: partitions."),
     ] = None,
     modules: Annotated[
         str | None,
         typer.Option(
-            "--modules", metavar="FILE|0,1;2,3;…", help="GPUs that are taken together; none: also where SIO joins dies."
+            "--modules", metavar="SETS", help="GPUs that are taken together; none: also where SIO joins dies."
         ),
     ] = None,
     symmetric: Annotated[

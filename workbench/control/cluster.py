@@ -381,11 +381,6 @@ class EmbeddedCluster(Working, Displayed):
                 raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
         ordered = sorted(documents, key=_rank)
         kept = len(self._admission.warnings)
-        told = [
-            (key_of(document.data), notice)
-            for document, notices in mended
-            for notice in (*notices, *job_notices(document.data), *unread_notices_of(document.data))
-        ]
 
         def write_all() -> None:
             for document in ordered:
@@ -393,7 +388,11 @@ class EmbeddedCluster(Working, Displayed):
                     _write(self.store, document.data)
                 except StoreError as error:
                     raise InputError(str(error), source=document.source, where=document.where) from None
-            self._admission.warnings[kept:kept] = told
+            self._admission.warnings[kept:kept] = [
+                (key_of(document.data), notice)
+                for document, notices in mended
+                for notice in (*notices, *job_notices(document.data), *unread_notices_of(document.data))
+            ]
 
         self._whole(write_all)
         return [key_of(document.data) for document in documents]

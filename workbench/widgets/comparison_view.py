@@ -13,7 +13,6 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.differences import differences
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
-from workbench.evaluate.whatif.fix import nearest_first
 from workbench.model.counted import counted
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
@@ -35,6 +34,8 @@ __all__ = [
     "result_line",
 ]
 
+#: Beginnings of codes of reasons that come before a lack of room.
+_BEFORE_ROOM = ("queue-", "not-admitted", "depends-on", "gang-group", "not-offered")
 #: Characters of a reason in a cell.
 _BRIEF = 48
 
@@ -240,10 +241,13 @@ def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequen
 
 
 def _brief(refusal: Refusal) -> str:
-    """Short text on a pending job: the HyperNode that came nearest, or the beginning of the first reason."""
-    misses = nearest_first(refusal)
-    if misses:
-        return f"{misses[0].domain} holds {misses[0].holds} of {misses[0].needs}"
+    """Short text on a pending job: the HyperNode nearest to holding it, or the beginning of the first reason.
+
+    A queue, a dependency or an admission that holds the job back comes before a HyperNode.
+    """
+    near = refusal.nearest
+    if near is not None and not any(reason.code.startswith(_BEFORE_ROOM) for reason in refusal.reasons):
+        return f"{near.domain} holds {near.holds} of {near.needs}"
     text = refusal.reasons[0].message if refusal.reasons else ""
     return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1].rstrip()}…"
 

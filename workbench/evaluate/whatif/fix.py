@@ -24,7 +24,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy
 
-__all__ = ["MOST_ADVISED", "Effect", "Fix", "FixReport", "advise", "advise_session", "fix_report", "nearest_first"]
+__all__ = ["MOST_ADVISED", "Effect", "Fix", "FixReport", "advise", "advise_session", "fix_report"]
 
 #: Pending jobs of a session for which edits are tried where nobody says how many; a table shows no more.
 MOST_ADVISED = 40
@@ -186,14 +186,6 @@ class FixReport(Value):
             else {"tier": int(near.tier), "domain": near.domain, "holds": int(near.holds), "needs": int(near.needs)},
             "holders": [holder.to_dict() for holder in self.holders],
         }
-
-
-def nearest_first(refusal: Refusal) -> list[NearestMiss]:
-    """A refusal's nearest HyperNodes, sorted: first the one that holds the largest part of the pods.
-
-    Ties: smaller tier.
-    """
-    return sorted(refusal.nearest_misses, key=lambda miss: (-miss.holds / max(miss.needs, 1), miss.tier))
 
 
 def fix_report(
@@ -360,8 +352,7 @@ class _Question:
 
     def _report(self, fixes: Sequence[Fix], *, never: bool, proved: bool) -> FixReport:
         case = self._trials.base.case
-        misses = nearest_first(self._refusal)
-        nearest = misses[0] if misses and misses[0].holds < misses[0].needs else None
+        nearest = self._refusal.nearest
         free = next((fix.edits for fix in fixes if not fix.costs), ())
         named = tuple(dict.fromkeys([*(fixes[0].edits if fixes else ()), *free]))
         idle = idle_text(self._policy, case)

@@ -31,7 +31,7 @@ __all__ = ["cause_text", "fix_text", "idle_text"]
 #: Kinds of edits that make room for the job, so that the cause is a lack of room.
 _ROOM = frozenset({"tier", "min-available", "replicas", "finish", "move", "wait", "add-nodes", "priority"})
 #: Codes of reasons that speak of a queue.
-_QUEUE_CODES = ("queue-limit", "queue-share", "queue-overused", "not-admitted", "queue-waits")
+_QUEUE_CODES = ("queue-limit", "queue-share", "queue-guarantees", "queue-overused", "not-admitted", "queue-waits")
 
 
 def fix_text(edits: Sequence[Edit], others: Sequence[Effect]) -> str:
@@ -55,7 +55,9 @@ def idle_text(policy: Policy, case: Case) -> str:
 
     Nobody else's pods run there, no node is cordoned or not ready, and no other job is in the session.
     """
-    alone = dataclasses.replace(case, gangs=(case.gang,))
+    # Gangs of one gang group are decided together.
+    together = {case.job, *case.gang.koordinator.gang_groups}
+    alone = dataclasses.replace(case, gangs=tuple(gang for gang in case.gangs if gang.key in together))
     alone = alone.with_snapshot(case.snapshot.without_pods(lambda pod: pod.gang not in case.own_keys))
     others = dict.fromkeys(pod.gang for pod in case.snapshot.running if pod.gang and pod.gang not in case.own_keys)
     snapshot = alone.snapshot
@@ -66,7 +68,7 @@ def idle_text(policy: Policy, case: Case) -> str:
     for edit in families_of_nodes(alone):
         alone = edit.apply(alone)
     try:
-        (decision,) = policy.schedule(alone.gangs, alone.snapshot)
+        decision = policy.schedule(alone.gangs, alone.snapshot)[alone.position]
     except Exception:  # as in `Trials`: a policy from a notebook may fail on a cluster that only might be
         return ""
     if not isinstance(decision.result, Refusal):

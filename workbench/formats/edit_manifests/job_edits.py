@@ -10,6 +10,7 @@ from workbench.formats.edit_manifests.follow import change_job, change_minimum, 
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
+from workbench.model.counted import counted
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.deployment import MIN_MEMBER_ANNOTATION
@@ -149,7 +150,7 @@ def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
         return
     names = _pods_of_role(manifests, job, role)
     if len(names) < by:
-        got, expected = f"{len(names)} pods of role {role}", f"{by} or more"
+        got, expected = counted(len(names), f"pod of role {role}", f"pods of role {role}"), f"{by} or more"
         if job.kind != "Deployment":
             raise InputError("too few pending pods", got=got, expected=expected)
     if job.kind == "Deployment" and job.owner is not None:

@@ -280,7 +280,7 @@ def _leave_aside(
         notes.append(
             Notice(
                 "left-aside",
-                f"{' and '.join(sorted(found))} switches, left out of the tiers: "
+                f"switches of {' and '.join(sorted(found))}, left out of the tiers: "
                 f"{some(sorted(storage, key=str.encode))}",
                 numbers={"count": len(storage)},
             )
