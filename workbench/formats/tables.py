@@ -18,7 +18,7 @@ _MOST = 1 << 40
 #: A file of some hundred bytes may unpack to terabytes.
 _MOST_UNPACKED = 1 << 30
 
-#: Lines of a table: the largest public trace of jobs of a cluster has 1.3 million, and a row takes a kilobyte of memory.
+#: Lines of a table: the largest public trace of jobs of a cluster has 1.3 million, and a row takes a kilobyte.
 _MOST_ROWS = 1_500_000
 
 
