@@ -18,7 +18,7 @@ _MOST = 1 << 40
 #: A file of some hundred bytes may unpack to terabytes.
 _MOST_UNPACKED = 1 << 30
 
-#: Rows of a table: the largest public trace of jobs of a cluster has 1.3 million, and a row takes a kilobyte of memory.
+#: Lines of a table: the largest public trace of jobs of a cluster has 1.3 million, and a row takes a kilobyte.
 _MOST_ROWS = 1_500_000
 
 
@@ -130,10 +130,13 @@ def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter
     Raises
     ------
     CapacityError
-        More than 1.5 million rows.
+        More than 1.5 million lines.
     InputError
         Not UTF-8, not CSV, a column of `columns` that is missing, a row with too few or too many fields.
     """
+    # Before anything is read, because the rows before the last one would fill the memory.
+    if content.count(b"\n") > _MOST_ROWS + 1:
+        raise CapacityError(f"{source}: more than {_MOST_ROWS:,} lines; cut the table to a part of its time")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -151,9 +154,7 @@ def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter
             got, expected = delimiter.join(names)[:60] or "nothing", ", ".join(columns)
             raise InputError(message, source=source, where="line 1", got=got, expected=expected)
         reader.fieldnames = names
-        for number, fields in enumerate(reader, 1):
-            if number > _MOST_ROWS:
-                raise CapacityError(f"{source}: more than {_MOST_ROWS:,} rows; cut the table to a part of its time")
+        for fields in reader:
             if None in fields or None in fields.values():
                 where, expected = f"line {reader.line_num}", f"{len(names)} fields"
                 raise InputError("not a row of the table", source=source, where=where, expected=expected)

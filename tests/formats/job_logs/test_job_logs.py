@@ -249,7 +249,7 @@ def test_gzip_that_is_broken_inside_is_refused(tmp_path: Path) -> None:
         read_job_log(path)
 
 
-def test_a_table_has_a_most_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_has_a_most_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.formats.tables._MOST_ROWS", 2)
-    with pytest.raises(CapacityError, match="more than 2 rows"):
+    with pytest.raises(CapacityError, match="more than 2 lines"):
         read(tmp_path, TABLE)
