@@ -38,6 +38,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "not-enough-pods": "The gang has fewer pods than its minimum, so it can never start.",
         "not-enough-switches": "The switches in a suitable state have too few free nodes together.",
         "not-offered": "No node offers what the pods request, even when it is idle.",
+        "not-ready": "Nodes are not ready: their condition Ready is not True.",
         "one-switch-job": "A job that was placed on one switch must stay there, and the switch has no room.",
         "padding-restart": "A restarted large-model job may not spread over further switches.",
         "pipelined": "Pods wait for resources that terminating pods are about to release.",
