@@ -51,3 +51,11 @@ def test_states_are_published_after_a_restart_of_single_pods(run: Run, typed: Pa
     (share,) = [one for one in yaml.safe_load_all(text) if one["metadata"]["name"] == "tor-share-cm"]
     states = json.loads(share["data"]["global-tor-info"])
     assert {name: state["IsSharedTor"] for name, state in states.items()} == {"A": 2, "H": 1, "I": 0}
+
+
+@pytest.mark.parametrize("release", ["1.13", "1.15"])
+def test_what_discovery_writes_is_accepted(run: Run, typed: Path, tmp_path: Path, release: str) -> None:
+    out = tmp_path / "x.yaml"
+    wanted = ("label", typed / "d4/lnodes.yaml", "--config", typed / "d4/controller.conf")
+    assert run("topology", "discover", *wanted, "--release", release, "--out", out).status == 0
+    assert run("validate", "--release", release, out).status == 0
