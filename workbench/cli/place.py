@@ -228,7 +228,7 @@ def require_jobs(scenario: Scenario) -> None:
             "no job to place",
             source=", ".join(scenario.inputs),
             got="; ".join(["no pod that waits for a node", *texts_of(said)]),
-            expected="a Job, Deployment or PodGroup with such pods, or a pending Pod",
+            expected="a Job, Deployment, StatefulSet or PodGroup with such pods, or a pending Pod",
         )
 
 
