@@ -149,3 +149,14 @@ def test_the_route_between_two_nodes(run: Run, typed: Path) -> None:
     assert shown.out.startswith("node0 → s0 → s4 → s1 → node2\n")
     told = run("topology", "show", typed / "tree.yaml", "--route", "node0,node4", "-o", "json").json
     assert told == {"route": ["node0", "s0", "s4", "s6", "s5", "s2", "node4"], "hypernode": "s6", "tier": 3}
+
+
+def test_pods_carry_the_variables_of_the_node_agent(run: Run, typed: Path) -> None:
+    text = run("run", typed / "d3/two.yaml", "--policy", "koordinator-gpu", "--until", "5", "-o", "yaml").out
+    pods = [one for one in yaml.safe_load_all(text) if one["kind"] == "Pod"]
+    seen = []
+    for pod in pods:
+        (container,) = pod["spec"]["containers"]
+        variables = {one["name"]: one["value"] for one in container["env"]}
+        seen.append((*variables.values(), pod["metadata"]["annotations"]["topology-workbench/host-gpus-0"]))
+    assert seen == [("4,5,6,7", "0,3", "4,7"), ("4,5,6,7", "1,2", "5,6")]

@@ -95,7 +95,13 @@ def run(
         typer.Option("--store", metavar="FILE", help="Go on with the cluster in this file, and leave it there again."),
     ] = None,
     output: Annotated[
-        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result; yaml: every object as stored.")
+        PlaceOutput,
+        one_of(
+            PlaceOutput,
+            "-o",
+            "--output",
+            help="Form of the result; yaml: every object as stored, pods with the variables of their GPUs.",
+        ),
     ] = PlaceOutput.table,
     out: Out = None,
 ) -> None:
@@ -257,9 +263,10 @@ def _tell_result(
     from workbench.report import cluster_tables as tables
 
     if output is PlaceOutput.yaml:
+        from workbench.control.visible_devices import with_node_agent_variables
         from workbench.formats.write_manifests import to_yaml as manifests_to_yaml
 
-        emit(manifests_to_yaml(cluster.store.contents()), out)
+        emit(manifests_to_yaml([with_node_agent_variables(one) for one in cluster.store.contents()]), out)
         return
     jobs, pods = cluster.jobs(), cluster.pods()
     if output is PlaceOutput.json:
