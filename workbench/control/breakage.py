@@ -172,4 +172,4 @@ def _may_hold(pod: Object, gpu: int) -> bool:
 
 
 def _is_gpu(device: Any, number: int) -> bool:
-    return device.get("type") == "gpu" and device.get("minor") == number
+    return (device.get("type"), device.get("minor")) == ("gpu", number)

@@ -218,7 +218,11 @@ class EmbeddedCluster(Working, Displayed):
         )
         # What pods do at one moment they do before a controller looks. Garbage is collected first, lest a new Job finds
         # the Service of a deleted one with its name and loses it a moment later. The scheduler sees a cluster at rest.
-        controllers = (*(one(*parts) for one in others), self._jobs)
+        made = [one(*parts) for one in others]
+        for one in made:
+            if isinstance(one, HyperNodeStatus):
+                one.counts_all_nodes = self._policy.counts_all_nodes
+        controllers = (*made, self._jobs)
         stages = ((self._kubelets,), (GarbageCollector(*parts),), controllers, (self._scheduler,))
         self._manager = Manager(self.store, self._clock, stages, self._order)
         self._scheduler.session_due = saved.session_due

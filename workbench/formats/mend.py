@@ -83,11 +83,11 @@ class _Mender:
         """Mend `data`."""
         self._head()
         kind, spec = self.data.get("kind"), self.data.get("spec")
-        if type(spec) is not dict and kind != "Node":
-            return
         if kind == "Node":
             self._offered()
-        elif kind == "HyperNode":
+        if type(spec) is not dict:
+            return
+        if kind == "HyperNode":
             self.data["spec"] = self._hypernode(dict(spec))
         elif kind in ("Job", "PodGroup"):
             spec = self.data["spec"] = dict(spec)

@@ -90,7 +90,7 @@ def expand_hyper_job(hyper_job: Mapping[str, Any], *, ssh_keys: SshKeys | None =
     objects: list[dict[str, Any]] = []
     for job in next_hyper_job(hyper_job).create:
         try:
-            objects += [job, *expand_job(job, ssh_keys=ssh_keys)]
+            objects += [dict(job), *expand_job(job, ssh_keys=ssh_keys)]
         except InputError as error:
             name = job["metadata"]["name"]
             raise error.at(where=f"Job {name}") if error.where is None else error.remarking(f"in Job {name}") from None

@@ -13,8 +13,8 @@ from workbench.errors import InputError
 from workbench.model.name_list import name_list
 from workbench.objects.hypernode import HyperNode, Member, read_hypernode
 from workbench.objects.job_status import read_job_status
-from workbench.objects.selectors import NameIndex
-from workbench.topology.members import node_count, resolve_selector
+from workbench.objects.selectors import NameIndex, resolve_selector
+from workbench.topology.members import node_count, resolve_members
 
 __all__ = ["FinishedJobs", "HyperNodeStatus", "QueueStatus"]
 
@@ -70,6 +70,8 @@ class HyperNodeStatus(Reconciler):
     """
 
     kinds = frozenset({"HyperNode", "Node"})
+    #: Whether nodeCount counts all nodes under a HyperNode, as the design document says, or its members, as Volcano.
+    counts_all_nodes = False
 
     def _begin(self) -> None:
         self._nodes: dict[str, dict[str, str]] = {}
@@ -82,7 +84,8 @@ class HyperNodeStatus(Reconciler):
         name = change.key.name
         if change.key.kind == "HyperNode":
             appeared = (change.before is None) != (change.after is None)
-            return [*self._hypernode(name, change), *(self._naming.get(name, ()) if appeared else ())]
+            changed = [*self._hypernode(name, change), *(self._naming.get(name, ()) if appeared else ())]
+            return [*self._read] if changed and self.counts_all_nodes else changed
         labels = None if change.after is None else change.after["metadata"].get("labels") or {}
         if self._nodes.get(name) == labels:
             return []
@@ -91,6 +94,8 @@ class HyperNodeStatus(Reconciler):
         else:
             self._nodes[name] = labels
         self._index = None
+        if self.counts_all_nodes:
+            return [*self._read]
         named = self._naming.get(name, ())
         return [*named, *self._selecting()]
 
@@ -127,9 +132,22 @@ class HyperNodeStatus(Reconciler):
             if before is not None and before.get("status") == condition["status"]:
                 condition["lastTransitionTime"] = before.get("lastTransitionTime")
             others = [one for one in known if one.get("type") != condition["type"]]
-            count = node_count(hypernode, self._index)
+            count = self._all_nodes(hypernode) if self.counts_all_nodes else node_count(hypernode, self._index)
             self.store.patch_status(at, {"nodeCount": count, "conditions": [*others, condition]})
         return None
+
+    def _all_nodes(self, hypernode: HyperNode) -> int:
+        """Number of nodes at any depth under a HyperNode, each once; a cycle ends where it begins."""
+        assert self._index is not None
+        nodes: set[str] = set()
+        waiting, seen = [hypernode], {hypernode.name}
+        while waiting:
+            positions, _, children = resolve_members(waiting.pop(), self._index)
+            nodes.update(self._index.names[position] for position in positions)
+            below = [self._read[child] for child in children if child in self._read and child not in seen]
+            seen.update(child.name for child in below)
+            waiting += below
+        return len(nodes)
 
     def _missing(self, member: Member, index: NameIndex) -> str:
         """What a member names or selects and the cluster does not have; empty if it is there."""
