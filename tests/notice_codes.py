@@ -56,6 +56,7 @@ REMEDIES: Mapping[str, str] = {
     "not-enough-pods": "Raise the replicas, or lower minAvailable.",
     "not-enough-switches": "Wait for other cross-switch jobs to end, or raise max_shared_switches.",
     "not-offered": "Check the resource's name and the nodes' device plugin, or ask for less per pod.",
+    "not-ready": "Repair the nodes or their kubelets; `kubectl describe node` says since when and why.",
     "one-switch-job": "Wait for nodes of that switch, or submit the job anew.",
     "padding-restart": "Wait for nodes of the job's switches, or submit it anew.",
     "pipelined": "Wait until the terminating pods are gone.",

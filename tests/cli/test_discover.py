@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +46,47 @@ def write(path: Path, *manifests: dict[str, Any]) -> Path:
     return path
 
 
+def kubeconfig(url: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+
+
+@contextmanager
+def api_server(answer: Callable[[str, str], dict[str, Any]]) -> Iterator[str]:
+    """An API server without TLS on loopback, which gives the answers of a function of path and method."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = json.dumps(answer(self.path, self.command)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PUT = do_DELETE = _answer
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 def read(text: str) -> dict[str, Any]:
     return {data["metadata"]["name"]: data for data in yaml.safe_load_all(text)}
 
@@ -68,6 +113,40 @@ class TestLabel:
         write(nodes, node("a0", rack="r1", spine="s0"), *NODES)
         more = run("topology", "discover", "label", nodes, out, "--type", TYPE, "-o", "json").json
         assert (len(more["update"]), len(more["unchanged"]), more["create"], more["delete"]) == (1, 2, [], [])
+
+    @pytest.mark.parametrize("option", [("--dry-run",), ("--context", "x"), ("--kubeconfig", "x")])
+    def test_options_of_a_live_cluster_need_apply(self, run: Run, tmp_path: Path, option: tuple[str, ...]) -> None:
+        nodes = write(tmp_path / "nodes.yaml", *NODES)
+        result = run("topology", "discover", "label", nodes, "--type", TYPE, *option)
+        assert result.status == 2 and result.out == "" and f"{option[0]}: it belongs to --apply" in result.err
+
+    def test_1_13_gets_what_it_can_store(self, run: Run, tmp_path: Path) -> None:
+        nodes = write(tmp_path / "nodes.yaml", *NODES)
+        out = tmp_path / "hypernodes.yaml"
+        assert (
+            run("topology", "discover", "label", nodes, "--type", TYPE, "--release", "1.13", "--out", out).status == 0
+        )
+        assert "tierName" not in out.read_text("utf-8")
+        assert run("validate", "--release", "1.13", out).status == 0
+
+    def test_a_live_cluster_is_read_and_changed(self, run: Run, tmp_path: Path) -> None:
+        asked: list[tuple[str, str]] = []
+
+        def answer(path: str, method: str) -> dict[str, Any]:
+            asked.append((method, path))
+            items = NODES if path.startswith("/api/v1/nodes") else []
+            return {"metadata": {}, "items": items if method == "GET" else []}
+
+        with api_server(answer) as url:
+            config = write(tmp_path / "config", kubeconfig(url))
+            common = ("topology", "discover", "label", "--type", TYPE, "--apply", "--kubeconfig", config)
+            tried = run(*common, "--dry-run")
+            written = run(*common)
+        assert (tried.status, written.status, tried.out, written.out) == (0, 0, "", "")
+        assert "the API server would take 3 changes; nothing is written" in tried.err
+        assert "3 changes written to the cluster" in written.err
+        posts = [path for method, path in asked if method == "POST"]
+        assert len(posts) == 6 and [("dryRun=All" in path) for path in posts] == [True] * 3 + [False] * 3
 
     def test_the_configuration_of_a_controller(self, run: Run, tmp_path: Path) -> None:
         types = {"fabric": [{"nodeLabel": key} for key in TYPE.partition("=")[2].split(",")], "x" * 21: []}

@@ -57,7 +57,7 @@ def test_kubernetes_own_job_is_no_job_of_volcano(run: Run, tmp_path: Path) -> No
     path.write_text(to_yaml([{**TORCH, "apiVersion": "batch/v1"}]), encoding="utf-8")
     result = run("expand", path)
     assert result.status == 2
-    assert "no Job to expand (found Job (1), expected a Job (batch.volcano.sh/v1alpha1))" in result.err
+    assert "no Job to expand (found Job (1), expected a Job (batch.volcano.sh/v1alpha1) or a HyperJob" in result.err
 
 
 def test_a_job_scaled_to_nothing_has_objects_and_no_pods(run: Run, tmp_path: Path) -> None:

@@ -98,6 +98,51 @@ def test_a_pod_fails_and_a_node_is_lost_at_the_times_given(run: Run, cluster: Pa
     assert (10, "Failed") in seen and (20, "NodeLost") in seen
 
 
+def test_a_hypernode_fails_as_one_event_and_the_next_session_sees_all_of_it(
+    run: Run, cluster: Path, tmp_path: Path
+) -> None:
+    again = job(tasks=[task(replicas=2)], policies=[{"event": "PodEvicted", "action": "RestartJob"}])
+    (tmp_path / "again.yaml").write_text(to_yaml([again]), encoding="utf-8")
+    for option in ("--lose", "--fail-node"):
+        result = run("run", cluster, tmp_path / "again.yaml", option, "leaf0@20", "--until", "30", "-o", "json").json
+        assert sorted(pod["node"] for pod in result["pods"]) == ["n2", "n3"]
+        tried = [e for e in result["events"] if e["at"] == 20 and e["reason"] in ("Scheduled", "Unschedulable")]
+        assert [event["reason"] for event in tried] == ["Scheduled"]
+
+
+def test_a_node_that_is_not_ready_keeps_its_pods_and_takes_no_others(run: Run, cluster: Path, tmp_path: Path) -> None:
+    late = job("late", tasks=[task(replicas=1)])
+    (tmp_path / "first.yaml").write_text(to_yaml([job(tasks=[task(replicas=2)])]), encoding="utf-8")
+    (tmp_path / "late.yaml").write_text(to_yaml([late]), encoding="utf-8")
+    store = tmp_path / "store.json"
+    arguments = ("run", cluster, tmp_path / "first.yaml", "--not-ready", "spine@10", "--until", "20")
+    assert run(*arguments, "--store", store).status == 0
+    result = run("run", tmp_path / "late.yaml", "--store", store, "--until", "30", "-o", "json")
+    assert {pod["name"]: pod["phase"] for pod in result.json["pods"]} == {
+        "train-worker-0": "Running",
+        "train-worker-1": "Running",
+        "late-worker-0": "Pending",
+    }
+    assert "4 node(s) were not ready" in result.out
+
+
+def test_a_gpu_fails_with_the_pods_on_it_and_nobody_gets_it(run: Run, cluster: Path, tmp_path: Path) -> None:
+    again = job(
+        tasks=[task(replicas=2, gpus=4)],
+        policies=[{"event": "PodFailed", "action": "RestartJob"}],
+        networkTopology={"mode": "hard", "highestTierAllowed": 1},
+    )
+    (tmp_path / "again.yaml").write_text(to_yaml([again]), encoding="utf-8")
+    inputs = (cluster, tmp_path / "again.yaml")
+    before = run("run", *inputs, "-o", "json").json["pods"]
+    hit, gpu = before[0]["node"], before[0]["gpus"][0]
+    wishes = ("--fail-npu", f"{hit}:{gpu}@10", "--until", "20")
+    after = run("run", *inputs, *wishes, "-o", "json").json
+    assert [pod["phase"] for pod in after["pods"]] == ["Running", "Running"]
+    assert all(pod["node"] != hit or gpu not in pod["gpus"] for pod in after["pods"])
+    assert [event["message"] for event in after["events"] if event["reason"] == "FaultyGpu"] == [f"GPU {gpu} failed"]
+
+
 def test_a_store_goes_on_where_it_stopped(run: Run, cluster: Path, jobs: Path, tmp_path: Path) -> None:
     store = tmp_path / "store.json"
     first = run("run", cluster, jobs, "--run-seconds", "60", "--until", "30", "--store", store, "-o", "json")
@@ -135,7 +180,11 @@ def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_pa
     [
         (["--fail", "nobody"], "--fail: no name and time"),
         (["--fail", "nobody@1"], "unknown running pod of --fail 'nobody'"),
-        (["--lose", "nowhere@1"], "unknown node of --lose 'nowhere'"),
+        (["--lose", "nowhere@1"], "unknown node or HyperNode of --lose 'nowhere'"),
+        (["--fail-node", "nowhere@1"], "unknown node or HyperNode of --fail-node 'nowhere'"),
+        (["--not-ready", "nowhere@1"], "unknown node or HyperNode of --not-ready 'nowhere'"),
+        (["--fail-npu", "n0@1"], "--fail-npu: no name and time"),
+        (["--fail-npu", "n0:8@1"], "--fail-npu n0:8: n0: no such healthy GPU"),
         (["--until", "-1"], "--until"),
         (["-o", "csv"], "-o"),
         (["--policy", "nonsense"], "unknown policy"),

@@ -69,6 +69,7 @@ def nodes(draw: st.DrawFn) -> dict[str, Any]:
         "allocatable": draw(st.sampled_from(AMOUNTS)),
         "addresses": draw(st.sampled_from([[], [{"type": "InternalIP", "address": "10.0.0.1"}]])),
     }
+    status["conditions"] = [{"type": "Ready", "status": draw(st.sampled_from(["True", "True", "False", "Unknown"]))}]
     if draw(st.integers(0, 3)) == 0:
         status["capacity"] = {"nvidia.com/gpu": "8"}
     labels = draw(_labels(rack=["r0", "r1"], zone=["z0", "z1"], arch=["x", "y"]))

@@ -51,7 +51,8 @@ def test_what_is_no_yaml_is_refused_with_all_its_slips_and_remedies(document: st
     with pytest.raises(InputError) as caught:
         read_text(blocks(document)[line].encode(), "document")
     said = str(caught.value)
-    told = [int(number) for number in re.findall(r"line (\d+): ", said.partition("to be mended")[2])]
+    listed = re.findall(r"lines? (\d+(?:, \d+)*): ", said.partition("to be mended")[2])
+    told = sorted(int(number) for numbers in listed for number in numbers.split(", "))
     assert told == SLIPS[document, line], said
 
 

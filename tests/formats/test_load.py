@@ -238,19 +238,8 @@ def with_field(manifest: dict[str, Any], path: str, value: object) -> dict[str, 
 @pytest.mark.parametrize(
     ("manifest", "where", "found"),
     [
-        (hypernode("a", [1], "n0"), "spec.tier", "a list of 1"),
         (with_field(node("n1"), "status/allocatable/cpu", "lots"), "status.allocatable['cpu']", "text 'lots'"),
         (with_field(node("n1"), "metadata/name", 1), "metadata.name", "a number 1"),
-        (with_field(hypernode("a", 1), "spec/members", [{"type": "Rack"}]), "spec.members[0].type", "text 'Rack'"),
-        (
-            with_field(
-                hypernode("a", 1),
-                "spec/members",
-                [{"type": "Node", "selector": {"regexMatch": {"pattern": "(?<=x)y"}}}],
-            ),
-            "spec.members[0].selector.regexMatch.pattern",
-            "'(?<=x)y'",
-        ),
         (device("n0", [[0, 1], [1, 0]], n=1), "spec.topologies.gpu[0].topology", "2 rows"),
         (device("n0", [[0, 1], [1]], n=2), "spec.topologies.gpu[0].topology, row 1", "1 numbers"),
         (node("n0"), "metadata.name", "n0"),
@@ -268,6 +257,33 @@ def test_bad_input_names_file_document_field_found_and_expected(
     assert error.got == found
     assert error.expected
     assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "where", "found"),
+    [
+        (hypernode("a", [1], "n0"), "spec.tier", "a list of 1"),
+        (with_field(hypernode("a", 1), "spec/members", [{"type": "Rack"}]), "spec.members[0].type", "text 'Rack'"),
+        (
+            with_field(
+                hypernode("a", 1),
+                "spec/members",
+                [{"type": "Node", "selector": {"regexMatch": {"pattern": "(?<=x)y"}}}],
+            ),
+            "spec.members[0].selector.regexMatch.pattern",
+            "'(?<=x)y'",
+        ),
+    ],
+)
+def test_a_hypernode_that_no_cluster_stores_is_left_out_and_told_with_its_place(
+    tmp_path: Path, manifest: dict[str, Any], where: str, found: str
+) -> None:
+    read = scenario(tmp_path, node("n0"), manifest, hypernode("b", 1, "n0"))
+    assert read.snapshot.topology.domain_names == ("b",)
+    (refused,) = read.refused
+    assert refused.subject == "HyperNode a"
+    assert f"{tmp_path / 'cluster.json'}: document 1, items[1], {where}: " in refused.message
+    assert f"found {found}" in refused.message
 
 
 def test_a_matrix_file_of_another_size_or_a_bad_pattern_is_bad_input(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_validate_takes_objects_as_they_are_written(
         review = review_manifests(manifests)
     except InputError:
         return
-    assert review.refused == 1
+    assert review.refused >= 1
 
 
 def test_objects_of_a_cluster_are_taken_as_they_are(tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         labels=NodeLabels.from_rows(base.topology.node_names, rows),
         taints=NodeTaints.from_rows(taints),
         unschedulable=np.array([draw(st.booleans()) for _ in range(n)], dtype=np.bool_),
+        not_ready=np.array([draw(st.booleans()) for _ in range(n)], dtype=np.bool_),
         allocatable=np.full_like(base.allocatable, draw(st.integers(0, 2**62))),
         used=np.full_like(base.used, draw(st.integers(-5, 2**40))),
         gpu_total=words[:n].copy(),
@@ -158,7 +159,7 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
         "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
         "addresses", "switches", "gpu_plans", "node_uids", "node_resource_versions",
-        "gpu_shares", "exclusive",
+        "gpu_shares", "exclusive", "not_ready",
     }  # fmt: skip
 
 

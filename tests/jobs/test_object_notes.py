@@ -65,7 +65,8 @@ def test_a_mode_that_is_filled_in_holds_and_is_told() -> None:
 
 def test_a_deployment_says_what_becomes_of_its_annotations() -> None:
     metadata = {"name": "d", "namespace": "ns", "annotations": {"scheduling.volcano.sh/group-min-member": "bogus"}}
-    template = {"metadata": {"annotations": {"volcano.sh/network-topology-mode": "hardd"}}, "spec": containers()}
+    spec = {**containers(), "schedulerName": "volcano"}
+    template = {"metadata": {"annotations": {"volcano.sh/network-topology-mode": "hardd"}}, "spec": spec}
     manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"template": template}}
     (gang,) = workload(manifest).gangs
     assert gang.min_available == 1 and gang.constraint is not None and gang.constraint.mode == "hard"

@@ -16,7 +16,7 @@ from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import get_policy
 
-ARRAYS = ("allocatable", "used", "unschedulable", "gpu_total", "gpu_free", "node_matrix")
+ARRAYS = ("allocatable", "used", "unschedulable", "not_ready", "gpu_total", "gpu_free", "node_matrix")
 WORKER = Role("w", 4, {"cpu": 1000, "nvidia.com/gpu": 4}, (4,))
 GANG = Gang("d", "g", (WORKER,), min_available=4, constraint=TopologyConstraint("hard", 2))
 

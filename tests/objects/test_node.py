@@ -7,10 +7,28 @@ import pytest
 from workbench.errors import InputError
 from workbench.model.labels import Taint
 from workbench.objects.node import read_node
+from workbench.objects.node_manifest import node_manifest
 
 
 def manifest(**more: Any) -> dict[str, Any]:
     return {"metadata": {"name": "n0", "labels": {"a": "b"}}, **more}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "not_ready"),
+    [
+        ([], False),
+        ([{"type": "MemoryPressure", "status": "False"}], False),
+        ([{"type": "Ready", "status": "True"}], False),
+        ([{"type": "Ready", "status": "False"}], True),
+        ([{"type": "Ready", "status": "Unknown"}], True),
+        ([{"type": "Ready"}], True),
+    ],
+)
+def test_a_node_is_not_ready_if_its_condition_ready_is_anything_but_true(conditions, not_ready):
+    node = read_node(manifest(status={"conditions": conditions}))
+    assert node.not_ready is not_ready
+    assert read_node(node_manifest(node)) == node
 
 
 def test_allocatable_wins_over_capacity() -> None:

@@ -162,7 +162,7 @@ def test_a_simulation_goes_on_after_a_stop_and_a_copy() -> None:
         row = simulation.result().usage[-1]
         assert int(np.bitwise_count(SNAPSHOT.gpu_free).sum() - np.bitwise_count(now.gpu_free).sum()) >= row.gpus
         assert len({pod.gang for pod in now.running}) == row.running
-        assert bool(now.unschedulable[0]) == (7.5 <= until < 20)
+        assert bool(now.not_ready[0]) == (7.5 <= until < 20)
     assert not simulation.done
     rest = simulation.run().result()
     assert simulation.done

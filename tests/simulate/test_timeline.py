@@ -170,7 +170,7 @@ def test_the_snapshot_that_was_given_stays() -> None:
     timeline.fault("S0-n0")
     assert snapshot.running == ()
     assert (snapshot.used == kept.used).all()
-    assert not snapshot.unschedulable.any()
+    assert not snapshot.closed.any()
 
 
 def test_the_picture_shows_states_and_jobs() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from workbench.cli.arguments import given_paths, key_values, standard_input
+from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, announce
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Files, From, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
+from workbench.model.release import Release
 
 if TYPE_CHECKING:
     from workbench.objects.discovery import DiscoverySource
@@ -71,6 +74,16 @@ CaFile = Annotated[Path | None, typer.Option("--ca-file", metavar="FILE", help="
 Insecure = Annotated[
     bool, typer.Option("--insecure-skip-verify", help="Do not verify the server's certificate (also in --config).")
 ]
+ForRelease = Annotated[
+    Release | None,
+    one_of(Release, "--release", help="Release of Volcano that will store the result; else the newest."),
+]
+Apply = Annotated[
+    bool, typer.Option("--apply", help="Compare with the HyperNodes of a live cluster, and change them there.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="With --apply: the API server checks every change and stores none.")
+]
 Timeout = Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For the whole exchange.")]
 _TIMEOUT_S = 30.0
 
@@ -94,25 +107,33 @@ def label(
             help="Label keys, widest first, the node's own last. Repeatable, or --config.",
         ),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    release: ForRelease = None,
+    apply: Apply = False,
+    dry_run: DryRun = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
     output: Output = DiscoverOutput.yaml,
     out: Out = None,
     yes: Yes = False,
 ) -> None:
     """Make HyperNodes from the labels of nodes.
 
-    The last label key of a type never becomes a HyperNode. Existing HyperNodes keep their names.
+    The last label key of a type never becomes a HyperNode. Existing HyperNodes keep their names. With --apply and
+    without PATH the nodes are those of the cluster.
 
     Examples:
 
     \b
       workbench topology discover label nodes.yaml --type fabric=spine,rack,kubernetes.io/hostname
       workbench topology discover label cluster.yaml --config volcano-controller.conf -o table
+      workbench topology discover label --config volcano-controller.conf --release 1.13 --apply --dry-run
     """
     from workbench.objects.discovery import read_topology_types
     from workbench.topology.discovery.label import discover_label
 
-    inputs = given_paths(paths, file)
+    inputs = [*paths, *file] if apply else given_paths(paths, file)
     check_out(out, output)
+    target = _Target(apply, dry_run, context, kubeconfig)
     types: dict[str, tuple[str, ...]] = {}
     source = _source(config, "label")
     if source is not None:
@@ -125,11 +146,12 @@ def label(
     if not types:
         raise InputError("no topology types", source="label", expected="--type NAME=KEY,… or --config FILE")
     objects, manifests = _read(inputs, from_)
+    objects, manifests = target.read(objects, manifests, nodes=not inputs)
     if not objects.nodes:
         tell("note: no Node in the input")
     nodes = {name: node.metadata.labels for name, node in objects.nodes.items()}
     result = discover_label(types, nodes, objects.hypernodes.values())
-    _finish(result, objects, manifests, output, out, yes)
+    _finish(result.for_release(release or Release.NEWEST), objects, manifests, target, output, out, yes)
 
 
 def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
@@ -150,6 +172,11 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
             ca_file: CaFile = None,
             insecure_skip_verify: Insecure = False,
             timeout: Timeout = _TIMEOUT_S,
+            release: ForRelease = None,
+            apply: Apply = False,
+            dry_run: DryRun = False,
+            context: Context = None,
+            kubeconfig: Kubeconfig = None,
             output: Output = DiscoverOutput.yaml,
             out: Out = None,
             yes: Yes = False,
@@ -157,12 +184,15 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
             from workbench.objects.fields import get_text
 
             check_out(out, output)
+            target = _Target(apply, dry_run, context, kubeconfig)
             source = _source(config, name)
             access = _access(name, source, config, credentials, ca_file, insecure_skip_verify, timeout)
             called, discover = ask(place or _setting(get_text, "endpoint", source, config), access)
             objects, manifests = _read([*paths, *file], from_)
+            objects, manifests = target.read(objects, manifests, nodes=False)
             _warn(called, access)
-            _finish(discover(), objects, manifests, output, out, yes)
+            result = discover().for_release(release or Release.NEWEST)
+            _finish(result, objects, manifests, target, output, out, yes)
 
         command.__doc__ = ask.__doc__
         command.__annotations__["place"] = Annotated[str, typer.Argument(metavar=metavar, help=meaning)]
@@ -209,6 +239,61 @@ def _roce(place: str, access: Any) -> tuple[str, Discover]:
     if not place:
         raise InputError("no links", source="roce", expected="a URL, a file, or config.endpoint in --config")
     return place, lambda: discover_links(place, access)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The live cluster to which the result goes, if ``--apply`` is given."""
+
+    apply: bool
+    dry_run: bool
+    context: str | None
+    kubeconfig: Path | None
+
+    def __post_init__(self) -> None:
+        if not self.apply:
+            given = {"--dry-run": self.dry_run, "--context": self.context, "--kubeconfig": self.kubeconfig}
+            for option in (name for name, value in given.items() if value):
+                raise InputError("it belongs to --apply", source=option, expected=f"--apply {option}")
+
+    def read(
+        self, objects: ClusterObjects, manifests: dict[str, dict[str, Any]], *, nodes: bool
+    ) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
+        """The objects with the HyperNodes of the cluster instead of those of the files, and its Nodes if asked for."""
+        if not self.apply:
+            return objects, manifests
+        from workbench.live.kubernetes.carry_out import objects_of
+        from workbench.live.kubernetes.configuration import cluster_of
+        from workbench.live.kubernetes.connection import Connection
+        from workbench.objects.hypernode import read_hypernode
+        from workbench.objects.node import read_node
+
+        if manifests:
+            given = f"{counted(len(manifests), 'HyperNode')} in the files"
+            raise InputError("the HyperNodes are those of the cluster", source="--apply", got=given)
+        cluster = cluster_of(self.context, self.kubeconfig, timeout_s=TIMEOUT_S)
+        announce(cluster)
+        with Connection(cluster, TIMEOUT_S) as connection:
+            if nodes:
+                read = [read_node(one) for one in objects_of(connection, "Node")]
+                objects.nodes |= {one.name: one for one in read}
+            manifests = {one["metadata"]["name"]: one for one in objects_of(connection, "HyperNode")}
+        objects.hypernodes |= {name: read_hypernode(one) for name, one in manifests.items()}
+        return objects, manifests
+
+    def write(self, plan: ReconcilePlan, manifests: dict[str, dict[str, Any]]) -> bool:
+        """Carry the plan out, and say so; returns whether the cluster took every change."""
+        from workbench.live.kubernetes.carry_out import carry_out
+        from workbench.live.kubernetes.configuration import cluster_of
+        from workbench.live.kubernetes.writer import Writer
+
+        with Writer(cluster_of(self.context, self.kubeconfig, timeout_s=TIMEOUT_S), TIMEOUT_S) as writer:
+            done, refused = carry_out(writer, plan, manifests, dry_run=self.dry_run)
+        for line in refused:
+            tell(f"refused: {line}")
+        kept = "the API server would take {}; nothing is written" if self.dry_run else "{} written to the cluster"
+        tell(kept.format(counted(done, "change")))
+        return not refused
 
 
 def _source(config: Path | None, name: str) -> DiscoverySource | None:
@@ -283,7 +368,8 @@ def _read(files: list[str], format: str | None) -> tuple[ClusterObjects, dict[st
 def _finish(
     result: DiscoveryResult,
     objects: ClusterObjects,
-    manifests: Mapping[str, dict[str, Any]],
+    manifests: dict[str, dict[str, Any]],
+    target: _Target,
     output: DiscoverOutput,
     out: Path | None,
     yes: bool,
@@ -314,14 +400,15 @@ def _finish(
         print_tables(*plan_tables(plan))
     elif output is DiscoverOutput.json:
         emit(to_json(_facts(plan, result, manifests)), out)
-    else:
+    elif out is not None or not target.apply:
         from workbench.formats.write_manifests import to_yaml
 
         # With nothing left an empty list: an empty file could not be read back.
         emit(to_yaml(plan.apply(manifests) or [{"apiVersion": "v1", "kind": "List", "items": []}]), out)
     if output is not DiscoverOutput.table:  # there it is the last line
         tell(f"{plan.summary}")
-    if plan.conflicts:
+    written = target.write(plan, manifests) if target.apply else True
+    if plan.conflicts or not written:
         raise typer.Exit(1)
 
 

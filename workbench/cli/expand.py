@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import kinds_with_counts, standard_input, tell_kinds
+from workbench.cli.arguments import kinds_with_counts, standard_input, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
 from workbench.cli.options import ObjectOutput
 from workbench.cli.output import emit, tell, to_json
@@ -17,16 +17,18 @@ __all__ = ["expand"]
 
 
 def expand(
-    path: Annotated[list[str], typer.Argument(metavar="PATH…", help="File, folder or - for stdin, with Volcano Jobs.")],
+    path: Annotated[
+        list[str], typer.Argument(metavar="PATH…", help="File, folder or - for stdin, with Volcano Jobs or HyperJobs.")
+    ],
     output: Annotated[
         ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
     ] = ObjectOutput.yaml,
 ) -> None:
-    """Write the pods and other objects that Volcano Jobs become.
+    """Write the pods and other objects that Volcano Jobs and HyperJobs become.
 
-    The output has Pods with environment, ports, commands and volumes; the plugins' ConfigMaps, Services,
-    NetworkPolicies, Secrets and PersistentVolumeClaims; but no PodGroups. Nothing is written if one of the Jobs is
-    wrong.
+    Of a HyperJob its Jobs are written, each before what it becomes. The output has Pods with environment, ports,
+    commands and volumes; the plugins' ConfigMaps, Services, NetworkPolicies, Secrets and PersistentVolumeClaims; but no
+    PodGroups. Nothing is written if one of the Jobs is wrong. Slips with one meaning are mended, as by `place`.
 
     Examples:
 
@@ -35,29 +37,34 @@ def expand(
       workbench expand job.yaml -o json
     """
     from workbench.formats.manifests import read_manifests
+    from workbench.formats.mend import mended_documents
     from workbench.formats.write_manifests import to_yaml
     from workbench.jobs.before_submission import job_notices
-    from workbench.jobs.expand import expand_job, is_volcano_job
+    from workbench.jobs.expand import expand_hyper_job, expand_job, is_hyper_job, is_volcano_job
 
     manifests = read_manifests(path, standard_input(path))
     objects: list[dict[str, Any]] = []
     jobs, others = 0, Counter(manifests.ignored)
-    for document in manifests.documents:
-        if not is_volcano_job(document.data):
+    for document, notices in mended_documents(manifests.documents):
+        makers = ((is_volcano_job, expand_job), (is_hyper_job, expand_hyper_job))
+        expanding = next((make for is_one, make in makers if is_one(document.data)), None)
+        if expanding is None:
             others[str(document.data.get("kind"))] += 1
             continue
         jobs += 1
+        tell_notes(notices)
         try:
-            objects += expand_job(document.data)
-            for notice in job_notices(document.data):
-                tell(f"warning: {document.source}: {notice.message}")
+            made = expanding(document.data)
+            for job in [document.data] if is_volcano_job(document.data) else filter(is_volcano_job, made):
+                for notice in job_notices(job):
+                    tell(f"warning: {document.source}: {notice.message}")
+            objects += made
         except InputError as error:
             raise document.error(error) from None
     if not jobs:
         got = ", ".join(kinds_with_counts(others))
-        raise InputError(
-            "no Job to expand", source=", ".join(path), got=got, expected="a Job (batch.volcano.sh/v1alpha1)"
-        )
+        expected = "a Job (batch.volcano.sh/v1alpha1) or a HyperJob (training.volcano.sh/v1alpha1)"
+        raise InputError("no Job to expand", source=", ".join(path), got=got, expected=expected)
     tell_kinds(others)
     if output is ObjectOutput.json:
         emit(to_json({"apiVersion": "v1", "kind": "List", "items": objects}))

@@ -22,7 +22,7 @@ from workbench.cli.options import (
     PlaceOutput,
     SchedulerPolicy,
 )
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json, to_yaml
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
 from workbench.errors import InputError
 from workbench.model.notice import texts_of
 
@@ -101,6 +101,7 @@ def place(
     from workbench.evaluate.records import session_record
     from workbench.evaluate.whatif.fix import advise_session
     from workbench.model.explanation import Recorder
+    from workbench.policies.departures import departures_for
 
     inputs = given_paths(paths, file)
     check_out(out, output)
@@ -121,6 +122,8 @@ def place(
     advice = advise_session(chosen, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown])
     starts = _starts(chosen, scenario, run_seconds) if when and not all(one.placed for one in shown) else {}
     tell_gaps(scenario)
+    if departs := departures_for(chosen.name.partition("+")[0], scenario.gangs):
+        tell(f"note: {departs}")
     orders = _orders(shown) if rank_order else {}
     explanations = [recorder.explanation(decisions[i]) for i, recorder in recorders.items()]
     if output is PlaceOutput.table:
@@ -228,7 +231,7 @@ def require_jobs(scenario: Scenario) -> None:
             "no job to place",
             source=", ".join(scenario.inputs),
             got="; ".join(["no pod that waits for a node", *texts_of(said)]),
-            expected="a Job, Deployment or PodGroup with such pods, or a pending Pod",
+            expected="a Job, Deployment, StatefulSet or PodGroup with such pods, or a pending Pod",
         )
 
 

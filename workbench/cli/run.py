@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,14 +60,48 @@ def run(
         typer.Option("--fail", metavar="POD@SECONDS", help="Let a running pod fail for good at this time. Repeatable."),
     ] = [],  # noqa: B006
     lose: Annotated[
-        list[str], typer.Option("--lose", metavar="NODE@SECONDS", help="Delete a node at this time. Repeatable.")
+        list[str],
+        typer.Option(
+            "--lose", metavar="PLACE@SECONDS", help="Delete a node, or all of a HyperNode, at this time. Repeatable."
+        ),
+    ] = [],  # noqa: B006
+    fail_node: Annotated[
+        list[str],
+        typer.Option(
+            "--fail-node",
+            metavar="PLACE@SECONDS",
+            help="Let a node, or all of a HyperNode, fail: not ready any more, its pods gone. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    not_ready: Annotated[
+        list[str],
+        typer.Option(
+            "--not-ready",
+            metavar="PLACE@SECONDS",
+            help="From this time a node, or all of a HyperNode, takes no new pods; those there go on. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    fail_npu: Annotated[
+        list[str],
+        typer.Option(
+            "--fail-npu",
+            "--fail-gpu",
+            metavar="PLACE:N@SECONDS",
+            help="Let NPU or GPU N of a node, or of each node of a HyperNode, fail, and the pods on it. Repeatable.",
+        ),
     ] = [],  # noqa: B006
     store: Annotated[
         Path | None,
         typer.Option("--store", metavar="FILE", help="Go on with the cluster in this file, and leave it there again."),
     ] = None,
     output: Annotated[
-        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result; yaml: every object as stored.")
+        PlaceOutput,
+        one_of(
+            PlaceOutput,
+            "-o",
+            "--output",
+            help="Form of the result; yaml: every object as stored, pods with the variables of their GPUs.",
+        ),
     ] = PlaceOutput.table,
     out: Out = None,
 ) -> None:
@@ -81,6 +117,7 @@ def run(
       workbench run cluster.yaml job.yaml --run-seconds 60
       workbench run datasets/demo --policy volcano-1.13 --until 30 -o json
       workbench run datasets/demo --run-seconds 60 --fail nccl-pair-worker-0@10
+      workbench run datasets/demo --run-seconds 60 --fail-node s0@10 --fail-npu node2:3@20
       workbench run cluster.yaml job.yaml --until 60 --store cluster.json
     """
     from workbench.cancel import Cancelled, Token
@@ -95,7 +132,8 @@ def run(
     if store is not None and not resumes and not paths and not file:
         raise InputError("no such file", source=str(store), expected="a store to go on from, or PATH… to begin with")
     inputs = [] if resumes and not paths and not file else given_paths(paths, file)
-    events = sorted([*_events("--fail", fail), *_events("--lose", lose)])
+    given = {"--fail": fail, "--fail-node": fail_node, "--fail-npu": fail_npu, "--lose": lose, "--not-ready": not_ready}
+    events = sorted(event for option, texts in given.items() for event in _events(option, texts))
     scheduler = policy_with(policy, set_)
     cluster = EmbeddedCluster(scheduler, start_seconds=start_seconds, run_seconds=run_seconds)
     known = None
@@ -134,8 +172,10 @@ def _events(option: str, texts: Sequence[str]) -> Iterator[tuple[float, str, str
             moment = float(when.removesuffix("s"))
         except ValueError:
             moment = -1.0
-        if not name or not at or not 0 <= moment <= _LONGEST:
-            raise InputError("no name and time", source=option, got=repr(text), expected="NAME@SECONDS")
+        numbered = re.fullmatch(r".+:[0-9]{1,4}", name) if option == "--fail-npu" else name
+        if not numbered or not at or not 0 <= moment <= _LONGEST:
+            expected = "NAME:NUMBER@SECONDS" if option == "--fail-npu" else "NAME@SECONDS"
+            raise InputError("no name and time", source=option, got=repr(text), expected=expected)
         yield moment, option, name
 
 
@@ -155,22 +195,22 @@ def _live(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], un
                 jobs = cluster.jobs()
                 show(summary(cluster.now, jobs), job_table(jobs, rows=15)[0])
 
-    for moment, option, name in events:
+    for moment, together in groupby(events, key=lambda event: event[0]):
         if (until is not None and moment > until) or moment < cluster.now:
-            tell(
-                f"note: {option} {name}@{moment:g} is left out: the cluster runs from {cluster.now:g} s{_up_to(until)}"
-            )
+            for _, option, name in together:
+                span = f"{cluster.now:g} s{_up_to(until)}"
+                tell(f"note: {option} {name}@{moment:g} is left out: the cluster runs from {span}")
             continue
         advance(moment)
         cluster.settle()
-        if option == "--lose":
-            _lose(cluster, name)
-            continue
-        namespace, _, pod = name.rpartition("/")
-        try:
-            cluster.fail(pod, namespace or "default")
-        except UnknownNameError as error:
-            raise UnknownNameError(f"{error.kind} of {option}", name, error.known) from None
+        # Faults of one moment are one change: controllers and the scheduler see the cluster after all of them.
+        for _, option, name in together:
+            try:
+                _happen(cluster, option, name)
+            except UnknownNameError as error:
+                raise UnknownNameError(f"{error.kind} of {option}", error.name, error.known) from None
+            except InputError as error:
+                raise error.at(source=f"{option} {name}") from None
     advance(until)
     cluster.settle()
 
@@ -179,11 +219,19 @@ def _up_to(until: float | None) -> str:
     return "" if until is None else f" to {until:g} s"
 
 
-def _lose(cluster: EmbeddedCluster, name: str) -> None:
-    nodes = [node["metadata"]["name"] for node in cluster.store.list("Node")]
-    if name not in nodes:
-        raise UnknownNameError("node of --lose", name, nodes)
-    cluster.delete("Node", name)
+def _happen(cluster: EmbeddedCluster, option: str, name: str) -> None:
+    if option == "--lose":
+        cluster.lose(name)
+    elif option == "--fail-node":
+        cluster.fail_node(name)
+    elif option == "--not-ready":
+        cluster.not_ready(name)
+    elif option == "--fail-npu":
+        place, _, number = name.rpartition(":")
+        cluster.fail_gpu(place, int(number))
+    else:
+        namespace, _, pod = name.rpartition("/")
+        cluster.fail(pod, namespace or "default")
 
 
 @contextmanager
@@ -215,9 +263,10 @@ def _tell_result(
     from workbench.report import cluster_tables as tables
 
     if output is PlaceOutput.yaml:
+        from workbench.control.visible_devices import with_node_agent_variables
         from workbench.formats.write_manifests import to_yaml as manifests_to_yaml
 
-        emit(manifests_to_yaml(cluster.store.contents()), out)
+        emit(manifests_to_yaml([with_node_agent_variables(one) for one in cluster.store.contents()]), out)
         return
     jobs, pods = cluster.jobs(), cluster.pods()
     if output is PlaceOutput.json:

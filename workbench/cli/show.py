@@ -27,6 +27,7 @@ class DrawOutput(StrEnum):
     svg = "svg"
     png = "png"
     html = "html"
+    pyvis = "pyvis"
 
 
 def show(
@@ -41,8 +42,20 @@ def show(
         list[str],
         typer.Option("--unfold", metavar="NAME", help="Show all of this HyperNode, node by node. Repeatable."),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    route: Annotated[
+        str,
+        typer.Option(
+            "--route", metavar="NODE,NODE", help="Show instead the way between two nodes, HyperNode by HyperNode."
+        ),
+    ] = "",
     output: Annotated[
-        DrawOutput, one_of(DrawOutput, "-o", "--output", help="Form of the result; table is a tree.")
+        DrawOutput,
+        one_of(
+            DrawOutput,
+            "-o",
+            "--output",
+            help="Form of the result; table is a tree, pyvis a page whose nodes can be dragged.",
+        ),
     ] = DrawOutput.table,
     out: Out = None,
 ) -> None:
@@ -54,15 +67,20 @@ def show(
       workbench topology show datasets/three-level-tree
       workbench topology show fabric.out --depth 1 --unfold leaf-07
       workbench topology show topology.conf -o svg --out fabric.svg
+      workbench topology show datasets/three-level-tree --route node0,node2
     """
     inputs = given_paths(paths, file)
     check_out(out, output)
     if output is not DrawOutput.table and (unfold or depth is not None):
         source = "--unfold" if unfold else "--depth"
         raise InputError("only for the tree", source=source, got=f"-o {output.value}", expected="-o table")
+    if route and output not in (DrawOutput.table, DrawOutput.json):
+        raise InputError("a route is no picture", source="--route", got=f"-o {output.value}", expected="table or json")
     scenario = load_scenario(inputs, format=from_, gpus_per_node=gpus_per_node)
     snapshot = scenario.snapshot
-    if output is DrawOutput.table:
+    if route:
+        _show_route(snapshot.topology, route, output, out)
+    elif output is DrawOutput.table:
         from workbench.report.tree_text import topology_tree
 
         print_tables(*topology_tree(snapshot.topology, depth, unfold))
@@ -73,11 +91,37 @@ def show(
 
         write = emit if output is DrawOutput.svg else emit_png
         write(topology_svg(snapshot), out)
+    elif output is DrawOutput.pyvis:
+        from workbench.report.occupancy import occupancy_of_running
+        from workbench.report.pyvis_view import network_page
+
+        emit(network_page(snapshot.topology, occupancy_of_running(snapshot)), out)
     else:
         from workbench.report.html import topology_page
 
         emit(topology_page(snapshot), out)
     tell_gaps(scenario)
+
+
+def _show_route(topology: Topology, text: str, output: DrawOutput, out: Any) -> None:
+    from workbench.formats.fabric.graphml import route_between
+
+    names = [part.strip() for part in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise InputError("no two nodes", source="--route", got=repr(text), expected="NODE,NODE")
+    a, b = (topology.node(name) for name in names)
+    domain = topology.lca_of_nodes(a, b)
+    way = route_between(topology, *names)
+    meets = {"hypernode": topology.domain_name(domain), "tier": topology.domain_tier(domain)}
+    if output is DrawOutput.json:
+        emit(to_json({"route": way, **meets}), out)
+        return
+    emit(
+        f"{' → '.join(way)}\nmeet in {meets['hypernode']} (tier {meets['tier']})"
+        if way
+        else f"{names[0]} and {names[1]} are in no common HyperNode",
+        out,
+    )
 
 
 def _record(topology: Topology) -> dict[str, Any]:

@@ -125,6 +125,7 @@ def join(
         labels=table.labels,
         taints=table.taints,
         unschedulable=table.unschedulable,
+        not_ready=table.not_ready,
         gpu_total=table.gpu_total,
         gpu_free=gpu_free,
         matrices=table.matrices,

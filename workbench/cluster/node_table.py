@@ -53,7 +53,7 @@ class NodeTable(Value):
     allocatable : ndarray of shape (n, r), int64
     labels : NodeLabels
     taints : NodeTaints
-    unschedulable : ndarray of shape (n,), bool
+    unschedulable, not_ready : ndarray of shape (n,), bool
     total : list of int
         Mask of the healthy GPUs of each node.
     gpu_total : ndarray of shape (n, w), uint64
@@ -77,6 +77,7 @@ class NodeTable(Value):
     labels: NodeLabels
     taints: NodeTaints
     unschedulable: npt.NDArray[np.bool_]
+    not_ready: npt.NDArray[np.bool_]
     total: list[int]
     gpu_total: npt.NDArray[np.uint64]
     matrices: tuple[BandwidthMatrix, ...]
@@ -144,6 +145,7 @@ def read_nodes(
         labels=NodeLabels.from_rows(topology.node_names, [node.metadata.labels for node in ordered]),
         taints=NodeTaints.from_rows([node.taints for node in ordered]),
         unschedulable=np.array([node.unschedulable for node in ordered], dtype=np.bool_),
+        not_ready=np.array([node.not_ready for node in ordered], dtype=np.bool_),
         total=total,
         gpu_total=gpu_words(total),
         matrices=known,
@@ -203,13 +205,17 @@ def with_nodes(
     nodes, ordered = table.nodes.copy(), table.ordered.copy()
     for i, (_, new) in pairs.items():
         nodes[new.name] = ordered[i] = new
-    allocatable, unschedulable, labels, taints = table.allocatable, table.unschedulable, table.labels, table.taints
+    allocatable, labels, taints = table.allocatable, table.labels, table.taints
+    unschedulable, not_ready = table.unschedulable, table.not_ready
     if offering:
         allocatable = allocatable.copy()
         allocatable[list(offering)] = _allocatable(list(offering.values()), table.columns, [])
     if any(old.unschedulable != new.unschedulable for old, new in pairs.values()):
         unschedulable = unschedulable.copy()
         unschedulable[list(pairs)] = [new.unschedulable for _, new in pairs.values()]
+    if any(old.not_ready != new.not_ready for old, new in pairs.values()):
+        not_ready = not_ready.copy()
+        not_ready[list(pairs)] = [new.not_ready for _, new in pairs.values()]
     if relabelled:
         labels = labels.with_rows(relabelled, lambda i: ordered[i].metadata.labels)
     tainted = {i: new.taints for i, (old, new) in pairs.items() if old.taints != new.taints}
@@ -222,6 +228,7 @@ def with_nodes(
         ordered=ordered,
         allocatable=allocatable,
         unschedulable=unschedulable,
+        not_ready=not_ready,
         labels=labels,
         taints=taints,
         addresses=_addresses(ordered) if moved else table.addresses,

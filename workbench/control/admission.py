@@ -13,7 +13,7 @@ from workbench.jobs.expand import check_job
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.value import Working
-from workbench.objects.admission import REVIEWED_KINDS, Known, Verdict, review
+from workbench.objects.admission import REVIEWED_KINDS, Known, Verdict, notes_of, review
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.job_queue import job_queue_findings
 from workbench.objects.admission.job_update import refuse_job_update
@@ -57,6 +57,8 @@ class Webhooks(Working):
         try:
             _check_form(key, after)
             if (group, kind) not in REVIEWED_KINDS:
+                if before is None:
+                    self.warnings += [(key, notice) for notice in notes_of(after)]
                 return after
             if before is not None:
                 return self._changed(key, before, after)

@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from workbench.control.admission import Webhooks
+from workbench.control.breakage import close_nodes, evict_from, fail_gpu, lose_nodes, nodes_at, pods_on_gpu
 from workbench.control.clock import VirtualClock
 from workbench.control.event_log import EventLog, LogLine
 from workbench.control.kinds import Ref, key_of
@@ -217,7 +218,11 @@ class EmbeddedCluster(Working, Displayed):
         )
         # What pods do at one moment they do before a controller looks. Garbage is collected first, lest a new Job finds
         # the Service of a deleted one with its name and loses it a moment later. The scheduler sees a cluster at rest.
-        controllers = (*(one(*parts) for one in others), self._jobs)
+        made = [one(*parts) for one in others]
+        for one in made:
+            if isinstance(one, HyperNodeStatus):
+                one.counts_all_nodes = self._policy.counts_all_nodes
+        controllers = (*made, self._jobs)
         stages = ((self._kubelets,), (GarbageCollector(*parts),), controllers, (self._scheduler,))
         self._manager = Manager(self.store, self._clock, stages, self._order)
         self._scheduler.session_due = saved.session_due
@@ -486,6 +491,80 @@ class EmbeddedCluster(Working, Displayed):
         if all(row.name != pod for row in running):
             raise UnknownNameError("running pod", pod, [row.name for row in running])
         self._whole(lambda: self._kubelets.finish(Ref("Pod", namespace, pod), exit_code))
+
+    def lose(self, place: str) -> None:
+        """Delete a Node, or every Node of a HyperNode, at the present time; their pods are gone with them.
+
+        Parameters
+        ----------
+        place : str
+            Name of a node or a HyperNode.
+
+        Raises
+        ------
+        UnknownNameError
+            Neither a node nor a HyperNode has the name.
+        """
+        lose_nodes(self.store, self._nodes_at(place))
+
+    def not_ready(self, place: str) -> None:
+        """Let a node, or every node of a HyperNode, not be ready: its pods go on, and it takes no new ones.
+
+        Parameters
+        ----------
+        place : str
+            Name of a node or a HyperNode.
+
+        Raises
+        ------
+        UnknownNameError
+            Neither a node nor a HyperNode has the name.
+        """
+        close_nodes(self.store, self._log, self.now, self._nodes_at(place))
+
+    def fail_node(self, place: str) -> None:
+        """Let a node, or every node of a HyperNode, fail: it is not ready any more, and its pods are gone.
+
+        Parameters
+        ----------
+        place : str
+            Name of a node or a HyperNode.
+
+        Raises
+        ------
+        UnknownNameError
+            Neither a node nor a HyperNode has the name.
+        """
+        names = self._nodes_at(place)
+        close_nodes(self.store, self._log, self.now, names)
+        evict_from(self.store, self._log, self.now, names)
+
+    def fail_gpu(self, place: str, gpu: int) -> None:
+        """Let a GPU or NPU of a node, or of every node of a HyperNode, fail: no pod gets it, and those on it fail.
+
+        Parameters
+        ----------
+        place : str
+            Name of a node or a HyperNode.
+        gpu : int
+            Number of the GPU on its host, from 0.
+
+        Raises
+        ------
+        UnknownNameError
+            Neither a node nor a HyperNode has the name.
+        InputError
+            A node has no healthy GPU of that number.
+        """
+        snapshot = self.snapshot
+        for node in self._nodes_at(place):
+            fail_gpu(self.store, snapshot, node, gpu)
+            self._log.say(self.now, Ref("Node", "", node), "FaultyGpu", f"GPU {gpu} failed", warning=True)
+            for pod in pods_on_gpu(self.store, node, gpu):
+                self._kubelets.finish(pod, 1)
+
+    def _nodes_at(self, place: str) -> list[str]:
+        return nodes_at(self.store, self.snapshot.topology, place)
 
     def settle(self) -> None:
         """Let controllers, kubelets and the scheduler work until nothing is left to do at the present time.

@@ -10,6 +10,7 @@ from workbench.cluster.changes import ClusterObject, ObjectChange, added, delete
 from workbench.cluster.state import ClusterState
 from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
+from workbench.control.former_pods import FormerPods
 from workbench.control.group_status import group_status, with_condition
 from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
@@ -101,6 +102,7 @@ class Scheduler(Reconciler):
         self._touched: dict[Ref, None] = {}
         self._hyper_gangs = HyperGangs()
         self._switches = SwitchMaps()
+        self._former = FormerPods()
         self.session_due = False
         self.records = records
 
@@ -153,6 +155,7 @@ class Scheduler(Reconciler):
             self._pods.pop(key, None)
             if group is not None:
                 self._members.get(group, {}).pop(key, None)
+                self._former.deleted(group, data)
             self._note(key, None)
             self.session_due = True
             return
@@ -170,6 +173,7 @@ class Scheduler(Reconciler):
         self._note(key, group)
         if after is None:
             self._members.pop(key, None)
+            self._former.forget(key)
             return
         self._touched[key] = None
         self.session_due |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
@@ -258,6 +262,7 @@ class Scheduler(Reconciler):
         ours = [gang for gang in workload.gangs if self._takes(gang)]
         admitted = self._admit(ours, snapshot, groups)
         may_start = [self._as_admitted(gang) for gang in ours if self._may_start(gang, admitted)]
+        may_start = [self._former.added_to(gang, snapshot) for gang in may_start]
         waiting, held = self._hyper_gangs.joined(may_start, groups, self._members)
         for hyper_job, why in held:
             self._say(hyper_job, "WaitsForJobs", why, warning=True)

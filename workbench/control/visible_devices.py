@@ -13,7 +13,7 @@ from typing import Any
 from workbench.control.store import Object
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
 
-__all__ = ["device_annotations", "with_device_variables"]
+__all__ = ["device_annotations", "with_device_variables", "with_node_agent_variables"]
 
 _PREFIX = "topology-workbench/"
 _VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -50,6 +50,34 @@ def _of_choice(chosen: str, containers: int) -> tuple[tuple[str, str], ...]:
         for position in range(containers)
         for variable, value in container_environment(chosen, position).items()
     )
+
+
+def with_node_agent_variables(pod: Object) -> Object:
+    """A pod with the variables that Koordinator's node agent (koordlet) gives its containers when it starts them.
+
+    The agent sets them in the container, not in the stored object, so that they are shown and not stored. Beside
+    CUDA_VISIBLE_DEVICES, which counts positions among the visible GPUs, an annotation of each container has the numbers
+    of its GPUs on the host.
+
+    Parameters
+    ----------
+    pod : mapping
+        Returned as it is without a GPU annotation. A variable that a container has already stays as it is.
+    """
+    chosen = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
+    if pod.get("kind") != "Pod" or chosen is None:
+        return pod
+    containers, annotations = [], dict(pod["metadata"]["annotations"])
+    for position, container in enumerate(pod["spec"].get("containers") or ()):
+        has = {one["name"] for one in container.get("env") or ()}
+        variables = container_environment(chosen, position)
+        added = [{"name": name, "value": value} for name, value in variables.items() if name not in has]
+        containers.append({**container, "env": [*(container.get("env") or ()), *added]} if added else container)
+        if variables:
+            host = container_environment(chosen, position, "host")["CUDA_VISIBLE_DEVICES"]
+            annotations[f"{_PREFIX}host-gpus-{position}"] = host
+    metadata = {**pod["metadata"], "annotations": annotations}
+    return {**pod, "metadata": metadata, "spec": {**pod["spec"], "containers": containers}}
 
 
 def with_device_variables(pod: Object, resource: str = "nvidia.com/gpu") -> Object:

@@ -13,9 +13,11 @@ from workbench.errors import InputError
 from workbench.formats.fabric.intake import FabricIntake
 from workbench.formats.load import no_collection, read_objects
 from workbench.formats.manifests import STDIN, Manifests, read_bytes, read_manifests, read_text
+from workbench.formats.mend import with_readable_head
 from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
 from workbench.formats.whole_file import write_whole
 from workbench.model.notice import Notice
+from workbench.objects.hypernode import unreadable
 from workbench.objects.hypernode_manifest import is_hypernode
 from workbench.topology.lint import FieldEdit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
 
@@ -115,8 +117,10 @@ def lint_files(
 
     with no_collection():
         manifests = read_manifests(paths, stdin, claim)
+        refusals = _leave_out_refused(manifests)
         cluster = read_objects(manifests, keep_patterns=True)
         joined = intake.join(cluster)
+        places |= {name: place for name, (place, _) in refusals.items()}
         written = {d.data["metadata"]["name"]: d for d in manifests.documents if is_hypernode(d.data)}
         places |= {name: Place(d.source, d.where) for name, d in written.items()}
         if joined.snapshot is not None:
@@ -125,10 +129,33 @@ def lint_files(
         else:
             data = {name: d.data for name, d in written.items()}
             subject = Subject.of_objects(cluster, places, data, joined.matrices)
+            subject = replace(subject, refusals={name: texts for name, (_, texts) in refusals.items()})
             notes = tuple(joined.notes)
         report = lint(subject, only, ignore)
     ignored = dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
     return LintedFiles(_with_lines(report, manifests, stdin), ignored, notes)
+
+
+def _leave_out_refused(manifests: Manifests) -> dict[str, tuple[Place, list[str]]]:
+    """Take out of the documents the HyperNodes that cannot be read, and mend those whose kind or name cannot be told.
+
+    Returns the place of each such HyperNode, and why a cluster refuses it, by name.
+    """
+    refusals: dict[str, tuple[Place, list[str]]] = {}
+    kept = []
+    for written in manifests.documents:
+        document, slips = with_readable_head(written)
+        prefix = f"{document.source}: {document.where}, "
+        texts = [one.message.removeprefix(prefix) for one in slips]
+        error = unreadable(document.data, keep_patterns=True) if is_hypernode(document.data) else None
+        if error is None:
+            kept.append(document)
+        else:
+            texts.append(str(error))
+        if texts and is_hypernode(document.data):
+            refusals[document.data["metadata"]["name"]] = Place(document.source, document.where), texts
+    manifests.documents[:] = kept
+    return refusals
 
 
 def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | None) -> LintReport:

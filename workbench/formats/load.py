@@ -25,11 +25,13 @@ from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.formats.mend import mended, renamed_hypernodes
 from workbench.formats.scenario_file import parse_scenario
 from workbench.jobs.before_submission import plugin_notices_of
+from workbench.jobs.frameworks.checking import plugin_fault
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
+from workbench.objects.hypernode import unreadable
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import read_metadata
@@ -233,9 +235,11 @@ def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> Cluste
 def _add(cluster: ClusterObjects, document: Document) -> None:
     try:
         cluster.add(document.data, f"{document.source}: {document.where}")
-        if notices := plugin_notices_of(document.data):
-            metadata = read_metadata(document.data, namespaced=True)
-            name = f"{document.data['kind']} {metadata.key}"
+        fault, notices = plugin_fault(document.data), plugin_notices_of(document.data)
+        if fault is not None or notices:
+            name = f"{document.data['kind']} {read_metadata(document.data, namespaced=True).key}"
+            if fault is not None:
+                cluster.refused.setdefault(name, str(fault))
             cluster.notes[name] = (*cluster.notes.get(name, ()), *notices)
     except InputError as error:
         raise document.error(error) from None
@@ -262,12 +266,17 @@ def _read(
     cluster = ClusterObjects()
 
     counts: Counter[str] = Counter()
-    told: list[Notice] = []
+    told: dict[tuple[str, str], Notice] = {}
 
     def take(document: Document) -> None:
         if mend:
             document, notices = mended(document)
-            told.extend(notices)
+            # Nodes by the thousand may have one slip.
+            told.update({(one.code, one.message): one for one in notices if (one.code, one.message) not in told})
+            if is_hypernode(document.data) and (fault := unreadable(document.data)) is not None:
+                # No cluster would store it: it is left out, and told with the other objects that are refused.
+                cluster.refused[f"HyperNode {document.data['metadata']['name']}"] = str(document.error(fault))
+                return
         _add(cluster, document)
         kind = document.data["kind"]
         counts[kind] += 1
@@ -288,7 +297,7 @@ def _read(
     manifests = read_manifests(paths, stdin, claim, take)
     reached("joining topology files")
     if mend:
-        manifests.notices += [*told, *renamed_hypernodes(cluster.hypernodes)]
+        manifests.notices += [*told.values(), *renamed_hypernodes(cluster.hypernodes)]
     joined = intake.join(cluster, derive=derive)
     if format is None and joined.snapshot is None:
         joined.formats = dict(zip(intake.sources, intake.formats, strict=True))

@@ -15,7 +15,7 @@ from workbench.cancel import reached
 from workbench.errors import InputError
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
-from workbench.formats.yaml_slips import find_slips
+from workbench.formats.yaml_slips import find_slips, slip_texts
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.fields import shown
@@ -243,7 +243,7 @@ def _with_slips(error: InputError, content: bytes) -> InputError:
     slips = find_slips(content.decode("utf-8-sig", "replace")) if len(content) <= _HAND_WRITTEN else []
     if not slips:
         return error
-    return error.remarking("; ".join(["to be mended", *map(str, slips)]))
+    return error.remarking("; ".join(["to be mended", *slip_texts(slips)]))
 
 
 def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:

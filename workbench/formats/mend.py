@@ -1,7 +1,7 @@
 """`mended`: an object as its author meant it, where the manifest has a slip that the API server would refuse.
 
-The commands `run`, `place` and `compare` read manifests so. `validate` never does, because it says what a cluster would
-answer.
+The commands `run`, `place`, `compare` and `expand` read manifests so. `validate` and the linter say what a cluster
+would answer; they mend only objects whose kind or name it could not tell (`with_readable_head`) and call them refused.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from workbench.objects.hypernode import HyperNode
 from workbench.objects.metadata import is_stored
 from workbench.objects.names import is_subdomain
 
-__all__ = ["mended", "mended_documents", "renamed_hypernodes"]
+__all__ = ["mended", "mended_documents", "renamed_hypernodes", "with_readable_head"]
 
 _TOPOLOGY_GROUP = "topology.volcano.sh"
 _JOB_VERSION = "batch.volcano.sh/v1alpha1"
 _GPU = "nvidia.com/gpu"
+#: Parts of one GPU as Koordinator's Device lists them in the design document.
+_MEMORY = "kubernetes.io/gpu-memory"
+_SHARES = ("kubernetes.io/gpu-core", "kubernetes.io/gpu-memory-ratio", _MEMORY)
 
 #: Kinds that people write; others, such as Nodes, come from a cluster.
 _WRITTEN = ("HyperNode", "Job", "HyperJob", "PodGroup", "Pod", "Deployment", "StatefulSet")
@@ -48,13 +51,24 @@ def mended(document: Document) -> tuple[Document, list[Notice]]:
     """
     data = document.data
     kind = data.get("kind")
-    if "apiVersion" in data and "name" not in data and kind not in _WRITTEN:
+    if "apiVersion" in data and "name" not in data and kind not in _WRITTEN and not _offers_gpu(data):
         return document, []
     if type(data.get("metadata")) is dict and is_stored(data):
         return document, []
     mender = _Mender(document)
     mender.mend()
     return (replace(document, data=mender.data), mender.notices) if mender.notices else (document, [])
+
+
+def with_readable_head(document: Document) -> tuple[Document, list[Notice]]:
+    """A document as `mended` returns it if it lacks apiVersion or its name stands beside kind; else as it is.
+
+    No API server knows what kind and name such an object has. It refuses the object, and nothing else can be said of it
+    before it is mended.
+    """
+    if "apiVersion" in document.data and "name" not in document.data:
+        return document, []
+    return mended(document)
 
 
 class _Mender:
@@ -69,6 +83,8 @@ class _Mender:
         """Mend `data`."""
         self._head()
         kind, spec = self.data.get("kind"), self.data.get("spec")
+        if kind == "Node":
+            self._offered()
         if type(spec) is not dict:
             return
         if kind == "HyperNode":
@@ -122,6 +138,18 @@ class _Mender:
                     self._subject,
                 )
             )
+
+    def _offered(self) -> None:
+        """Mend what a Node offers; all Nodes of a file share the text of the notice."""
+        if not _offers_gpu(self.data):
+            return
+        status = dict(self.data["status"])
+        for key in ("allocatable", "capacity"):
+            if type(status.get(key)) is dict and _GPU not in status[key]:
+                status[key] = {_GPU if name == "gpu" else name: amount for name, amount in status[key].items()}
+        self.data["status"] = status
+        text = f"{self.document.source}: Nodes offer the resource 'gpu'; taken as {_GPU}; write {_GPU}"
+        self.notices.append(Notice("gpu-without-domain", text, self._subject))
 
     def _one_topology(self, spec: dict[str, Any]) -> None:
         topology = spec.get("networkTopology")
@@ -212,7 +240,35 @@ class _Mender:
                         self._subject,
                     )
                 )
+                amounts = named
+            if type(amounts) is dict and (told := next((name for name in _SHARES if name in amounts), "")):
+                out = self._shares(out, resources, key, amounts, told, path)
         return container if out is resources else {**container, "resources": out}
+
+    def _shares(
+        self, out: dict[str, Any], resources: dict[str, Any], key: str, amounts: dict[str, Any], told: str, path: str
+    ) -> dict[str, Any]:
+        """The resources with whole GPUs instead of hundredths of them, as the Device of the GPU proposal counts."""
+        at, written = f"{path}.resources.{key}", str(amounts[told])
+        if _GPU in amounts or told == _MEMORY or not re.fullmatch(r"[1-9][0-9]{0,3}00", written, re.ASCII):
+            text = f"{self.document.source}: {self.document.where}, {at}: {told}: {written} is a share of a GPU"
+            text += f", which manifests cannot ask for here; ask for whole GPUs with {_GPU}"
+            self.notices.append(Notice("gpu-share-not-read", text, self._subject))
+            return out
+        whole = {name: amount for name, amount in amounts.items() if name not in _SHARES}
+        gpus = int(written) // 100
+        said = self._said(at, f"{told}: {written}, hundredths of a GPU", f"{_GPU}: {gpus}", f"{_GPU}: {gpus}")
+        self.notices.append(Notice("gpu-in-hundredths", said, self._subject))
+        return _set(out, resources, key, {**whole, _GPU: gpus})
+
+
+def _offers_gpu(data: Mapping[str, Any]) -> bool:
+    """Whether a Node offers GPUs under a name without a domain, which no Kubernetes node can."""
+    status = data.get("status") if data.get("kind") == "Node" else None
+    if type(status) is not dict:
+        return False
+    offered = (status.get("allocatable"), status.get("capacity"))
+    return any(type(amounts) is dict and "gpu" in amounts and _GPU not in amounts for amounts in offered)
 
 
 def _set(out: dict[str, Any], value: dict[str, Any], key: str, item: Any) -> dict[str, Any]:

@@ -10,9 +10,12 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.manifests import Document, Manifests
+from workbench.formats.mend import with_readable_head
 from workbench.jobs.before_submission import job_notices
+from workbench.jobs.frameworks.checking import plugin_fault
 from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
+from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.stored import with_defaults
 from workbench.objects.fields import get_map, get_text
@@ -107,12 +110,13 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *,
     others = ClusterObjects()
     not_reviewed = Counter(manifests.ignored)
     waiting = []
-    for document in manifests.documents:
+    for written in manifests.documents:
+        document, slips = with_readable_head(written)
         with _at(document):
             data = document.data
             group_and_kind = _kind(data)
             if is_reviewed(data):
-                waiting.append(document)
+                waiting.append((document, slips))
             else:
                 others.add(data, f"{document.source}: {document.where}")
                 not_reviewed[kind_label(str(data["apiVersion"]), str(data["kind"]))] += 1
@@ -128,9 +132,18 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *,
                 tier_names.add(get_text(get_map(data, "spec", ""), "tierName", "spec"))
     known = Known(queues, tier_names if any_hypernode else None, namespaces)
     objects = []
-    for document in waiting:
+    for document, slips in waiting:
         with _at(document):
             verdict = review(document.data, release, known, own_plugins=own_plugins)
+            if verdict.allowed and (fault := plugin_fault(document.data)) is not None:
+                verdict = Verdict(
+                    str(fault), warnings=verdict.warnings, findings=(Fault(fault.where or "", str(fault)),)
+                )
+            if slips:
+                before = f"{document.source}: {document.where}, "
+                found = (*(Fault("", one.message.removeprefix(before)) for one in slips), *verdict.findings)
+                text = "; ".join(one.text.strip() for one in found)
+                verdict = Verdict(text, warnings=verdict.warnings, findings=found)
             kind = str(document.data["kind"])
             if verdict.allowed and (notices := job_notices(document.data)):
                 verdict = replace(verdict, warnings=(*verdict.warnings, *notices))

@@ -102,6 +102,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
             "codes": snapshot.taints.codes.tolist(),
         },
         "unschedulable": np.flatnonzero(snapshot.unschedulable).tolist(),
+        "not_ready": np.flatnonzero(snapshot.not_ready).tolist(),
         "addresses": list(snapshot.addresses),
         "node_uids": list(snapshot.node_uids or ()),
         "node_resource_versions": list(snapshot.node_resource_versions or ()),
@@ -225,8 +226,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     matrices = tuple(_matrix(item, path) for path, item in get_maps(data, "matrices", ""))
     node_matrix = _ints(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
     addresses = _texts_of_nodes(data, "addresses", order)
-    unschedulable = np.zeros(n, dtype=np.bool_)
-    unschedulable[_ints(data, "unschedulable", "", (-1,), 0, n - 1)] = True
+    unschedulable, not_ready = (_nodes_listed(data, key, n) for key in ("unschedulable", "not_ready"))
     running = tuple(_pod(item, path, n, order) for path, item in get_maps(data, "running", ""))
     masks = [_masks(data, key, n) for key in ("gpu_total", "gpu_free")]
     words = gpu_words([*masks[0], *masks[1]])
@@ -239,6 +239,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         labels=_labels(data, topology, order),
         taints=_taints(data, n, order),
         unschedulable=unschedulable[order],
+        not_ready=not_ready[order],
         gpu_total=words[:n][order],
         gpu_free=words[n:][order],
         gpu_shares=_shares(data, words[:n], order),
@@ -257,6 +258,13 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
         gpu_plans=tuple(_gpu_plan(item, path) for path, item in get_maps(data, "gpu_plans", "")),
     )
+
+
+def _nodes_listed(data: Mapping[str, Any], key: str, n: int) -> npt.NDArray[np.bool_]:
+    """Mask of the nodes, by their indices in the file, that a field lists; a file without the field lists none."""
+    mask = np.zeros(n, dtype=np.bool_)
+    mask[_ints(data, key, "", (-1,), 0, n - 1)] = True
+    return mask
 
 
 def _gaps(data: Mapping[str, Any]) -> tuple[Notice, ...]:

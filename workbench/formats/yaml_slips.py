@@ -7,11 +7,11 @@ lines of a text that the parser has refused, and follows indentation and keys it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Slip", "find_slips"]
+__all__ = ["Slip", "find_slips", "slip_texts"]
 
 _KEY = re.compile(r"(\"[^\"]*\"|'[^']*'|[^\s\"'\[\]{}#&*!|>%@`,:-][^\s:]*(?: [^\s:]+)*)\s*:(?=\s|$)")
 #: Nothing, or only an anchor and a tag: the value is in the lines below.
@@ -19,6 +19,7 @@ _NO_VALUE = re.compile(r"(?:\s*[&!][^\s,\[\]{}]*)*\s*")
 _DASH = re.compile(r"-(\s+|$)")
 _BLOCK = re.compile(r"[|>][-+0-9]*$")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
+_FIRST_LINE = re.compile(r" \(first in line [0-9]+\)")
 _CURLY = re.compile("[“”‘’]")
 
 #: Keys that every object has once at its top: a second one begins another object.
@@ -66,6 +67,17 @@ def find_slips(text: str) -> list[Slip]:
             continue
         found += _structure(body, number, levels)
     return found
+
+
+def slip_texts(slips: Iterable[Slip]) -> list[str]:
+    """The slips as texts, in the order of their first lines; slips of one kind share a text that lists their lines."""
+    alike: dict[tuple[str, str], list[Slip]] = {}
+    for slip in slips:
+        alike.setdefault((_FIRST_LINE.sub("", slip.found), slip.remedy), []).append(slip)
+    return [
+        str(some[0]) if len(some) == 1 else f"lines {', '.join(str(slip.line) for slip in some)}: {found}: {remedy}"
+        for (found, remedy), some in alike.items()
+    ]
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

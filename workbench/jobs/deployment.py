@@ -1,8 +1,9 @@
-"""`gang_of_deployment`: convert a Deployment with Volcano's annotations to a gang."""
+"""`gang_of_deployment`: convert a Deployment or StatefulSet with Volcano's annotations to a gang."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from workbench.jobs.pod_group_of_pods import pod_group_of_pods
 from workbench.jobs.roles import (
@@ -28,7 +29,7 @@ ROLE = "pod"
 
 
 def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
-    """The pending replicas of a Deployment as a gang.
+    """The pending replicas of a Deployment or StatefulSet as a gang.
 
     The minimum comes from the Deployment's annotation, everything else from the template's, but for Koordinator's
     gather rules and the job class, which either may give (docs/reference/volcano-topology.md, section 3, "Pods without
@@ -56,6 +57,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     count = max(deployment.replicas - ready - sum(pod.waits and pod.gated for pod in pods), 0)
     if count == 0:
         return None
+    names = _names(deployment, pods, waiting, count)
     role = make_role(
         ROLE,
         template.spec,
@@ -65,7 +67,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         labels=template.labels,
         annotations=template.annotations,
         first_index=ready,
-        pod_names=tuple(pod.name for pod in waiting) if len(waiting) == count else None,
+        pod_names=names,
         pods=waiting if len(waiting) == count else (),
     )
     annotations = [deployment.metadata.annotations, template.annotations]
@@ -82,7 +84,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         constraint=group.constraint,
         queue=group.queue,
         priority=role.priority,
-        kind="Deployment",
+        kind=deployment.kind,
         ready=ready,
         notes=tuple(notes),
         uid=deployment.metadata.uid,
@@ -91,3 +93,27 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         koordinator=KoordinatorWish(gpu_group, gather, gang_groups),
         ascend=AscendWish(job_class=job_class),
     )
+
+
+def _names(
+    deployment: Deployment, pods: Sequence[Pod], waiting: Sequence[Metadata], count: int
+) -> tuple[str, ...] | None:
+    """Names of the pending pods, as far as they are known: those that exist, or the next ones of a StatefulSet.
+
+    Parameters
+    ----------
+    deployment : Deployment
+    pods : sequence of Pod
+        The existing pods.
+    waiting : sequence of Metadata
+        Of the existing pods that are pending.
+    count : int
+        Number of pending replicas.
+    """
+    if len(waiting) == count:
+        return tuple(pod.name for pod in waiting)
+    if deployment.kind != "StatefulSet":
+        return None
+    taken = {pod.metadata.name for pod in pods if not pod.pending}
+    numbered = (f"{deployment.metadata.name}-{i}" for i in range(deployment.replicas + len(pods)))
+    return tuple(islice((name for name in numbered if name not in taken), count))

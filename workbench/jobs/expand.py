@@ -12,13 +12,14 @@ from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.checking import check_plugins
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.jobs.frameworks.registry import on_job_add, on_pod_create
+from workbench.jobs.hyper_job.next_step import next_hyper_job
 from workbench.jobs.stored_job import as_stored, claims_of
 from workbench.jobs.task_pods import tasks_of
 from workbench.objects.admission import refusal_of
 from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts, wrong
 from workbench.objects.job import read_job
 
-__all__ = ["check_job", "expand_job", "is_volcano_job"]
+__all__ = ["check_job", "expand_hyper_job", "expand_job", "is_hyper_job", "is_volcano_job"]
 
 #: Most pods of one Job that are written out.
 MOST_PODS = 10_000
@@ -67,6 +68,38 @@ def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> li
         for index in range(task["replicas"]):
             objects.append(on_pod_create(create_pod(stored, task["template"], task, index), stored, plugins))
     return [_copy(each) for each in objects]
+
+
+def expand_hyper_job(hyper_job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> list[dict[str, Any]]:
+    """Make the manifests of the Jobs that a HyperJob becomes, each followed by the objects that the Job becomes.
+
+    Parameters
+    ----------
+    hyper_job : mapping
+        A parsed manifest of kind HyperJob (training.volcano.sh). It is not changed.
+    ssh_keys : SshKeys, optional
+        As for `expand_job`.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type, or a Job that `expand_job` refuses; the error names the Job.
+    CapacityError
+        More than 10,000 pods of one Job.
+    """
+    objects: list[dict[str, Any]] = []
+    for job in next_hyper_job(hyper_job).create:
+        try:
+            objects += [dict(job), *expand_job(job, ssh_keys=ssh_keys)]
+        except InputError as error:
+            name = job["metadata"]["name"]
+            raise error.at(where=f"Job {name}") if error.where is None else error.remarking(f"in Job {name}") from None
+    return [_copy(each) for each in objects]
+
+
+def is_hyper_job(data: Mapping[str, Any]) -> bool:
+    """Whether a manifest is a HyperJob in its released group (training.volcano.sh)."""
+    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == ("training.volcano.sh", "HyperJob")
 
 
 def is_volcano_job(data: Mapping[str, Any]) -> bool:

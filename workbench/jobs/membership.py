@@ -38,17 +38,20 @@ class Mentions:
     group : str
         The pod's PodGroup; empty: none.
     deployment : str
-        The Deployment whose ReplicaSet controls the pod; empty: none.
+        The Deployment whose ReplicaSet controls the pod, or the StatefulSet that does; empty: none.
+    replicated : str
+        Kind of the object in `deployment`.
     """
 
     jobs: tuple[str, ...] = ()
     group: str = ""
     deployment: str = ""
+    replicated: str = "Deployment"
 
     def owner(self, cluster: ClusterObjects, jobs_of_groups: Mapping[str, str]) -> tuple[str, str]:
         """Kind and key (``namespace/name``) of the object that owns the pod; two empty texts if none does.
 
-        The kind is Job, PodGroup (which need not exist) or Deployment.
+        The kind is Job, PodGroup (which need not exist) or Deployment, which stands for StatefulSets, too.
 
         Parameters
         ----------
@@ -61,7 +64,8 @@ class Mentions:
             return "Job", job
         if self.group:
             return "PodGroup", self.group
-        return ("Deployment", self.deployment) if self.deployment in cluster.deployments else ("", "")
+        found = cluster.deployments.get(self.deployment)
+        return ("Deployment", self.deployment) if found is not None and found.kind == self.replicated else ("", "")
 
 
 @dataclass
@@ -130,10 +134,13 @@ def mentions_of(pod: Pod) -> Mentions:
     ]
     group = metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
     deployment = owner.name.rpartition("-")[0] if owner and kind == "ReplicaSet" else ""
+    if owner and kind == "StatefulSet":
+        deployment = owner.name
     return Mentions(
         jobs=tuple(f"{metadata.namespace}/{name}" for name in jobs if name),
         group=f"{metadata.namespace}/{group}" if group else "",
         deployment=f"{metadata.namespace}/{deployment}" if deployment else "",
+        replicated="StatefulSet" if kind == "StatefulSet" else "Deployment",
     )
 
 

@@ -181,7 +181,7 @@ def deal_gpus(
             queue="" if pod.ending else queues.get(gang, ""),
             ending=pod.ending,
             job_class=labels[gang].job_class if gang in labels else pod.metadata.labels.get(JOB_CLASS_LABEL, ""),
-            group_phase=labels[gang].phase if gang in labels else "",
+            group_phase=_group_phase(pod, labels[gang].phase) if gang in labels else "",
             gpu_group=gpu_group_of(pod.metadata.labels),
             assumed=pod.spec.assumed,
             uid=pod.metadata.uid,
@@ -191,6 +191,11 @@ def deal_gpus(
     )
     lost = sum(node < 0 for _, _, node in placed)
     return running, free, Doubts(assumed, short, contradictions, lost)
+
+
+def _group_phase(pod: Pod, written: str) -> str:
+    """Phase of a pod's PodGroup: Unknown where the pod runs and the group is written as Pending, as after a fault."""
+    return "Unknown" if written == "Pending" and pod.phase == "Running" else written
 
 
 def _lowest(mask: int, count: int) -> int:

@@ -113,6 +113,8 @@ class FormerPod:
         Value of the pod's annotation isSharedTor (`workbench.model.switches`); 0 if the pod had none.
     pod : str
         Name of the pod, which keeps its rank; empty: the pending pod with the same rank takes its place.
+    unhealthy : bool
+        Whether the pod's annotation isHealthy said "1".
     """
 
     rank: int
@@ -120,6 +122,7 @@ class FormerPod:
     faulty: bool = False
     mark: int = 0
     pod: str = ""
+    unhealthy: bool = False
 
 
 @dataclass(frozen=True)

@@ -294,18 +294,18 @@ class FilterCache:
 
     labels: NodeLabels
     taints: NodeTaints
-    unschedulable: Mask
+    closed: Mask
     _masks: dict[NodeFilter, Mask] = field(default_factory=dict)
     _avoided: dict[tuple[Toleration, ...], npt.NDArray[np.int64] | None] = field(default_factory=dict)
 
     def mask(self, condition: NodeFilter) -> Mask:
         """Nodes that a pod with the filter `condition` may use: read-only bool of shape (n,).
 
-        False for cordoned nodes.
+        False for nodes that are closed to all pods (cordoned or not ready).
         """
         found = self._masks.get(condition)
         if found is None:
-            found = ~self.unschedulable & self.taints.mask(condition.tolerations)
+            found = ~self.closed & self.taints.mask(condition.tolerations)
             for requirement in condition.required:
                 found &= self.labels.mask(requirement)
             if condition.any_of:

@@ -295,10 +295,19 @@ class Placement(Value, Displayed):
 
     def _made(self, positions: npt.NDArray[np.intp]) -> list[PlacedPod]:
         nodes = _picked(self.topology.node_names, self.node[positions].tolist())
-        ranks = positions.tolist() if self.rank is None else self.rank[positions].tolist()
+        ranks = (self._own_ranks if self.rank is None else self.rank)[positions].tolist()
         rows = zip(self.gang.pod_names(positions), nodes, ranks, self._alikes(positions), strict=True)
         # What `_make` does, without a call in Python for each of thousands.
         return list(map(tuple.__new__, repeat(PlacedPod), rows))
+
+    @property
+    def _own_ranks(self) -> npt.NDArray[np.int64]:
+        """Rank of each pod without a policy's: its position in the gang, of a HyperJob that in its own Job."""
+        ranks = np.arange(len(self.node))
+        if self.gang.jobs:
+            for group in self.gang.sub_groups:
+                ranks[list(group.pods)] = np.arange(len(group.pods))
+        return ranks
 
     def _alikes(self, positions: npt.NDArray[np.intp]) -> Iterator[_Alike]:
         """For each position, the fields that the pod there shares with its neighbours (`_Alike`), in order."""

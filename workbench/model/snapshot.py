@@ -134,7 +134,7 @@ class RunningPod:
 
 # Derived parts of a snapshot that are worth keeping when the cluster changes, with the fields that they follow from.
 _FOLLOWS_FROM = {
-    "filters": ("labels", "taints", "unschedulable"),
+    "filters": ("labels", "taints", "unschedulable", "not_ready"),
     "switch_table": ("topology", "switches"),
     "largest_allocatable": ("allocatable",),
     "domain_allocatable": ("topology", "allocatable"),
@@ -164,6 +164,7 @@ class ClusterSnapshot(Value, Displayed):
     labels : NodeLabels
     taints : NodeTaints
     unschedulable : ndarray of shape (n,), bool
+        Cordoned nodes.
     gpu_total : ndarray of shape (n, w), uint64
         Healthy GPUs of each node, a bit each.
     gpu_free : ndarray of shape (n, w), uint64
@@ -195,6 +196,9 @@ class ClusterSnapshot(Value, Displayed):
     exclusive : mapping of str to str
         HyperNode that each running Job of a HyperJob holds alone, by ``namespace/hyperjob/job``: no pod of another job
         gets an accelerator there.
+    not_ready : ndarray of shape (n,), bool
+        Nodes whose condition Ready is not True; no policy places a pod there, whether or not they have the taint that
+        Kubernetes' node controller gives such nodes. By default every node is ready.
     """
 
     topology: Topology
@@ -221,12 +225,15 @@ class ClusterSnapshot(Value, Displayed):
     node_resource_versions: tuple[str, ...] | None = None
     gpu_shares: Milli | None = None
     exclusive: Mapping[str, str] = field(default_factory=dict)
+    not_ready: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
+        if len(self.not_ready) == 0 and n:
+            object.__setattr__(self, "not_ready", np.zeros(n, dtype=np.bool_))
         if len(self.node_matrix) == 0 and n:
             object.__setattr__(self, "node_matrix", np.full(n, NO_MATRIX, dtype=np.int32))
-        for name in ("allocatable", "used", "unschedulable", "gpu_total", "gpu_free", "node_matrix"):
+        for name in ("allocatable", "used", "unschedulable", "not_ready", "gpu_total", "gpu_free", "node_matrix"):
             array = getattr(self, name)
             if len(array) != n:
                 raise InputError("one row per node is needed", source=name, got=f"{len(array)} rows", expected=f"{n}")
@@ -259,7 +266,12 @@ class ClusterSnapshot(Value, Displayed):
     @cached_property
     def filters(self) -> FilterCache:
         """Cache of which nodes each pod selector, affinity and set of tolerations accepts; each is evaluated once."""
-        return FilterCache(self.labels, self.taints, self.unschedulable)
+        return FilterCache(self.labels, self.taints, self.closed)
+
+    @property
+    def closed(self) -> npt.NDArray[np.bool_]:
+        """Nodes that take no pods because they are cordoned or not ready: bool of shape (n,)."""
+        return self.unschedulable | self.not_ready
 
     @cached_property
     def switch_table(self) -> SwitchTable | None:

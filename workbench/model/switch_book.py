@@ -35,8 +35,9 @@ Mask = npt.NDArray[np.bool_]
 
 #: Rows of the sums that say what state a switch has (`SwitchStates.said`).
 _VOTES = UNHEALTHY + 1
-#: Phases of a PodGroup whose pods say something about switches; empty: there is no PodGroup.
-_COUNTED = ("", "Running", "Unknown")
+#: Phases of a PodGroup whose pods say something about switches; empty: there is no PodGroup. A job that is rescheduled
+#: after a fault is Inqueue while its other pods run; the plugin's code leaves it out, against the document.
+_COUNTED = ("", "Running", "Unknown", "Inqueue")
 #: Phases of those that the version 1.0 looks at.
 _RUNNING = ("", "Running")
 
@@ -126,6 +127,8 @@ class RunningPods(Value):
             job = jobs.get(pod.gang)
             if job is None:
                 job = jobs[pod.gang] = (pod.job_class, pod.group_phase, [], [])
+            elif job[1] == "Pending" and pod.group_phase != "Pending":
+                job = jobs[pod.gang] = (job[0], pod.group_phase, job[2], job[3])
             says = mark_of(pod.annotations)
             if pod.annotations.get(IS_HEALTHY) == "1":
                 says |= SAYS_UNHEALTHY

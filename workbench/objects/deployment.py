@@ -1,11 +1,11 @@
-"""`Deployment` (apps/v1) with Volcano's gang annotations, read from a manifest."""
+"""`Deployment` (apps/v1, StatefulSets too) with Volcano's gang annotations, read from a manifest."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from workbench.model.notice import Notice
 from workbench.objects.fields import get_count, get_map
@@ -19,6 +19,7 @@ __all__ = [
     "min_member_notes",
     "min_member_of",
     "read_deployment",
+    "scheduler_notes",
 ]
 
 #: Annotation of the Deployment itself: number of pods that must be placed together.
@@ -34,11 +35,12 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 @dataclass(frozen=True)
 class Deployment:
-    """A Deployment as read from a manifest; `replicas` is 1 if absent."""
+    """A Deployment or a StatefulSet as read from a manifest; `replicas` is 1 if absent."""
 
     metadata: Metadata
     replicas: int
     template: PodTemplate
+    kind: Literal["Deployment", "StatefulSet"] = "Deployment"
 
     @property
     def min_member(self) -> int:
@@ -77,7 +79,17 @@ def _min_member(annotations: Mapping[str, str]) -> int | None:
 
 
 def read_deployment(data: Mapping[str, Any]) -> Deployment:
-    """Read a Deployment from a parsed manifest; raises InputError for a field of the wrong type."""
+    """Read a Deployment or a StatefulSet from a parsed manifest; raises InputError for a field of the wrong type."""
     spec = get_map(data, "spec", "")
     replicas = get_count(spec, "replicas", "spec", default=1)
-    return Deployment(read_metadata(data, namespaced=True), replicas, read_template(spec, "spec"))
+    template = read_template(spec, "spec")
+    kind: Literal["Deployment", "StatefulSet"] = "StatefulSet" if data.get("kind") == "StatefulSet" else "Deployment"
+    return Deployment(read_metadata(data, namespaced=True), replicas, template, kind)
+
+
+def scheduler_notes(template: PodTemplate) -> list[Notice]:
+    """A notice if the pods of a Deployment or StatefulSet name no scheduler, so that a cluster's own takes them."""
+    if template.spec.scheduler:
+        return []
+    text = "spec.template.spec.schedulerName is missing: in a cluster Kubernetes' own scheduler takes the pods"
+    return [Notice("no-scheduler-name", f"{text}; they are placed here all the same", "spec.template.spec")]

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workbench.errors import InputError
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.selectors import Selector, pattern_error, read_label_selector
 
-__all__ = ["HyperNode", "Member", "make_hypernode", "read_hypernode"]
+__all__ = ["HyperNode", "Member", "make_hypernode", "read_hypernode", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,21 @@ def read_hypernode(data: Mapping[str, Any], *, keep_patterns: bool = False) -> H
         members=tuple(_member(item, path, keep_patterns) for path, item in get_maps(spec, "members", "spec")),
         node_count=get_int(data["status"], "nodeCount", "status") if get_map(data, "status", "") else None,
     )
+
+
+def unreadable(data: Mapping[str, Any], *, keep_patterns: bool = False) -> InputError | None:
+    """Why a manifest with a name cannot be read as a HyperNode; None: it can, or it has no name.
+
+    `keep_patterns` is as for `read_hypernode`.
+    """
+    metadata = data.get("metadata")
+    if type(metadata) is not dict or type(metadata.get("name")) is not str:
+        return None
+    try:
+        read_hypernode(data, keep_patterns=keep_patterns)
+    except InputError as error:
+        return error
+    return None
 
 
 def _tier(value: Any) -> int:

@@ -116,6 +116,12 @@ class ClusterObjects:
         objects = getattr(self, room)
         if len(objects) >= MOST_OBJECTS:
             raise CapacityError(f"more than {MOST_OBJECTS:,} objects of the kind {kind}")
+        if room == "deployments" and key in objects and objects[key].kind != kind:
+            # Both would be one gang: the Deployment is kept.
+            self.ignored["StatefulSet"] += 1
+            if kind == "StatefulSet":
+                return
+            del objects[key]
         if key in objects:
             first = self._places.get((room, key))
             message = f"the same {kind} twice" + (f", first in {first}" if first else "")
@@ -142,6 +148,7 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     (GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     (DOCUMENT_GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
+    ("apps", "StatefulSet"): ("deployments", read_deployment),
     ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
     ("kai.scheduler", "Topology"): ("level_topologies", read_kai_topology),
     ("scheduling.koordinator.sh", "ClusterNetworkTopology"): ("level_topologies", read_cluster_network_topology),

@@ -39,6 +39,8 @@ class Node(Value):
         from the allocatable ones.
     npu_names : mapping of str to tuple of str
         NPUs that annotations list as faulty (`workbench.objects.device_info.npu_names`).
+    not_ready : bool
+        Whether the node has a condition Ready whose status is not True; a node without the condition counts as ready.
     """
 
     metadata: Metadata
@@ -48,6 +50,7 @@ class Node(Value):
     internal_ip: str = ""
     n_gpus_built_in: int = 0
     npu_names: NpuNames = field(default_factory=dict)
+    not_ready: bool = False
 
     @property
     def name(self) -> str:
@@ -80,6 +83,15 @@ def read_node(data: Mapping[str, Any]) -> Node:
         _internal_ip(status),
         _gpus_built_in(status, gpus),
         npu_names(metadata.annotations),
+        _not_ready(status),
+    )
+
+
+def _not_ready(status: Mapping[str, Any]) -> bool:
+    conditions = get_maps(status, "conditions", "status")
+    return any(
+        get_text(item, "type", path) == "Ready" and get_text(item, "status", path) != "True"
+        for path, item in conditions
     )
 
 

@@ -28,6 +28,8 @@ def node_manifest(node: Node) -> dict[str, Any]:
         status["addresses"] = [{"type": "InternalIP", "address": node.internal_ip}]
     if node.allocatable:
         status["allocatable"] = {name: _quantity(name, amount) for name, amount in node.allocatable.items()}
+    if node.not_ready:
+        status["conditions"] = [{"type": "Ready", "status": "False"}]
     manifest: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
     manifest |= {"spec": spec} if spec else {}
     manifest |= {"status": status} if status else {}

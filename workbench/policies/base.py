@@ -88,6 +88,8 @@ class Policy(Parametrised, ABC):
         Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
     publishes_switches : bool
         Whether the scheduler writes the states of the leaf switches after a session (ConfigMap tor-share-cm).
+    counts_all_nodes : bool
+        Whether status.nodeCount of a HyperNode counts all nodes under it; otherwise its direct members, as in Volcano.
     retry : RetryRule
         When the scheduler that the policy follows tries a refused job again.
     """
@@ -95,6 +97,7 @@ class Policy(Parametrised, ABC):
     name: str
     annotates_group: bool = False
     publishes_switches: bool = False
+    counts_all_nodes: bool = False
     retry: RetryRule = AT_CHANGES
 
     @property
@@ -299,6 +302,8 @@ class NodePolicy(Parametrised, ABC):
         Whether the scheduler writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
     publishes_switches : bool
         Whether the scheduler writes the states of the leaf switches after a session (ConfigMap tor-share-cm).
+    counts_all_nodes : bool
+        Whether status.nodeCount of a HyperNode counts all nodes under it; otherwise its direct members, as in Volcano.
     retry : RetryRule
         When the scheduler that the policy follows tries a refused job again.
     """
@@ -307,6 +312,7 @@ class NodePolicy(Parametrised, ABC):
     reads_topology: bool = False
     annotates_group: bool = False
     publishes_switches: bool = False
+    counts_all_nodes: bool = False
     retry: RetryRule = AT_CHANGES
     sub_groups: bool = False
     gang_groups: bool = False
@@ -429,6 +435,7 @@ class Composed(Policy):
         self.gpu = gpu
         self.annotates_group = node.annotates_group
         self.publishes_switches = node.publishes_switches
+        self.counts_all_nodes = node.counts_all_nodes
         self.retry = node.retry
         self._parameters = {**node.parameters, **{f"gpu.{name}": value for name, value in gpu.parameters.items()}}
 

@@ -172,8 +172,8 @@ class Cause(NamedTuple):
 def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cause]:
     """Reasons why nodes do not take one more pod of a role; each node is counted for one reason.
 
-    A node is counted for the first condition that excludes it: cordoned, taints, labels, resources that no node has,
-    resources in the order of the snapshot's columns, GPUs.
+    A node is counted for the first condition that excludes it: not ready, cordoned, taints, labels, resources that no
+    node has, resources in the order of the snapshot's columns, GPUs.
 
     Parameters
     ----------
@@ -202,6 +202,7 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
             causes.append(Cause(code, text, int(hit.sum())))
         rest[hit] = False
 
+    count("not-ready", "node(s) were not ready", snapshot.not_ready[nodes])
     count("unschedulable", "node(s) were unschedulable", snapshot.unschedulable[nodes])
     count("taint", "node(s) had untolerated taints", ~snapshot.taints.mask(condition.tolerations)[nodes])
     accepted = snapshot.filters.mask(condition)[nodes]

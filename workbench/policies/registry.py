@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 from workbench.errors import InputError, UnknownNameError
 from workbench.policies.base import Composed, NodePolicy, Policy
 from workbench.policies.baselines import BinPack, GangFirstFit, Random, RandomParameters, ScoreParameters, Spread
+from workbench.policies.departures import DEPARTURES
 from workbench.policies.function import FunctionPolicy, PlaceFunction, parameters_of
 from workbench.policies.gpu.ascend910 import GpuAscend910
 from workbench.policies.gpu.base import GpuPolicy
@@ -46,6 +47,7 @@ from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParamete
 from workbench.policies.volcano.newest.policy import Volcano115
 from workbench.policies.volcano.plain import Allocate
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
+from workbench.policies.volcano.v1_13.documents import VolcanoDocuments
 from workbench.policies.volcano.v1_13.policy import Volcano113
 
 __all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy", "watch"]
@@ -86,13 +88,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """One policy as `workbench policies` lists it: name, kind, parameters, meaning and source."""
+    """One policy as `workbench policies` lists it: name, kind, parameters, meaning and source.
+
+    `departs` lists the rules of the design documents that the policy does not follow, because the released program does
+    not.
+    """
 
     name: str
     kind: str
     parameters: tuple[ParameterInfo, ...]
     meaning: str
     source: str
+    departs: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "parameters": [{**asdict(each), "range": each.range} for each in self.parameters]}
@@ -125,6 +132,14 @@ _BUILT_IN = (
         TopologyParameters,
         "hard, soft and plain jobs tier by tier, LCA score, recorded HyperNode",
         f"{_VOLCANO} 1.13, network-topology-aware",
+    ),
+    Entry(
+        "volcano-documents",
+        "node",
+        VolcanoDocuments,
+        TopologyParameters,
+        "the letter of the design documents: LCA rule, scores 100/50/0, tier 1 by default, record on the PodGroup",
+        "Volcano design document and article on 1.13",
     ),
     Entry(
         "volcano-1.15",
@@ -338,7 +353,10 @@ def list_policies() -> tuple[PolicyInfo, ...]:
     """Every registered policy: node policies first, then GPU policies, then whole ones, each by name."""
     kinds = ("node", "gpu", "whole")
     entries = sorted(_entries().values(), key=lambda e: (kinds.index(e.kind), e.name.encode()))
-    return tuple(PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), _meaning(e), e.source) for e in entries)
+    return tuple(
+        PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), _meaning(e), e.source, DEPARTURES.get(e.name, ()))
+        for e in entries
+    )
 
 
 def _meaning(entry: Entry) -> str:

@@ -17,7 +17,7 @@ from workbench.report.blocks import natural_key
 from workbench.report.colours import LINK, NODE, ink_on, job_colours, tier_colour
 from workbench.report.occupancy import Occupancy
 
-__all__ = ["MAX_NODES", "network_html"]
+__all__ = ["MAX_NODES", "network_html", "network_page"]
 
 #: pyvis puts half a megabyte of script into each picture and moves slowly above this many nodes.
 MAX_NODES = 300
@@ -41,12 +41,27 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
     Returns
     -------
     str
-        An ``<iframe srcdoc=…>`` that holds the whole page.
+        An ``<iframe srcdoc=…>`` that holds the page of `network_page`.
 
     Raises
     ------
     CapacityError
         More nodes than `MAX_NODES`.
+    """
+    page = network_page(topology, who, height_px)
+    return (
+        f"<iframe srcdoc=\"{escape(page, quote=True)}\" title='Topology' width='100%' height='{height_px}' "
+        "style='border:0;background:#fff'></iframe>"
+    )
+
+
+def network_page(topology: Topology, who: Occupancy | None = None, height_px: int = 520) -> str:
+    """The interactive network of a small topology as an HTML page of its own.
+
+    Parameters
+    ----------
+    topology, who, height_px
+        As for `network_html`, which raises the same error.
     """
     if topology.n_nodes > MAX_NODES:
         raise CapacityError(
@@ -91,11 +106,7 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
             )
     for a, b in _edges(topology):
         network.add_edge(a, b, color=LINK)
-    page = _OUTSIDE.sub("", network.generate_html(notebook=False))
-    return (
-        f"<iframe srcdoc=\"{escape(page, quote=True)}\" title='Topology' width='100%' height='{height_px}' "
-        "style='border:0;background:#fff'></iframe>"
-    )
+    return _OUTSIDE.sub("", network.generate_html(notebook=False))
 
 
 def _rows(topology: Topology) -> tuple[list[tuple[str, float, int | None]], dict[int, int]]:

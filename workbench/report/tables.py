@@ -507,7 +507,7 @@ def review_tables(review: Review) -> list[Any]:
 
 
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Terminal tables of policies: names with kinds and meanings, then every parameter."""
+    """Terminal tables of policies: names with meanings, every parameter, rules that are not followed."""
     table = new_table("policy", "kind", "meaning", "source")
     parameters = new_table("policy", "parameter", "takes", "meaning")
     # Names that users type are never cut.
@@ -518,7 +518,11 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
             default = "" if parameter["default"] in (None, "") else f", by default {parameter['default']}"
             takes = _breakable(f"{parameter['range']}{default}")
             text_row(parameters, _breakable(info["name"]), parameter["name"], takes, _breakable(parameter["meaning"]))
-    return [table, parameters]
+    left = new_table("policy", "does not follow the design documents in (volcano-documents does)")
+    for info in policies:
+        for rule in info["departs"]:
+            text_row(left, _breakable(info["name"]), _breakable(rule))
+    return [table, parameters, left]
 
 
 def _breakable(text: str) -> str:

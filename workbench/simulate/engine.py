@@ -539,9 +539,9 @@ class Simulation(Working):
                 heapq.heappush(heap, (group[place], kind, place))
 
     def _reservation(self, head: int) -> Reservation:
-        """Reservation for the first job that does not fit; idle GPUs of cordoned nodes are not counted."""
-        cordoned = self._start_of.unschedulable
-        free = self._nodes.free_gpus - (self._nodes.free_gpus_on(cordoned) if cordoned.any() else 0)
+        """Reservation for the first job that does not fit; idle GPUs of nodes that take no pods do not count."""
+        closed = self._start_of.closed
+        free = self._nodes.free_gpus - (self._nodes.free_gpus_on(closed) if closed.any() else 0)
         running = ((one.end_s, one.whole) for one in self._running.values())
         return reserve(fewest_gpus(self._wanted(head)), free, self.now_s, running)
 
@@ -651,7 +651,7 @@ class Simulation(Working):
         return self._standing[number].missing(self._broken_names())
 
     def snapshot(self) -> ClusterSnapshot:
-        """The cluster as it is now: jobs of the simulation run in it, and broken nodes are cordoned."""
+        """The cluster as it is now: jobs of the simulation run in it, and broken nodes are not ready."""
         return self._nodes.snapshot()
 
     def result(self) -> SimulationResult:

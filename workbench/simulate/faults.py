@@ -14,10 +14,10 @@ __all__ = ["break_gpus", "break_node"]
 
 
 def break_node(snapshot: ClusterSnapshot, node: int) -> ClusterSnapshot:
-    """The snapshot after a node has failed: no pod can be placed on it. `node` is the node's index."""
-    unschedulable = snapshot.unschedulable.copy()
-    unschedulable[node] = True
-    return dataclasses.replace(snapshot, unschedulable=unschedulable)
+    """The snapshot after a node has failed: it is not ready, so that no pod is placed on it. `node` is its index."""
+    not_ready = snapshot.not_ready.copy()
+    not_ready[node] = True
+    return dataclasses.replace(snapshot, not_ready=not_ready)
 
 
 def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> ClusterSnapshot:

@@ -164,7 +164,7 @@ class HeldNodes(Working):
         return {key: hit for key, hit in hits.items() if hit.any()}
 
     def snapshot(self) -> ClusterSnapshot:
-        """The cluster as it is now: jobs run in it, broken nodes are cordoned, and broken GPUs are missing."""
+        """The cluster as it is now: jobs run in it, broken nodes are not ready, and broken GPUs are missing."""
         if self._now is not None:
             return self._now
         snapshot = self._base

@@ -87,7 +87,8 @@ def former_pods(placement: Placement, lost: Mask) -> tuple[FormerPod, ...]:
         written = {**ref.role.annotations, **placement.annotations_of(position)}
         rank = whole_number(written.get(RANK_ANNOTATION, ""))
         if rank is not None:
-            found.append(FormerPod(rank, node, faulty=True, mark=mark_of(written), pod=ref.name))
+            unhealthy = written.get(IS_HEALTHY) == "1"
+            found.append(FormerPod(rank, node, True, mark_of(written), ref.name, unhealthy))
     return tuple(found)
 
 

@@ -57,6 +57,7 @@ def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
                 snapshot.taints.sets[int(snapshot.taints.codes[i])],
                 bool(snapshot.unschedulable[i]),
                 internal_ip=snapshot.address_of(i),
+                not_ready=bool(snapshot.not_ready[i]),
             )
         )
     return nodes

@@ -67,6 +67,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
         labels=fresh.labels,
         taints=fresh.taints,
         unschedulable=fresh.unschedulable,
+        not_ready=fresh.not_ready,
         addresses=fresh.addresses,
         used=used,
         gpu_total=total[:, :width].copy(),

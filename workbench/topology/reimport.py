@@ -59,5 +59,6 @@ def _joined(node: Node, known: Node) -> Node:
         metadata=metadata,
         taints=node.taints or known.taints,
         unschedulable=node.unschedulable or known.unschedulable,
+        not_ready=node.not_ready or known.not_ready,
         internal_ip=node.internal_ip or known.internal_ip,
     )

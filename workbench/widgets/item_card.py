@@ -42,7 +42,13 @@ def item_card(draft: Draft, item_id: int, in_use: GpusInUse, before: ClusterSnap
 
 
 def _states(item: Item) -> list[tuple[str, bool]]:
-    return [("cordoned", item.cordoned), ("failed", item.failed), ("link failed", item.link_failed)]
+    not_ready = item.node is not None and item.node.not_ready
+    return [
+        ("not ready", not_ready),
+        ("cordoned", item.cordoned),
+        ("failed", item.failed),
+        ("link failed", item.link_failed),
+    ]
 
 
 def _free(nodes: Collection[Item], in_use: GpusInUse) -> list[tuple[str, str]]:

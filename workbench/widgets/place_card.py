@@ -166,7 +166,9 @@ def _above(walk: PictureWalk, kind: Kind, name: str, topology: Topology) -> str:
 
 
 def _of_one_node(node: int, snapshot: ClusterSnapshot) -> list[tuple[str, str]]:
-    lines = [("state", "cordoned")] if np.asarray(snapshot.unschedulable)[node] else []
+    states = [("not ready", snapshot.not_ready), ("cordoned", snapshot.unschedulable)]
+    words = [word for word, nodes in states if np.asarray(nodes)[node]]
+    lines = [("state", ", ".join(words))] if words else []
     return lines + listed("labels", label_texts(snapshot.labels.row(node)))
 
 

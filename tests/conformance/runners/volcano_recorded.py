@@ -66,7 +66,12 @@ def policy_of(text: object) -> str:
 
 
 def answer(objects: list[Json], config: str, policy: str) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
-    """Per job its pods by ``role@node``, the role being the pod's name without its index; per job placed the record."""
+    """Per job its pods by ``role@node``, the role being the pod's name without its index; per job placed the record.
+
+    Volcano itself looks at taints alone. The schedulers were recorded without the controller that taints nodes which
+    are not ready, so they used such nodes; their conditions are left out here.
+    """
+    objects = [_without_conditions(item) if item.get("kind") == "Node" else item for item in objects]
     given = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
     scenario = load("-", stdin=given)
     read = parse_config(config.encode(), "config")
@@ -79,6 +84,10 @@ def answer(objects: list[Json], config: str, policy: str) -> tuple[dict[str, dic
         if pods:
             records[key] = decision.result.hypernode
     return placed, records
+
+
+def _without_conditions(node: Json) -> Json:
+    return node | {"status": {key: value for key, value in node["status"].items() if key != "conditions"}}
 
 
 RUNNERS = Recorded()

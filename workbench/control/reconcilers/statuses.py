@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, StoreChange
 from workbench.errors import InputError
-from workbench.objects.hypernode import HyperNode, read_hypernode
+from workbench.model.name_list import name_list
+from workbench.objects.hypernode import HyperNode, Member, read_hypernode
 from workbench.objects.job_status import read_job_status
-from workbench.objects.selectors import NameIndex
-from workbench.topology.members import node_count
+from workbench.objects.selectors import NameIndex, resolve_selector
+from workbench.topology.members import node_count, resolve_members
 
 __all__ = ["FinishedJobs", "HyperNodeStatus", "QueueStatus"]
 
@@ -61,20 +63,29 @@ def _counted(group: Object | None) -> tuple[str, str] | None:
 
 
 class HyperNodeStatus(Reconciler):
-    """Writes status.nodeCount of each HyperNode: how many members its selectors name."""
+    """Writes the status of each HyperNode: how many members its selectors name, and whether all of them are there.
+
+    The design document promises conditions without naming them; no release of Volcano writes any. The one here is
+    called Ready: it is True when every member leads to a node or HyperNode that exists.
+    """
 
     kinds = frozenset({"HyperNode", "Node"})
+    #: Whether nodeCount counts all nodes under a HyperNode, as the design document says, or its members, as Volcano.
+    counts_all_nodes = False
 
     def _begin(self) -> None:
         self._nodes: dict[str, dict[str, str]] = {}
         self._index: NameIndex | None = None
         self._read: dict[str, HyperNode] = {}
+        self._naming: dict[str, set[str]] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
         """Return a HyperNode with a new spec; after a change of a Node, all that select by name pattern or label."""
         name = change.key.name
         if change.key.kind == "HyperNode":
-            return self._hypernode(name, change)
+            appeared = (change.before is None) != (change.after is None)
+            changed = [*self._hypernode(name, change), *(self._naming.get(name, ()) if appeared else ())]
+            return [*self._read] if changed and self.counts_all_nodes else changed
         labels = None if change.after is None else change.after["metadata"].get("labels") or {}
         if self._nodes.get(name) == labels:
             return []
@@ -83,6 +94,12 @@ class HyperNodeStatus(Reconciler):
         else:
             self._nodes[name] = labels
         self._index = None
+        if self.counts_all_nodes:
+            return [*self._read]
+        named = self._naming.get(name, ())
+        return [*named, *self._selecting()]
+
+    def _selecting(self) -> Iterable[str]:
         return [each for each, read in self._read.items() if any(m.selector.exact is None for m in read.members)]
 
     def _hypernode(self, name: str, change: StoreChange) -> Iterable[Hashable]:
@@ -96,6 +113,9 @@ class HyperNodeStatus(Reconciler):
         except InputError as error:
             self.log.say(self.clock.now, change.key, "FailedSync", str(error), warning=True)
             return []
+        for member in self._read[name].members:
+            if member.selector.exact:
+                self._naming.setdefault(member.selector.exact, set()).add(name)
         return [name]
 
     def reconcile(self, key: Hashable) -> float | None:
@@ -104,8 +124,50 @@ class HyperNodeStatus(Reconciler):
         if hypernode is not None:
             if self._index is None:
                 self._index = NameIndex(list(self._nodes), list(self._nodes.values()))
-            self.store.patch_status(Ref("HyperNode", "", str(key)), {"nodeCount": node_count(hypernode, self._index)})
+            at = Ref("HyperNode", "", str(key))
+            known = ((self.store.get(at) or {}).get("status") or {}).get("conditions") or ()
+            missing = [text for member in hypernode.members if (text := self._missing(member, self._index))]
+            condition = _ready_condition(missing, self.clock.stamp)
+            before = next((one for one in known if one.get("type") == condition["type"]), None)
+            if before is not None and before.get("status") == condition["status"]:
+                condition["lastTransitionTime"] = before.get("lastTransitionTime")
+            others = [one for one in known if one.get("type") != condition["type"]]
+            count = self._all_nodes(hypernode) if self.counts_all_nodes else node_count(hypernode, self._index)
+            self.store.patch_status(at, {"nodeCount": count, "conditions": [*others, condition]})
         return None
+
+    def _all_nodes(self, hypernode: HyperNode) -> int:
+        """Number of nodes at any depth under a HyperNode, each once; a cycle ends where it begins."""
+        assert self._index is not None
+        nodes: set[str] = set()
+        waiting, seen = [hypernode], {hypernode.name}
+        while waiting:
+            positions, _, children = resolve_members(waiting.pop(), self._index)
+            nodes.update(self._index.names[position] for position in positions)
+            below = [self._read[child] for child in children if child in self._read and child not in seen]
+            seen.update(child.name for child in below)
+            waiting += below
+        return len(nodes)
+
+    def _missing(self, member: Member, index: NameIndex) -> str:
+        """What a member names or selects and the cluster does not have; empty if it is there."""
+        exact = member.selector.exact
+        if member.type == "HyperNode":
+            return "" if exact in self._read else f"HyperNode {exact or '(no name)'}"
+        if exact is not None:
+            return "" if exact in self._nodes else f"Node {exact or '(no name)'}"
+        return "" if resolve_selector(member.selector, index) else "a Node that a selector finds"
+
+
+def _ready_condition(missing: Sequence[str], now: str) -> dict[str, Any]:
+    ready = not missing
+    return {
+        "type": "Ready",
+        "status": "True" if ready else "False",
+        "reason": "MembersFound" if ready else "MembersMissing",
+        "message": "every member is there" if ready else f"missing: {name_list(missing)}",
+        "lastTransitionTime": now,
+    }
 
 
 class FinishedJobs(Reconciler):

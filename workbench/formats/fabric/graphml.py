@@ -21,7 +21,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 
-__all__ = ["GRAPHML", "from_networkx", "to_networkx"]
+__all__ = ["GRAPHML", "from_networkx", "route_between", "to_networkx"]
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels"})
@@ -44,6 +44,28 @@ def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
     result.add_nodes_from((vertex, attributes) for vertex, attributes in graph.vertices.items())
     result.add_edges_from(graph.edges)
     return result
+
+
+def route_between(topology: Topology, a: str, b: str) -> list[str]:
+    """The way between two nodes up and down the HyperNode tree, both ends included.
+
+    Parameters
+    ----------
+    topology : Topology
+    a, b : str
+        Names of nodes.
+
+    Returns
+    -------
+    list of str
+        Names of the vertices of `to_networkx` on the shortest way; empty if no HyperNode holds both nodes.
+    """
+    import networkx
+
+    try:
+        return [str(name) for name in networkx.shortest_path(to_networkx(topology).to_undirected(), a, b)]
+    except networkx.NetworkXNoPath:
+        return []
 
 
 def from_networkx(graph: Any) -> ClusterSnapshot:

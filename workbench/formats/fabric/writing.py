@@ -101,7 +101,7 @@ def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozen
             "node", int(_declared(snapshot).any(axis=1).sum()), " with resources (the format cluster holds them)"
         ),
         "labels": _loss("label key", len(set(snapshot.labels.columns) - {NODE_NAME_FIELD}), " of nodes"),
-        "taints": _loss("node", _restricted(snapshot), " with taints or cordoned"),
+        "taints": _loss("node", _restricted(snapshot), " with taints, cordoned or not ready"),
         "gpus": _loss("node", _odd_gpus(snapshot), " whose GPUs are not all healthy and free"),
         "switches": None if snapshot.switches is None else "the switch table (order, addresses, positions, states)",
         "matrices": _loss("bandwidth matrix", len(snapshot.matrices)),
@@ -133,7 +133,7 @@ def _declared(snapshot: ClusterSnapshot) -> np.ndarray:
 def _restricted(snapshot: ClusterSnapshot) -> int:
     tainted = np.array([bool(some) for some in snapshot.taints.sets] + [False], dtype=np.bool_)
     codes = snapshot.taints.codes
-    return int((tainted[codes] | snapshot.unschedulable).sum()) if len(codes) else 0
+    return int((tainted[codes] | snapshot.closed).sum()) if len(codes) else 0
 
 
 def _odd_gpus(snapshot: ClusterSnapshot) -> int:

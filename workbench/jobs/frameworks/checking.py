@@ -7,9 +7,10 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.jobs.frameworks.registry import arguments_of, flags_of
-from workbench.objects.fields import get_list, get_map, wrong
+from workbench.objects.fields import get_list, get_map, get_maps, wrong
+from workbench.objects.metadata import is_stored
 
-__all__ = ["check_plugins"]
+__all__ = ["check_plugins", "plugin_fault"]
 
 _WHERE = "spec.plugins"
 
@@ -32,6 +33,31 @@ def check_plugins(spec: Mapping[str, Any]) -> None:
             if type(argument) is not str:
                 raise wrong(_path(name, position), argument, "text (in quotes)")
         _check(name, given)
+
+
+def plugin_fault(data: Mapping[str, Any]) -> InputError | None:
+    """The mistake that `check_plugins` finds in a Job, or in a Job of a HyperJob; None: there is none.
+
+    `data` is the parsed manifest. Objects of other kinds, and objects that a cluster stores already, have none.
+    """
+    group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
+    if (group, kind) not in (("batch.volcano.sh", "Job"), ("training.volcano.sh", "HyperJob")) or is_stored(data):
+        return None
+    spec = get_map(data, "spec", "")
+    try:
+        if kind == "Job":
+            check_plugins(spec)
+        for path, entry in get_maps(spec, "replicatedJobs", "spec") if kind == "HyperJob" else ():
+            try:
+                check_plugins(get_map(entry, "templateSpec", path))
+            except InputError as error:
+                tail = (error.where or "").removeprefix("spec.")
+                return InputError(
+                    error.message, where=f"{path}.templateSpec.{tail}", got=error.got, expected=error.expected
+                )
+    except InputError as error:
+        return error
+    return None
 
 
 def _check(name: str, given: Sequence[str]) -> None:

@@ -60,8 +60,19 @@ def projected(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
         kept["status"] = _some(item.get("status"), _POD_STATUS)
     elif kind == "Node":
         kept["spec"] = _some(item.get("spec"), _NODE_SPEC)
-        kept["status"] = _some(item.get("status"), _NODE_STATUS)
+        kept["status"] = {**_some(item.get("status"), _NODE_STATUS), **_readiness(item.get("status"))}
     return kept
+
+
+def _readiness(status: Any) -> dict[str, Any]:
+    """The condition Ready of a node's status, without its heartbeat, which changes all the time."""
+    listed = status.get("conditions") if isinstance(status, Mapping) else None
+    if not isinstance(listed, list):
+        return {}
+    ready = [
+        _some(one, ("type", "status")) for one in listed if isinstance(one, Mapping) and one.get("type") == "Ready"
+    ]
+    return {"conditions": ready} if ready else {}
 
 
 def _some(value: Any, keys: tuple[str, ...]) -> dict[str, Any]:

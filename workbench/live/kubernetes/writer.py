@@ -1,4 +1,4 @@
-"""`Writer`: requests to one API server that change objects; only the operator and the kind helper make one."""
+"""`Writer`: requests to one API server that change objects; the operator, the kind helper and discovery make one."""
 
 from __future__ import annotations
 

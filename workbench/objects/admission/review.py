@@ -26,7 +26,7 @@ from workbench.objects.admission.pod_group import pod_group_findings, queue_of_n
 from workbench.objects.admission.queue import queue_defaults, queue_findings
 from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
-from workbench.objects.deployment import min_member_notes, read_deployment
+from workbench.objects.deployment import min_member_notes, read_deployment, scheduler_notes
 from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.job import read_job
@@ -51,6 +51,8 @@ _VOLCANO = ".volcano.sh"
 
 #: Kinds of Volcano, whose CustomResourceDefinitions check the types of all fields.
 _CUSTOM = frozenset(SCHEMA_KINDS)
+
+_REPLICATED = ("Deployment", "StatefulSet")
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,10 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
     networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
     of a Pod that has a node are ignored, because the Pod is scheduled already.
     """
-    if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
+    group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
+    if (group, kind) == ("apps", "StatefulSet"):
+        return _annotation_notes(data)
+    if (group, kind) not in REVIEWED_KINDS:
         return []
     notes = _annotation_notes(data)
     if data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName"):
@@ -237,11 +242,12 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
     """
     metadata = get_map(data, "metadata", "")
     spec = get_map(data, "spec", "")
-    if data["kind"] == "Deployment":
+    if data["kind"] in _REPLICATED:
         template = read_template(spec, "spec")
         own = get_texts(metadata, "annotations", "metadata")
         ignored = constraint_annotations_without_effect(data, "", "the annotation in spec.template.metadata")
-        return [*min_member_notes(own), *constraint_annotation_notes(template.annotations), *ignored]
+        notes = [*min_member_notes(own), *constraint_annotation_notes(template.annotations), *ignored]
+        return notes if is_stored(data) else [*notes, *scheduler_notes(template)]
     if data["kind"] == "Job":
         tasks = [
             (child(path, "template"), get_map(item, "template", path)) for path, item in get_maps(spec, "tasks", "spec")
@@ -284,7 +290,20 @@ def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
 
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
     read_metadata(data, namespaced=False)
-    return Verdict(refuse_hypernode(data, release), findings=tuple(hypernode_findings(data, release)))
+    findings = tuple(hypernode_findings(data, release))
+    return Verdict(refuse_hypernode(data, release), warnings=_ignored_members(data), findings=findings)
+
+
+def _ignored_members(data: Mapping[str, Any]) -> tuple[Notice, ...]:
+    """A warning for each member that selects HyperNodes by pattern or label: Volcano reads exact names alone."""
+    notes = []
+    for path, member in get_maps(get_map(data, "spec", ""), "members", "spec"):
+        selector = get_map(member, "selector", path)
+        if member.get("type") == "HyperNode" and any(selector.get(key) for key in ("regexMatch", "labelMatch")):
+            where = child(path, "selector")
+            text = f"{where} selects HyperNodes otherwise than by exactMatch: Volcano accepts and ignores the member"
+            notes.append(Notice("ignored-member", text, where))
+    return tuple(notes)
 
 
 def _by_schema(errors: Sequence[str]) -> tuple[Fault, ...]:

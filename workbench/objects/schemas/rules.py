@@ -54,7 +54,12 @@ ONE_SELECTOR = "MemberSelector"
 #: What a field means, by type and field, for editors and ``kubectl explain``.
 DESCRIPTIONS: Mapping[tuple[str, str], str] = {
     ("HyperJobSpec", "minAvailable"): "Number of Jobs that must run together; the sum of the replicas where absent.",
-    ("HyperJobSpec", "networkTopology"): "Topology constraint across the Jobs; Volcano itself does not have the field.",
+    (
+        "HyperJobSpec",
+        "networkTopology",
+    ): "Topology constraint across the Jobs. Where absent the Jobs are placed as near to "
+    "each other as they can be, which is the soft mode; nothing has to be written for it. Volcano itself does not have "
+    "the field.",
     ("HyperJobSpec", "replicatedJobs"): "Groups of equal Jobs.",
     ("HyperNodeSpec", "members"): "Nodes or HyperNodes that belong to this HyperNode.",
     ("HyperNodeSpec", "tier"): "Level of this HyperNode; nodes of a smaller tier are closer to each other.",

@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.model.notice import Notice
 from workbench.model.release import Release
+from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.fields import child
 from workbench.objects.schemas import core_v1, volcano
 from workbench.objects.schemas.keys import KNOWN_KEYS, in_domain
@@ -167,7 +168,8 @@ def _search_field(
         for key, item in value.items():
             _search_field(item, of, (way, str(key)), known, found)  # type: ignore[arg-type]
     elif of == "keys":
-        for key in value:
+        # The labels of a HyperNode that was discovered name it by any label of the nodes.
+        for key in () if SOURCE_LABEL in value else value:
             if type(key) is str and key not in KNOWN_KEYS and in_domain(key):
                 found.append(Unknown(_path(way), key, _meant_key(key), is_key=True))
     else:

@@ -14,7 +14,7 @@ __all__ = ["MEANT", "TYPES"]
 TYPES = """
 HyperJob: apiVersion=text kind=text metadata=ObjectMeta spec=HyperJobSpec status=any
 HyperJobSpec: maxDomains=int minAvailable=int plugins={[text]} replicatedJobs=[ReplicatedJob]
-HyperNode: apiVersion=text kind=text metadata=ObjectMeta spec=HyperNodeSpec status=any
+HyperNode: apiVersion=text kind=text metadata=ObjectMeta spec=HyperNodeSpec status=HyperNodeStatus
 HyperNodeSpec: members=[Member] tier=int tierName=text@newest
 Job: apiVersion=text kind=text metadata=ObjectMeta spec=JobSpec status=any
 JobSpec: maxRetry=int minAvailable=int minSuccess=int networkTopology=NetworkTopology plugins={[text]}
@@ -28,9 +28,11 @@ QueueSpec: affinity=QueueAffinity capability={quantity} dequeueStrategy=text des
     extendClusters=[QueueCluster] guarantee=QueueGuarantee parent=text priority=int reclaimable=bool type=text
     weight=int
 
+Condition: lastTransitionTime=text message=text observedGeneration=int reason=text status=text type=text
 DependsOn: iteration=text name=[text]
 DeviceQuota: capacity={quantity} count=int
 ExactMatch: name=text
+HyperNodeStatus: conditions=[Condition] nodeCount=int
 JobTemplate: metadata=TemplateMeta spec=PodSpec
 JobVolume: mountPath=text volumeClaim=PersistentVolumeClaimSpec volumeClaimName=text
 LifecyclePolicy: action=text event=text events=[text] exitCode=int timeout=text

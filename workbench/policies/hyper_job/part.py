@@ -47,6 +47,7 @@ class Parts:
             labels=whole.labels.only(nodes),
             taints=whole.taints.only(nodes),
             unschedulable=whole.unschedulable[nodes],
+            not_ready=whole.not_ready[nodes],
             gpu_total=whole.gpu_total[nodes],
             gpu_free=ledger.gpu_free[nodes],
             matrices=whole.matrices,

@@ -9,9 +9,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.gang import Gang
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
+from workbench.model.switch_book import JobPods
 from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, SwitchTable
 from workbench.policies.base import Request
 from workbench.policies.switch_affinity.job_kind import JobKind, job_kind
@@ -46,6 +48,8 @@ class SwitchJob:
         Node that each pending pod had before a fault; -1: none, or a node that is not in the snapshot.
     returns : ndarray of shape (p,), bool
         Whether each pending pod returns to its former node, because the node is healthy.
+    votes : JobPods, optional
+        The pods that ran before a fault on nodes that are in the snapshot, with their votes; None: there are none.
     marked : bool
         Whether some pod of the job votes for a state of its switch other than idle.
     started : bool
@@ -59,6 +63,7 @@ class SwitchJob:
     running: Ints
     former: Ints
     returns: Mask
+    votes: JobPods | None
     marked: bool
     started: bool
 
@@ -79,12 +84,21 @@ class SwitchJob:
             n = len(pending)
             rank = np.arange(n, dtype=np.int32)
             return cls(
-                label, job_kind(label, _replicas(gang, n, [])), pending, rank, none[:0], none, nothing, False, False
+                label,
+                job_kind(label, _replicas(gang, n, [])),
+                pending,
+                rank,
+                none[:0],
+                none,
+                nothing,
+                None,
+                False,
+                False,
             )
         same = request.snapshot.running_index.gangs.get(gang.key, ()) if gang.ready else ()
         mine = [pod for pod in same if pod.requests]
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
-        former, returns = none.copy(), nothing.copy()
+        former, returns, says = none.copy(), nothing.copy(), np.zeros(len(none), dtype=np.int8)
         by_rank = {pod.rank: pod for pod in gang.ascend.former}
         if by_rank:
             for i, number in enumerate(rank.tolist()):
@@ -92,6 +106,7 @@ class SwitchJob:
                 if pod is not None and topology.has_node(pod.node):
                     former[i] = topology.node(pod.node)
                     returns[i] = not pod.faulty
+                    says[i] = pod.mark + SAYS_UNHEALTHY * pod.unhealthy
         idle = str(IDLE)
         marked = any(pod.annotations.get(IS_SHARED, idle) != idle for pod in mine) or any(
             pod.mark != IDLE for pod in gang.ascend.former
@@ -104,6 +119,7 @@ class SwitchJob:
             running=np.array([pod.node for pod in mine], dtype=np.int32),
             former=former,
             returns=returns,
+            votes=JobPods(label, former[former >= 0], says[former >= 0]) if (former >= 0).any() else None,
             marked=marked,
             started=len(mine) > 0 or bool((former >= 0).any()),
         )

@@ -276,20 +276,42 @@ class SwitchAffinity(_Affinity):
             Free nodes under each switch.
         job : SwitchJob
         book : SwitchBook
-            Not used.
+            States of the switches in the ledger.
         request : Request
-            Not used.
         """
         if switches.table.level == "single_layer":
             return _find_single_layer(switches, job)
         if job.started:
             back = _going_back(switches, job)
             damage = job.damage(switches.table, back)
-            switches = switches.without(job.former[back])
-            again = reschedule(switches, damage, self._max_shared)
+            before = _as_before(switches, job, book, request.gang.key).without(job.former[back])
+            again = reschedule(before, damage, self._max_shared)
             if again is not None:
-                return _merge(switches, job, back, again, damage.crossing)
+                return _merge(before, job, back, again, damage.crossing)
+            switches = switches.without(job.former[back])
         return _new(switches, place_new_job(switches, job.kind, len(job.pending), self._max_shared))
+
+
+def _as_before(switches: Switches, job: SwitchJob, book: SwitchBook, key: str) -> Switches:
+    """The switches with the states that they had before a fault: the job's lost pods vote as they did.
+
+    A restart of a whole job leaves none of its pods, and a switch must not lose the job's state by that.
+
+    Parameters
+    ----------
+    switches : Switches
+    job : SwitchJob
+    book : SwitchBook
+        States of the switches in the ledger; not changed.
+    key : str
+        ``namespace/name`` of the job.
+    """
+    if job.votes is None:
+        return switches
+    others = copy.copy(book)
+    running = others.job(key)
+    others.set_job(key, job.votes if running is None else running.joined(job.votes))
+    return replace(switches, sums=others.sums)
 
 
 def _going_back(switches: Switches, job: SwitchJob) -> Mask:

@@ -227,7 +227,10 @@ class VolcanoPolicy(NodePolicy):
 
 @dataclass(eq=False)
 class _ResourceDemand(Demand):
-    """Demand of a gang without the plugin predicates: resources only, no selectors, taints, cordons or pod slots."""
+    """Demand of a gang without the plugin predicates: resources only, no selectors, taints, cordons or pod slots.
+
+    Nodes that are not ready take no pods all the same.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -235,7 +238,7 @@ class _ResourceDemand(Demand):
         self.rows[:, self.ledger.snapshot.resources.index(PODS)] = 0
 
     def _accepting(self, condition: NodeFilter) -> npt.NDArray[np.bool_]:
-        return np.ones(self.ledger.snapshot.n_nodes, dtype=np.bool_)
+        return ~self.ledger.snapshot.not_ready
 
 
 def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Release) -> P:

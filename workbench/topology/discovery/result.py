@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.model.notice import Notice
+from workbench.model.release import Release
 from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
@@ -35,6 +36,12 @@ class DiscoveryResult:
     source: str
     hypernodes: tuple[HyperNode, ...] | None
     notes: tuple[Notice, ...] = ()
+
+    def for_release(self, release: Release) -> DiscoveryResult:
+        """The result as a release of Volcano can store it: HyperNodes of 1.13 have no tierName."""
+        if release is not Release.V1_13 or self.hypernodes is None:
+            return self
+        return replace(self, hypernodes=tuple(replace(one, tier_name="") for one in self.hypernodes))
 
 
 def discovered(

@@ -25,8 +25,8 @@ SOURCE = "roce"
 VERSION = 1
 
 _LONGEST_NODE = 253
-#: Characters of a switch's name that go into a HyperNode's name; the prefix and a code come on top.
-_LONGEST_SWITCH = 200
+#: Most characters of a HyperNode's name: Volcano's admission takes no longer one as a member of another HyperNode.
+_LONGEST_NAME = 63
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,8 @@ def _name(role: str, switch: str) -> str:
 
     A name that no object can have is cleaned and gets a digest, so that two switches hardly ever get one name.
     """
-    if len(switch) <= _LONGEST_SWITCH and is_subdomain(switch):
-        return f"{SOURCE}-{role}-{switch}"
-    cleaned = as_subdomain(switch, _LONGEST_SWITCH)
-    return "-".join(part for part in (SOURCE, role, cleaned, short_code(switch)) if part)
+    name, code = f"{SOURCE}-{role}-{switch}", short_code(switch)
+    if len(name) <= _LONGEST_NAME and is_subdomain(switch):
+        return name
+    cleaned = as_subdomain(switch, _LONGEST_NAME - len(f"{SOURCE}-{role}--{code}"))
+    return "-".join(part for part in (SOURCE, role, cleaned, code) if part)

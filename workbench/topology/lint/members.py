@@ -182,6 +182,8 @@ def _has_child(hypernode: HyperNode) -> bool:
 
 
 def _refused(subject: Subject) -> Iterator[Found]:
+    for name, texts in subject.refusals.items():
+        yield from (Found(f"{name} would be refused: {text}", name) for text in texts)
     for name in subject.hypernodes:
         if name in subject.manifests:
             text, path = _refusal(subject, name)

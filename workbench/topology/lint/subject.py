@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -46,6 +46,9 @@ class Subject(Value):
         Where each HyperNode was read.
     manifests : mapping of str to mapping
         HyperNodes as written; empty if the topology came without manifests.
+    refusals : mapping of str to sequence of str
+        Why a cluster refuses a HyperNode, as far as it does not follow from `manifests`: its slips, or why it could not
+        be read; a HyperNode that could not be read is not in `hypernodes`.
     given_problems : tuple of Problem
         Problems found when a ready-made topology was built; empty if the HyperNodes themselves are given.
     """
@@ -57,6 +60,7 @@ class Subject(Value):
     places: Mapping[str, Place] = field(default_factory=dict)
     manifests: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     given_problems: tuple[Problem, ...] = ()
+    refusals: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of_objects(

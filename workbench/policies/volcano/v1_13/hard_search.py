@@ -7,6 +7,7 @@ Source: docs/reference/volcano-topology.md, section 5.2. Only HyperNodes count: 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -164,12 +165,37 @@ class HardSearch:
             self._tell_tried(recorder, tier, domains, tried, solved, needs, record, progress)
             solutions = tried[solved]
             if len(solutions):
-                # The first of the largest: the smallest name.
-                domain = int(solutions[best(self._sums[solutions])])
+                domain = self.choose(solutions, record)
                 winner = Turn(domain, self._filling.settle(domain, progress))
         if winner is not None:
             self._forget_around(winner.done)
         return winner
+
+    def choose(self, solutions: Ints, record: int) -> int:
+        """The best HyperNode of a tier that holds the job: the largest sum of node scores, then the smallest name.
+
+        Parameters
+        ----------
+        solutions : ndarray of shape (n,), int32
+            In byte order of their names.
+        record : int
+            HyperNode in which the job is allocated so far.
+        """
+        return int(solutions[best(self._sums[solutions])])
+
+    def parts(self, domain: int, solved: Ints, record: int) -> Mapping[str, float]:
+        """Parts of the score of one HyperNode by name, for explanations.
+
+        Parameters
+        ----------
+        domain : int
+            One of `solved`.
+        solved : ndarray of shape (n,), int32
+            The HyperNodes of its tier that hold the job.
+        record : int
+            HyperNode in which the job is allocated so far.
+        """
+        return {"node scores": float(self._sums[domain])}
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
         """Forget all kept trial results unless this turn asks the same as the last: one pod, same roles, same record.
@@ -313,5 +339,5 @@ class HardSearch:
                 room = room_text(demand, topology.nodes_of(domain), self.context.idle, progress.left, needs)
                 recorder.domain(names[domain], tier, False, f"{why}; {room}")
                 continue
-            score = float(self._sums[domain])
-            recorder.domain(names[domain], tier, True, why, score, **{"node scores": score})
+            parts = self.parts(domain, tried[solved], record)
+            recorder.domain(names[domain], tier, True, why, sum(parts.values()), **parts)

@@ -29,7 +29,7 @@ from workbench.policies.volcano.session.turns import FillContextOf, FlatTurns, T
 from workbench.policies.volcano.v1_13.hard_search import HardSearch, Turn
 from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 
-__all__ = ["Volcano113"]
+__all__ = ["DEFAULT_HIGHEST_TIER", "HardTurns", "Volcano113"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -88,7 +88,7 @@ class Volcano113(VolcanoPolicy):
             return _Unrestricted(request, self.context, "networkTopology has no mode")
         if constraint.highest_tier is None and request.gang.stored:
             return _Unrestricted(request, self.context, "stored as hard without highestTierAllowed")
-        return _HardTurns(request, self.context, self._parameters.weight)
+        return HardTurns(request, self.context, self._parameters.weight)
 
 
 class _Unrestricted(FlatTurns):
@@ -159,7 +159,7 @@ class _SoftTurns(FlatTurns):
         return answer
 
 
-class _HardTurns(Turns):
+class HardTurns(Turns):
     """Turns (rounds of placing pods) of a job with a hard constraint: each in the best fitting HyperNode."""
 
     def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
@@ -225,11 +225,15 @@ class _HardTurns(Turns):
 
     def _searching(self, context: FillContext) -> HardSearch:
         if self._search is None:
-            scores = topology_scores_1_13(context.request.snapshot.topology, self._weight)
-            self._search = HardSearch(context, scores, self._highest, self._on_leaf, self.progress.total)
+            self._search = self.search(context)
         else:
             self._search.look_again(context)
         return self._search
+
+    def search(self, context: FillContext) -> HardSearch:
+        """Make the search for the job's HyperNodes; `context` has the present amounts of the nodes."""
+        scores = topology_scores_1_13(context.request.snapshot.topology, self._weight)
+        return HardSearch(context, scores, self._highest, self._on_leaf, self.progress.total)
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:

@@ -1,0 +1,54 @@
+"""Where the released Volcano leaves its design documents, and what of that concerns the jobs of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from workbench.model.gang import Gang
+
+__all__ = ["DEPARTURES", "DOCUMENTS", "departures_for"]
+
+#: The policy that follows the documents.
+DOCUMENTS = "volcano-documents"
+
+_TIER = "highestTierAllowed, which is 1 in the documents where a job does not say"
+_LCA = "the score of a HyperNode, in the documents 100/50/0 by the tier of its LCA with the job's recorded HyperNode"
+
+#: By policy, the rules of the documents that it does not follow.
+DEPARTURES: Mapping[str, tuple[str, ...]] = {
+    "volcano-1.13": (f"{_TIER} (only jobs that a cluster stores)", "nodeCount, in the documents of all nodes below"),
+    "volcano-1.15": (
+        _LCA,
+        _TIER,
+        "the record of a plain Job's HyperNode on its PodGroup, which is written for sub-groups alone",
+        "nodeCount, in the documents of all nodes below",
+    ),
+}
+
+
+def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
+    """One line about the rules of the documents that a policy does not follow for some gangs; empty if there are none.
+
+    Parameters
+    ----------
+    policy : str
+        Name of the node policy.
+    gangs : iterable of Gang
+        The LCA rule concerns gangs with a topology constraint that have pods or a recorded HyperNode already, the
+        default tier concerns hard ones without a tier.
+    """
+    if policy not in DEPARTURES:
+        return ""
+    newest = policy == "volcano-1.15"
+    asking = [gang for gang in gangs if gang.constraint is not None]
+    rules = []
+    if newest and any(gang.volcano.record or gang.ready for gang in asking):
+        rules.append(_LCA)
+    without = [gang for gang in asking if gang.constraint is not None and gang.constraint.mode == "hard"]
+    without = [gang for gang in without if gang.constraint is not None and gang.constraint.highest_tier is None]
+    without = [gang for gang in without if gang.constraint is not None and not gang.constraint.highest_tier_name]
+    if any(newest or gang.stored for gang in without):
+        rules.append(_TIER)
+    if not rules:
+        return ""
+    return f"{policy} does not follow the design documents, but {DOCUMENTS} does: {'; '.join(rules)}"
