@@ -235,7 +235,11 @@ def _of_nodes(case: Case) -> Iterator[Json]:
     ]
     if cordoned:
         yield _edit("uncordon", "nodes", "cordoned", "schedulable", nodes=sorted(cordoned))
-    broken = [name for name, row in zip(names, rows, strict=True) if any(taint.key in NOT_READY for taint in row)]
+    broken = [
+        name
+        for name, row, bad in zip(names, rows, snapshot.not_ready, strict=True)
+        if bad or any(taint.key in NOT_READY for taint in row)
+    ]
     if broken:
         yield _edit("ready", "nodes", "not ready", "ready", nodes=sorted(broken))
     for taint in _taints(snapshot):

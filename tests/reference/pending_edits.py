@@ -320,7 +320,10 @@ def _uncordon(edit: Json, state: State, job: str) -> State:
 
 def _ready(edit: Json, state: State, job: str) -> State:
     gangs, snapshot = state
-    return gangs, _without_taints(snapshot, _nodes(edit, snapshot), lambda taint: taint.key in NOT_READY)
+    nodes = _nodes(edit, snapshot)
+    not_ready = snapshot.not_ready.copy()
+    not_ready[nodes] = False
+    return gangs, _without_taints(replace(snapshot, not_ready=not_ready), nodes, lambda taint: taint.key in NOT_READY)
 
 
 def taint_text(taint: Taint) -> str:

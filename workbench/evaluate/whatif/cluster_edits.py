@@ -119,8 +119,10 @@ class MakeReady(NodesEdit):
     def apply(self, case: Case) -> Case:
         """The case with the nodes ready."""
         snapshot, nodes = case.snapshot, self._indices(case.snapshot)
+        not_ready = snapshot.not_ready.copy()
+        not_ready[nodes] = False
         taints = _without_taints(snapshot, nodes, lambda taint: taint.key in NOT_READY_TAINTS)
-        return case.with_snapshot(dataclasses.replace(snapshot, taints=taints))
+        return case.with_snapshot(dataclasses.replace(snapshot, not_ready=not_ready, taints=taints))
 
     @property
     def before(self) -> str:
@@ -354,6 +356,8 @@ def _with_new_nodes(snapshot: ClusterSnapshot, hypernode: str, like: str, names:
     gpu_free[fresh] = snapshot.gpu_total[model]
     unschedulable = snapshot.unschedulable[rows].copy()
     unschedulable[fresh] = False
+    not_ready = snapshot.not_ready[rows].copy()
+    not_ready[fresh] = False
     labels = snapshot.labels.only(rows.astype(np.int32))
     columns = dict(labels.columns)
     columns[NODE_NAME_FIELD] = (np.arange(len(rows), dtype=np.int32), topology.node_names)
@@ -377,6 +381,7 @@ def _with_new_nodes(snapshot: ClusterSnapshot, hypernode: str, like: str, names:
         labels=labels,
         taints=taints,
         unschedulable=unschedulable,
+        not_ready=not_ready,
         gpu_total=snapshot.gpu_total[rows],
         gpu_free=gpu_free,
         node_matrix=snapshot.node_matrix[rows],

@@ -25,6 +25,7 @@ from workbench.evaluate.whatif.job_edits import (
     AllowTier,
     ChangeSelector,
     DropAffinity,
+    DropDependency,
     FewerReplicas,
     LowerMinimum,
     RaisePriority,
@@ -325,6 +326,12 @@ def _selectors(case: Case) -> Iterator[Family]:
         yield One(DropAffinity(case.job, terms))
 
 
+def _dependencies(case: Case) -> Iterator[Family]:
+    for role in case.gang.roles:
+        if role.n_held_back:
+            yield One(DropDependency(case.job, role.name, role.depends_on))
+
+
 def _priorities(case: Case) -> Iterator[Family]:
     gang = case.gang
     others = [one.priority for one in case.gangs if one.key != case.job]
@@ -404,7 +411,7 @@ def _repairs(case: Case) -> Iterator[OfNodes]:
         return
     for make, nodes in (
         (Uncordon, where(snapshot.unschedulable | tainted((CORDON_TAINT,)))),
-        (MakeReady, where(tainted(NOT_READY_TAINTS))),
+        (MakeReady, where(snapshot.not_ready | tainted(NOT_READY_TAINTS))),
     ):
         if nodes:
             yield OfNodes(make(nodes))
@@ -426,6 +433,7 @@ _FAMILIES: tuple[Callable[[Case], Iterable[Family]], ...] = (
     _tiers,
     _selectors,
     _tolerations,
+    _dependencies,
     _queues,
     _priorities,
     _terminations,

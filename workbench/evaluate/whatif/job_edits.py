@@ -17,6 +17,7 @@ __all__ = [
     "AllowTier",
     "ChangeSelector",
     "DropAffinity",
+    "DropDependency",
     "FewerReplicas",
     "JobEdit",
     "LowerMinimum",
@@ -395,6 +396,47 @@ class DropAffinity(JobEdit):
     @property
     def text(self) -> str:
         return "drop the required node affinity"
+
+
+@dataclass(frozen=True)
+class DropDependency(JobEdit):
+    """Create the pods of a role at once instead of after those of other roles (dependsOn).
+
+    Attributes
+    ----------
+    role : str
+    names : tuple of str
+        Roles that it depends on.
+    """
+
+    role: str
+    names: tuple[str, ...]
+
+    kind = "dependency"
+
+    def changed(self, gang: Gang) -> Gang:
+        """The job whose role depends on no other."""
+
+        def freed(role: Role) -> Role:
+            return dataclasses.replace(role, depends_on=()) if role.name == self.role else role
+
+        return every_role(gang, freed)
+
+    @property
+    def before(self) -> list[str]:
+        return list(self.names)
+
+    @property
+    def after(self) -> list[str]:
+        return []
+
+    @property
+    def text(self) -> str:
+        return f"remove dependsOn {', '.join(self.names)} from {self.role}"
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        return {"role": self.role}
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,8 @@ def cause_text(
     if never:
         return f"never on this cluster: {idle or found[0]}"
     if idle and room:
-        return f"never as it is written, even with the cluster to itself: {idle}"
+        ignored = "".join(f"; {gap.message}" for gap in base.case.snapshot.gaps if gap.code == "ignored-member")
+        return f"never as it is written, even with the cluster to itself: {idle}{ignored}"
     return " and ".join(found)
 
 
@@ -143,7 +144,8 @@ def _room(refusal: Refusal, nearest: NearestMiss | None, case: Case) -> str:
         most = f"; most room: {_place(nearest)}" if not nearest.domain.startswith("<") else ""
         return f"room for {nearest.holds} of its {pods}{most}"
     where = f"of tier <= {limit}" if limit else "that its constraint allows"
-    return f"no HyperNode {where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}"
+    ignored = "".join(f"; {gap.message}" for gap in case.snapshot.gaps if gap.code == "ignored-member")
+    return f"no HyperNode {where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}{ignored}"
 
 
 def _of_edit(edit: Edit, refusal: Refusal, base: Outcome) -> str:
@@ -166,6 +168,9 @@ def _of_edit(edit: Edit, refusal: Refusal, base: Outcome) -> str:
             return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} not ready"
         case ChangeSelector():
             return _selector_text(edit.requirement, snapshot)
+    by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
+    if edit.kind == "dependency" and "depends-on" in by_code:
+        return by_code["depends-on"].message
     if edit.kind == "affinity":
         return "too few nodes match its required node affinity"
     said = [reason.message for reason in refusal.reasons]

@@ -37,10 +37,11 @@ class Outcome:
     @cached_property
     def placement(self) -> Placement | None:
         """Placement of the job in question, with at least one pod; None if it stays pending."""
-        if not self.decisions:
-            return None
-        result = self.decisions[self.case.position].result
-        return result if isinstance(result, Placement) and result.n_placed else None
+        for decision in self.decisions:
+            result = decision.result
+            if decision.gang.key == self.case.job:
+                return result if isinstance(result, Placement) and result.n_placed else None
+        return None
 
 
 class Trials:
