@@ -440,6 +440,7 @@ def _add_nodes(edit: Json, state: State, job: str) -> State:
         labels=NodeLabels.from_rows(larger.node_names, labels),
         taints=NodeTaints.from_rows([[] if new_one else old[i] for i, new_one in zip(source, fresh, strict=True)]),
         unschedulable=snapshot.unschedulable[source] & ~fresh,
+        not_ready=snapshot.not_ready[source] & ~fresh,
         gpu_total=snapshot.gpu_total[source],
         gpu_free=free,
         gpu_shares=shares,

@@ -35,7 +35,7 @@ from workbench.cli.place import require_jobs
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.evaluate.whatif.fix import Fix, FixReport
+    from workbench.evaluate.whatif.fix import FixReport, JobFix
     from workbench.formats.load_documents import LoadedDocuments
     from workbench.model.snapshot import Scenario
     from workbench.policies import Policy
@@ -157,16 +157,16 @@ def _reports(
     return found
 
 
-def _edits(fix: Fix) -> list[dict[str, Any]]:
+def _edits(fix: JobFix) -> list[dict[str, Any]]:
     return [edit.to_dict() for edit in fix.edits]
 
 
-def _changed(fix: Fix, job: str, loaded: LoadedDocuments) -> str:
+def _changed(fix: JobFix, job: str, loaded: LoadedDocuments) -> str:
     """The text of the whole input after a fix."""
-    from workbench.evaluate.whatif.edit import Case
+    from workbench.evaluate.whatif.edit import EditedSession
     from workbench.formats.edit_manifests.apply import changed_text
 
-    case = Case(loaded.scenario.gangs, loaded.scenario.snapshot, job)
+    case = EditedSession(loaded.scenario.gangs, loaded.scenario.snapshot, job)
     for edit in fix.edits:
         case = edit.apply(case)
     return changed_text(loaded, _edits(fix), case.snapshot)
@@ -184,7 +184,7 @@ def _proven(report: FixReport, policy: Policy, loaded: LoadedDocuments, any_sche
     return report if len(kept) == len(report.fixes) else replace(report, fixes=tuple(kept))
 
 
-def _fails(fix: Fix, job: str, policy: Policy, loaded: LoadedDocuments, any_scheduler: bool) -> str:
+def _fails(fix: JobFix, job: str, policy: Policy, loaded: LoadedDocuments, any_scheduler: bool) -> str:
     """Why a fix does not hold when the changed manifests are read and placed; empty if it does."""
     from workbench.formats.load import load
 

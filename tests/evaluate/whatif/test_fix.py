@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import cluster_yaml, job_yaml
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.whatif.edit import Case
+from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport, advise_session, fix_report
 from workbench.formats.load import load
 from workbench.model.placement import Placement
@@ -32,7 +32,7 @@ def scenario(tmp_path: Path):
 
 def placed(policy: Policy, scenario: Scenario, job: str, edits: tuple) -> bool:
     """Whether a policy places a job, in the whole session, after edits."""
-    case = Case(scenario.gangs, scenario.snapshot, job)
+    case = EditedSession(scenario.gangs, scenario.snapshot, job)
     for edit in edits:
         case = edit.apply(case)
     decisions = policy.schedule(case.gangs, case.snapshot)

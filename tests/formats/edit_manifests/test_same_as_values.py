@@ -10,7 +10,7 @@ from tests.formats.edit_manifests.test_cluster_edits import WITH_PODS, on_nodes
 from tests.formats.edit_manifests.test_job_edits import TIER, read
 from tests.formats.same_scenario import gang_parts, snapshot_parts
 from workbench.evaluate.whatif.cluster_edits import AddNodes, Finish, MakeReady, RemoveTaint, Uncordon
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.evaluate.whatif.job_edits import (
     AllowTier,
     ChangeSelector,
@@ -49,10 +49,10 @@ ON_NODES: list[Edit] = [
 ]
 
 
-def _edited(manifests: list[Manifest], edit: Edit) -> tuple[Case, Any]:
+def _edited(manifests: list[Manifest], edit: Edit) -> tuple[EditedSession, Any]:
     before = read(manifests)
     # The job in question may be another one.
-    case = Case(before.gangs, before.snapshot, before.gangs[0].key if before.gangs else "")
+    case = EditedSession(before.gangs, before.snapshot, before.gangs[0].key if before.gangs else "")
     return edit.apply(case), read(apply_edits(manifests, [edit.to_dict()]))
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.evaluate.whatif.job_edits import taint_text
 from workbench.model.counted import counted
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
@@ -89,7 +89,7 @@ class Uncordon(NodesEdit):
 
     kind: ClassVar[str] = "uncordon"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case with the nodes schedulable."""
         snapshot, nodes = case.snapshot, self._indices(case.snapshot)
         unschedulable = snapshot.unschedulable.copy()
@@ -116,7 +116,7 @@ class MakeReady(NodesEdit):
 
     kind: ClassVar[str] = "ready"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case with the nodes ready."""
         snapshot, nodes = case.snapshot, self._indices(case.snapshot)
         not_ready = snapshot.not_ready.copy()
@@ -145,7 +145,7 @@ class RemoveTaint(NodesEdit):
 
     kind: ClassVar[str] = "untaint"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case without the taint on these nodes."""
         snapshot, nodes = case.snapshot, self._indices(case.snapshot)
         taints = _without_taints(snapshot, nodes, lambda taint: taint == self.taint)
@@ -179,7 +179,7 @@ class AwaitTermination(Edit):
     kind: ClassVar[str] = "wait"
     category = "wait"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case without the terminating pods."""
         return case.with_snapshot(case.snapshot.after_endings)
 
@@ -233,7 +233,7 @@ class Finish(Edit):
     kind: ClassVar[str] = "finish"
     category = "evict"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case without the pods of the gang, nor the HyperNodes recorded for it."""
         snapshot = case.snapshot
         if self.gangs:
@@ -296,7 +296,7 @@ class AddNodes(Edit):
     kind: ClassVar[str] = "add-nodes"
     category = "nodes"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case with the new nodes; nodes are numbered anew."""
         return case.with_snapshot(_with_new_nodes(case.snapshot, self.hypernode, self.like, self.names))
 

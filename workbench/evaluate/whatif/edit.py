@@ -1,4 +1,4 @@
-"""`Edit`: one change to a pending job or to the cluster, applied to a `Case` so that the session can be run again."""
+"""`Edit`: one change to a pending job or to the cluster, applied to a session so that it can be run again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.model.gang import Gang, MemberJob, Role
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["CLASSES", "Case", "Edit", "every_role"]
+__all__ = ["CLASSES", "Edit", "EditedSession", "every_role"]
 
 #: Classes of edits in the default order of preference: changes to the job that cost it nothing; changes to queues and
 #: to the order of jobs; waiting, and repairing nodes; a smaller job; ending running gangs; new nodes.
@@ -21,7 +21,7 @@ CLASSES = ("job", "queue", "wait", "shrink", "evict", "nodes")
 
 
 @dataclass(frozen=True, eq=False)
-class Case(Value):
+class EditedSession(Value):
     """A scheduling session with one job in question: its gangs and its cluster, before or after edits.
 
     Attributes
@@ -52,17 +52,17 @@ class Case(Value):
         """Keys under which running pods belong to the job: its own, and those of the Jobs of a HyperJob."""
         return frozenset({self.job, *(f"{self.gang.namespace}/{part.name}" for part in self.gang.jobs)})
 
-    def with_gang(self, gang: Gang) -> Case:
+    def with_gang(self, gang: Gang) -> EditedSession:
         """The case with another version of the job."""
         at = self.position
         return dataclasses.replace(self, gangs=(*self.gangs[:at], gang, *self.gangs[at + 1 :]))
 
-    def with_snapshot(self, snapshot: ClusterSnapshot) -> Case:
+    def with_snapshot(self, snapshot: ClusterSnapshot) -> EditedSession:
         """The case with another state of the cluster."""
         snapshot.share_derived(self.snapshot)
         return dataclasses.replace(self, snapshot=snapshot)
 
-    def without(self, gangs: frozenset[str]) -> Case:
+    def without(self, gangs: frozenset[str]) -> EditedSession:
         """The case without some pending gangs, named ``namespace/name``; the job in question stays."""
         kept = tuple(gang for gang in self.gangs if gang.key == self.job or gang.key not in gangs)
         return dataclasses.replace(self, gangs=kept)
@@ -83,7 +83,7 @@ class Edit(ABC):
     category: ClassVar[str]
 
     @abstractmethod
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case with the change made; objects that do not change are shared with the given case."""
 
     @property

@@ -20,7 +20,7 @@ from workbench.evaluate.whatif.cluster_edits import (
     RemoveTaint,
     Uncordon,
 )
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.evaluate.whatif.job_edits import (
     AllowTier,
     ChangeSelector,
@@ -33,7 +33,7 @@ from workbench.evaluate.whatif.job_edits import (
     minimum_of,
 )
 from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWeight, Withdraw
-from workbench.evaluate.whatif.trials import Outcome
+from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.labels import Taint
 from workbench.model.placement import Placement
@@ -79,7 +79,7 @@ class Family(ABC):
         """Kinds of edits that make this one superfluous where they help alone: they say the same in a better way."""
         return _SPARED_BY.get(self.loosest.kind, ())
 
-    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+    def milder(self, outcome: EditOutcome) -> Sequence[Edit]:
         """Smaller changes, the smallest first, given a session in which the largest one helped."""
         return ()
 
@@ -109,7 +109,7 @@ class Several(Family):
     def loosest(self) -> Edit:
         return self.edits[-1]
 
-    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+    def milder(self, outcome: EditOutcome) -> Sequence[Edit]:
         return self.edits[:-1]
 
 
@@ -123,7 +123,7 @@ class OfNodes(Family):
     def loosest(self) -> Edit:
         return self.edit
 
-    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+    def milder(self, outcome: EditOutcome) -> Sequence[Edit]:
         """The edit for the nodes that the job then uses."""
         assert outcome.placement is not None
         names = outcome.case.snapshot.topology.node_names
@@ -159,7 +159,7 @@ class OfQueue(Family):
     def loosest(self) -> Edit:
         return self.edit
 
-    def milder(self, outcome: Outcome) -> Sequence[Edit]:
+    def milder(self, outcome: EditOutcome) -> Sequence[Edit]:
         """Smaller amounts, in steps of one pod, the smallest first."""
         largest = max(self._steps_to(name, amount) for name, amount in self.edit.new)
         return [self._after(n) for n in range(1, min(largest, _MOST_STEPS))]
@@ -191,7 +191,7 @@ class OfQueue(Family):
                 yield dataclasses.replace(edit, new=less)
 
 
-def held_by(queue: str, outcome: Outcome) -> dict[str, int]:
+def held_by(queue: str, outcome: EditOutcome) -> dict[str, int]:
     """Resources in base units that the pods of a queue hold after a session, those placed in it included."""
     use = outcome.case.snapshot.running_index.queues.get(queue)
     held = dict(use.requests) if use is not None else {}
@@ -229,17 +229,17 @@ def tightest_limit(gang: Gang, topology: Topology) -> int | None:
     return min(limits, default=None)
 
 
-def families_of_nodes(case: Case) -> list[NodesEdit]:
+def families_of_nodes(case: EditedSession) -> list[NodesEdit]:
     """Edits that make all cordoned nodes schedulable and all nodes ready."""
     return [family.edit for family in _repairs(case)]
 
 
-def families(case: Case, others: int) -> list[Family]:
+def families(case: EditedSession, others: int) -> list[Family]:
     """The edits of a pending job and its cluster that may help it, without running gangs and new nodes.
 
     Parameters
     ----------
-    case : Case
+    case : EditedSession
         The session without edits.
     others : int
         Pending jobs at most that may be withdrawn; those of the job's queue come first.
@@ -252,7 +252,7 @@ def families(case: Case, others: int) -> list[Family]:
     return [family for make in _FAMILIES for family in make(case)] + _withdrawals(case, others)
 
 
-def _tiers(case: Case) -> Iterator[Family]:
+def _tiers(case: EditedSession) -> Iterator[Family]:
     gang, topology = case.gang, case.snapshot.topology
     written = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
     limits = [(limit, c) for c in written if (limit := hard_limit(c, topology)) is not None]
@@ -267,7 +267,7 @@ def _tiers(case: Case) -> Iterator[Family]:
         yield Several(edits)
 
 
-def _minimums(case: Case) -> Iterator[Family]:
+def _minimums(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
     old = minimum_of(gang)
     # A job of which nothing more has to start is no pending job.
@@ -277,7 +277,7 @@ def _minimums(case: Case) -> Iterator[Family]:
         yield Several(edits)
 
 
-def _replicas(case: Case) -> Iterator[Family]:
+def _replicas(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
     # Sub-groups of equal size leave no role with fewer pods.
     if gang.jobs or gang.sub_groups:
@@ -291,7 +291,7 @@ def _replicas(case: Case) -> Iterator[Family]:
             yield Several(edits)
 
 
-def _untolerated(case: Case) -> dict[Taint, list[str]]:
+def _untolerated(case: EditedSession) -> dict[Taint, list[str]]:
     """Taints that some role does not tolerate, with the nodes that have each, by name; those of Kubernetes left out."""
     snapshot, tolerations = case.snapshot, [role.filter.tolerations for role in case.gang.roles]
     found: dict[Taint, list[str]] = {}
@@ -306,11 +306,11 @@ def _untolerated(case: Case) -> dict[Taint, list[str]]:
     return {taint: sorted(found[taint], key=str.encode) for taint in order}
 
 
-def _tolerations(case: Case) -> Iterator[Family]:
+def _tolerations(case: EditedSession) -> Iterator[Family]:
     return (One(Tolerate(case.job, taint)) for taint in _untolerated(case))
 
 
-def _selectors(case: Case) -> Iterator[Family]:
+def _selectors(case: EditedSession) -> Iterator[Family]:
     gang, labels = case.gang, case.snapshot.labels
     required = dict.fromkeys(one for role in gang.roles for one in role.filter.required)
     narrow = [one for one in required if not labels.mask(one).all()]
@@ -326,20 +326,20 @@ def _selectors(case: Case) -> Iterator[Family]:
         yield One(DropAffinity(case.job, terms))
 
 
-def _dependencies(case: Case) -> Iterator[Family]:
+def _dependencies(case: EditedSession) -> Iterator[Family]:
     for role in case.gang.roles:
         if role.n_held_back:
             yield One(DropDependency(case.job, role.name, role.depends_on))
 
 
-def _priorities(case: Case) -> Iterator[Family]:
+def _priorities(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
     others = [one.priority for one in case.gangs if one.key != case.job]
     if others and max(others) >= gang.priority:
         yield One(RaisePriority(case.job, gang.priority, max(others) + 1))
 
 
-def _queues(case: Case) -> Iterator[Family]:
+def _queues(case: EditedSession) -> Iterator[Family]:
     gang, snapshot = case.gang, case.snapshot
     queue = snapshot.queues.get(gang.queue, Queue(gang.queue))
     steps: dict[str, int] = {}
@@ -378,7 +378,7 @@ def _only(amounts: Mapping[str, int], names: Sequence[str]) -> Amounts:
     return tuple((name, amounts[name]) for name in names)
 
 
-def _wanted_of(case: Case, queue: str) -> dict[str, int]:
+def _wanted_of(case: EditedSession, queue: str) -> dict[str, int]:
     """Resources that all pods of a queue ask for, running and pending; of a job at least its minResources."""
     use = case.snapshot.running_index.queues.get(queue)
     wanted = dict(use.requests) if use is not None else {}
@@ -394,7 +394,7 @@ def _wanted_of(case: Case, queue: str) -> dict[str, int]:
     return wanted
 
 
-def _repairs(case: Case) -> Iterator[OfNodes]:
+def _repairs(case: EditedSession) -> Iterator[OfNodes]:
     snapshot = case.snapshot
     names = snapshot.topology.node_names
 
@@ -417,19 +417,19 @@ def _repairs(case: Case) -> Iterator[OfNodes]:
             yield OfNodes(make(nodes))
 
 
-def _untaints(case: Case) -> Iterator[Family]:
+def _untaints(case: EditedSession) -> Iterator[Family]:
     for taint, tainted_nodes in _untolerated(case).items():
         yield OfNodes(RemoveTaint(tuple(tainted_nodes), taint))
 
 
-def _terminations(case: Case) -> Iterator[Family]:
+def _terminations(case: EditedSession) -> Iterator[Family]:
     ending = case.snapshot.running_index.ending
     if ending:
         yield One(AwaitTermination(tuple(sorted((f"{pod.namespace}/{pod.name}" for pod in ending), key=str.encode))))
 
 
 #: What makes the families of a job, in the order in which they are tried.
-_FAMILIES: tuple[Callable[[Case], Iterable[Family]], ...] = (
+_FAMILIES: tuple[Callable[[EditedSession], Iterable[Family]], ...] = (
     _tiers,
     _selectors,
     _tolerations,
@@ -444,7 +444,7 @@ _FAMILIES: tuple[Callable[[Case], Iterable[Family]], ...] = (
 )
 
 
-def _withdrawals(case: Case, most: int) -> list[Family]:
+def _withdrawals(case: EditedSession, most: int) -> list[Family]:
     rivals = [gang for gang in case.gangs if gang.key != case.job]
     rivals.sort(key=lambda gang: (gang.queue != case.gang.queue, not gang.volcano.inqueue, gang.key.encode()))
     return [One(Withdraw(gang.key)) for gang in rivals[:most]]

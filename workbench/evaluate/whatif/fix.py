@@ -15,8 +15,8 @@ from workbench.evaluate.whatif.holders import Holder, holders
 from workbench.evaluate.whatif.new_nodes import new_nodes
 from workbench.evaluate.whatif.queue_edits import Withdraw
 from workbench.evaluate.whatif.sentences import cause_text, fix_text, idle_text
-from workbench.evaluate.whatif.smallest import Search
-from workbench.evaluate.whatif.trials import Outcome, Trials
+from workbench.evaluate.whatif.smallest import FixSearch
+from workbench.evaluate.whatif.trials import EditOutcome, EditTrials
 from workbench.evaluate.whatif.victims import Victims
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, NearestMiss, Refusal
@@ -24,7 +24,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy
 
-__all__ = ["MOST_ADVISED", "Effect", "Fix", "FixReport", "advise", "advise_session", "fix_report"]
+__all__ = ["MOST_ADVISED", "Effect", "FixReport", "JobFix", "advise", "advise_session", "fix_report"]
 
 #: Pending jobs of a session for which edits are tried where nobody says how many; a table shows no more.
 MOST_ADVISED = 40
@@ -74,7 +74,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Fix:
+class JobFix:
     """A minimal set of edits with which the policy, run again on the whole session, places the job.
 
     Attributes
@@ -119,7 +119,7 @@ class FixReport(Value):
     policy : str
     cause : str
         What the first fix, and the first fix that costs nobody anything, remove: in words and with the numbers.
-    fixes : tuple of Fix
+    fixes : tuple of JobFix
         Minimal sets of edits: fewest edits first, then by the class of the dearest edit (`CLASSES`), then those that
         cost nobody anything, then by kind and subject.
     never : bool
@@ -137,7 +137,7 @@ class FixReport(Value):
     job: str
     policy: str
     cause: str
-    fixes: tuple[Fix, ...]
+    fixes: tuple[JobFix, ...]
     never: bool
     never_as_written: bool
     proved: bool
@@ -154,7 +154,7 @@ class FixReport(Value):
         return tuple(found.values())
 
     @property
-    def free(self) -> Fix | None:
+    def free(self) -> JobFix | None:
         """The first fix that costs neither another job nor this one anything; None if each does."""
         return next((fix for fix in self.fixes if not fix.costs), None)
 
@@ -235,7 +235,7 @@ def fix_report(
             raise UnknownNameError("class of edits", name, list(CLASSES))
     if most_runs is None:
         most_runs = max(min(_WORK // max(snapshot.n_nodes, 1), _MOST_RUNS), 60)
-    trials = Trials(policy, gangs, snapshot, job, decisions, most_runs)
+    trials = EditTrials(policy, gangs, snapshot, job, decisions, most_runs)
     refusal = trials.base.decisions[keys.index(job)].result
     if not isinstance(refusal, Refusal):
         raise InputError(
@@ -250,11 +250,11 @@ class _Question:
     Parameters
     ----------
     policy : Policy
-    trials : Trials
+    trials : EditTrials
         The whole session; every fix is run in it.
     refusal : Refusal
     classes : tuple of str
-    alone : Trials, optional
+    alone : EditTrials, optional
         The job by itself after the session: sets of edits are looked for there first, because a session of many jobs
         takes long. None: they are looked for in the whole session.
     """
@@ -262,10 +262,10 @@ class _Question:
     def __init__(
         self,
         policy: Policy,
-        trials: Trials,
+        trials: EditTrials,
         refusal: Refusal,
         classes: tuple[str, ...],
-        alone: Trials | None = None,
+        alone: EditTrials | None = None,
     ) -> None:
         self._policy, self._trials, self._refusal, self._classes = policy, trials, refusal, classes
         self._rank = {name: i for i, name in enumerate(classes)}
@@ -277,7 +277,7 @@ class _Question:
         self._victims = Victims(case, unpromising) if "evict" in self._rank else None
         running: list[Family] = [One(edit) for edit in self._victims.edits] if self._victims is not None else []
         self._every = sorted([*self._cheap, *running], key=lambda family: self._rank[family.loosest.category])
-        self._search = Search(self._searched, self._every, exhaustive=self._small)
+        self._search = FixSearch(self._searched, self._every, exhaustive=self._small)
 
     def answer(self) -> FixReport:
         """Find the fixes and put them into words."""
@@ -289,11 +289,11 @@ class _Question:
         fixes = sorted({fix.edits: fix for fix in fixes}.values(), key=self._order)
         return self._report(fixes, never=not possible, proved=self._search.proved)
 
-    def _held(self, sets: Sequence[Collection[Edit]]) -> list[Fix]:
+    def _held(self, sets: Sequence[Collection[Edit]]) -> list[JobFix]:
         """The sets that hold in the whole session; of those found elsewhere the first, and the first at no cost."""
         if self._searched is self._trials:
             return [self._fix(edits) for edits in sets]
-        fixes: list[Fix] = []
+        fixes: list[JobFix] = []
         for edits in sorted(sets, key=len)[: _ALTERNATIVES + 1]:
             if not self._trials.works(edits):
                 continue
@@ -317,25 +317,25 @@ class _Question:
             sets += search.pairs(most, further)
         return sets
 
-    def _fix_of_search(self, edits: Collection[Edit]) -> Fix:
+    def _fix_of_search(self, edits: Collection[Edit]) -> JobFix:
         """A fix with its effects where it was looked for: on nobody, if the job was tried by itself."""
         ordered = tuple(edits)
-        return Fix(ordered, self._effects(ordered, self._searched.outcome(edits), self._searched))
+        return JobFix(ordered, self._effects(ordered, self._searched.outcome(edits), self._searched))
 
     def _allowed(self, some: Sequence[Family]) -> list[Family]:
         return [family for family in some if family.loosest.category in self._rank]
 
-    def _order(self, fix: Fix) -> tuple[object, ...]:
+    def _order(self, fix: JobFix) -> tuple[object, ...]:
         ranks = sorted((self._rank[edit.category] for edit in fix.edits), reverse=True)
         lost = sum(effect.pods for effect in fix.others)
         kinds = [(edit.kind != "tier", edit.kind, edit.subject) for edit in fix.edits]
         return len(fix.edits), ranks, fix.costs, lost, kinds
 
-    def _fix(self, edits: Collection[Edit]) -> Fix:
+    def _fix(self, edits: Collection[Edit]) -> JobFix:
         ordered = sorted(edits, key=lambda edit: (self._rank[edit.category], edit.kind, edit.subject))
-        return Fix(tuple(ordered), self._effects(ordered, self._trials.outcome(edits), self._trials))
+        return JobFix(tuple(ordered), self._effects(ordered, self._trials.outcome(edits), self._trials))
 
-    def _effects(self, edits: Sequence[Edit], outcome: Outcome, trials: Trials) -> tuple[Effect, ...]:
+    def _effects(self, edits: Sequence[Edit], outcome: EditOutcome, trials: EditTrials) -> tuple[Effect, ...]:
         before = {decision.gang.key: decision.placed for decision in trials.base.decisions}
         after = {decision.gang.key: decision.placed for decision in outcome.decisions}
         found = [
@@ -350,7 +350,7 @@ class _Question:
                 found.append(Effect(edit.name, "ends", edit.pods, edit.gpus))
         return tuple(sorted(found, key=lambda effect: (effect.job.encode(), effect.effect)))
 
-    def _report(self, fixes: Sequence[Fix], *, never: bool, proved: bool) -> FixReport:
+    def _report(self, fixes: Sequence[JobFix], *, never: bool, proved: bool) -> FixReport:
         case = self._trials.base.case
         nearest = self._refusal.nearest
         free = next((fix.edits for fix in fixes if not fix.costs), ())
@@ -442,7 +442,7 @@ def advise_session(
     found = []
     for refusal in refused:
         key = refusal.gang.key
-        trials = Trials(policy, gangs, snapshot, key, decisions)
-        alone = Trials(policy, [refusal.gang], after, key, None, runs)
+        trials = EditTrials(policy, gangs, snapshot, key, decisions)
+        alone = EditTrials(policy, [refusal.gang], after, key, None, runs)
         found.append(_Question(policy, trials, refusal, CLASSES, alone).answer())
     return {report.job: report for report in found}

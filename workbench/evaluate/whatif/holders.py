@@ -11,7 +11,7 @@ import numpy as np
 from workbench.evaluate.whatif.cluster_edits import pod_subject
 from workbench.evaluate.whatif.edit import Edit
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
-from workbench.evaluate.whatif.trials import Outcome
+from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.placement import NearestMiss, Placement, Refusal
@@ -61,7 +61,7 @@ class Holder:
         return {"of": self.of, "job": self.job, "state": self.state, "pods": self.pods, "amounts": amounts}
 
 
-class _Sums:
+class _HeldAmounts:
     """Pods and amounts of gangs, of the resources that a job asks for."""
 
     def __init__(self, gang: Gang, resources: Sequence[str]) -> None:
@@ -85,12 +85,14 @@ class _Sums:
         return tuple(sorted(made, key=lambda one: (one.of, [-a for _, a in reversed(one.amounts)], one.job.encode())))
 
 
-def holders(base: Outcome, refusal: Refusal, nearest: NearestMiss | None, edits: Sequence[Edit]) -> tuple[Holder, ...]:
+def holders(
+    base: EditOutcome, refusal: Refusal, nearest: NearestMiss | None, edits: Sequence[Edit]
+) -> tuple[Holder, ...]:
     """The gangs that hold what a pending job lacks.
 
     Parameters
     ----------
-    base : Outcome
+    base : EditOutcome
         The session without edits.
     refusal : Refusal
         The job's.
@@ -101,7 +103,7 @@ def holders(base: Outcome, refusal: Refusal, nearest: NearestMiss | None, edits:
     """
     case, gang = base.case, refusal.gang
     snapshot, topology = case.snapshot, case.snapshot.topology
-    sums = _Sums(gang, snapshot.resources)
+    sums = _HeldAmounts(gang, snapshot.resources)
     if nearest is not None:
         known = topology.has_domain(nearest.domain)
         where = f"HyperNode {nearest.domain}" if known else "cluster"
@@ -132,7 +134,7 @@ def _reasons(result: Placement | Refusal) -> Sequence[Any]:
     return result.reasons if isinstance(result, Refusal) else ()
 
 
-def _add_placed(sums: _Sums, of: str, base: Outcome, inside: Any, queue: str = "") -> None:
+def _add_placed(sums: _HeldAmounts, of: str, base: EditOutcome, inside: Any, queue: str = "") -> None:
     """Add the gangs that the session placed on some nodes, before or after the job."""
     for decision in base.decisions:
         result, gang = decision.result, decision.gang

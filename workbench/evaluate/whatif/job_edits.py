@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.evaluate.whatif.edit import Case, Edit, every_role
+from workbench.evaluate.whatif.edit import Edit, EditedSession, every_role
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, needed_of_jobs
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
@@ -43,7 +43,7 @@ class JobEdit(Edit):
 
     category = "job"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case with the changed job."""
         return case.with_gang(self.changed(case.gang))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.evaluate.whatif.cluster_edits import AddNodes
-from workbench.evaluate.whatif.edit import Case
+from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.families import tightest_limit
-from workbench.evaluate.whatif.trials import Trials
+from workbench.evaluate.whatif.trials import EditTrials
 from workbench.model.placement import Refusal
 
 __all__ = ["new_nodes"]
@@ -16,7 +16,7 @@ __all__ = ["new_nodes"]
 _PLACES = 4
 
 
-def new_nodes(trials: Trials, refusal: Refusal) -> list[AddNodes]:
+def new_nodes(trials: EditTrials, refusal: Refusal) -> list[AddNodes]:
     """The smallest addition of nodes that places the job, for the first HyperNode where one does; empty if none does.
 
     The new nodes are copies of the existing node with most of what the largest pod asks for. They become members of
@@ -24,7 +24,7 @@ def new_nodes(trials: Trials, refusal: Refusal) -> list[AddNodes]:
 
     Parameters
     ----------
-    trials : Trials
+    trials : EditTrials
     refusal : Refusal
         The job's.
     """
@@ -55,7 +55,7 @@ def new_nodes(trials: Trials, refusal: Refusal) -> list[AddNodes]:
     return []
 
 
-def _model(case: Case) -> str:
+def _model(case: EditedSession) -> str:
     """Name of the node that new nodes copy: it accepts the largest pod and offers most of what that asks for."""
     snapshot, gang = case.snapshot, case.gang
     rows, _ = gang.rows_for(snapshot.resources)
@@ -69,7 +69,7 @@ def _model(case: Case) -> str:
     return snapshot.topology.node_names[int(np.lexsort(keys)[0])]
 
 
-def _places(case: Case, refusal: Refusal) -> list[str]:
+def _places(case: EditedSession, refusal: Refusal) -> list[str]:
     """Names of the HyperNodes to which nodes are added, the nearest first; an empty name: to none."""
     topology = case.snapshot.topology
     if tightest_limit(case.gang, topology) is None:
@@ -81,7 +81,7 @@ def _places(case: Case, refusal: Refusal) -> list[str]:
     return [topology.domain_names[j] for j in leaves][:_PLACES]
 
 
-def _leaf(case: Case, domain: int) -> int:
+def _leaf(case: EditedSession, domain: int) -> int:
     """The first HyperNode below a HyperNode, or itself, that has no HyperNodes as members."""
     below = case.snapshot.topology.children
     while len(below[domain]):
@@ -89,7 +89,7 @@ def _leaf(case: Case, domain: int) -> int:
     return domain
 
 
-def _names(case: Case, like: str, count: int) -> tuple[str, ...]:
+def _names(case: EditedSession, like: str, count: int) -> tuple[str, ...]:
     taken = set(case.snapshot.topology.node_names)
     names: list[str] = []
     number = 0

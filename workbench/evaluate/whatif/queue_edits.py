@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.model.resources import amount_text, quantity_text
 from workbench.model.snapshot import Queue
 
@@ -41,7 +41,7 @@ class QueueAmounts(Edit):
     def kind(self) -> str:  # type: ignore[override]  # one class for three fields
         return f"queue-{self.field}"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case with the changed queue."""
         queue = case.snapshot.queues.get(self.queue, Queue(self.queue))
         amounts = dict(getattr(queue, self.field) or {})
@@ -81,7 +81,7 @@ def _quantities(amounts: Amounts) -> dict[str, str | None]:
     return {name: None if amount is None else quantity_text(name, amount) for name, amount in amounts}
 
 
-def _with_queue(case: Case, queue: Queue) -> Case:
+def _with_queue(case: EditedSession, queue: Queue) -> EditedSession:
     queues = {**case.snapshot.queues, queue.name: queue}
     return case.with_snapshot(dataclasses.replace(case.snapshot, queues=queues))
 
@@ -103,7 +103,7 @@ class QueueWeight(Edit):
     kind: ClassVar[str] = "queue-weight"
     category = "queue"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case with the heavier queue."""
         queue = case.snapshot.queues.get(self.queue, Queue(self.queue))
         return _with_queue(case, dataclasses.replace(queue, weight=self.new))
@@ -140,7 +140,7 @@ class Withdraw(Edit):
     kind: ClassVar[str] = "withdraw"
     category = "queue"
 
-    def apply(self, case: Case) -> Case:
+    def apply(self, case: EditedSession) -> EditedSession:
         """The case without the other job."""
         return case.without(frozenset({self.job}))
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.evaluate.whatif.cluster_edits import MakeReady, RemoveTaint, Uncordon
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.evaluate.whatif.families import families_of_nodes, held_by, tightest_limit
 from workbench.evaluate.whatif.job_edits import ChangeSelector, Tolerate, requirement_text, taint_text
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
-from workbench.evaluate.whatif.trials import Outcome
+from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.labels import Requirement, Taint
@@ -50,7 +50,7 @@ def _withdrawn(edits: Sequence[Edit]) -> set[str]:
     return {edit.subject for edit in edits if isinstance(edit, Withdraw)}
 
 
-def idle_text(policy: Policy, case: Case) -> str:
+def idle_text(policy: Policy, case: EditedSession) -> str:
     """Why the job would stay pending even if it had the cluster to itself; empty if it would then be placed.
 
     Nobody else's pods run there, no node is cordoned or not ready, and no other job is in the session.
@@ -69,7 +69,7 @@ def idle_text(policy: Policy, case: Case) -> str:
         alone = edit.apply(alone)
     try:
         decision = policy.schedule(alone.gangs, alone.snapshot)[alone.position]
-    except Exception:  # as in `Trials`: a policy from a notebook may fail on a cluster that only might be
+    except Exception:  # as in `EditTrials`: a policy from a notebook may fail on a cluster that only might be
         return ""
     if not isinstance(decision.result, Refusal):
         return ""
@@ -80,7 +80,7 @@ def idle_text(policy: Policy, case: Case) -> str:
     return decision.result.reasons[0].message if decision.result.reasons else "the policy gives no reason"
 
 
-def _own_exclusive(snapshot: ClusterSnapshot, case: Case) -> dict[str, str]:
+def _own_exclusive(snapshot: ClusterSnapshot, case: EditedSession) -> dict[str, str]:
     return {key: at for key, at in snapshot.exclusive.items() if key.startswith(f"{case.job}/")}
 
 
@@ -89,7 +89,7 @@ def _place(miss: NearestMiss) -> str:
 
 
 def cause_text(
-    edits: Sequence[Edit], refusal: Refusal, nearest: NearestMiss | None, base: Outcome, *, never: bool, idle: str
+    edits: Sequence[Edit], refusal: Refusal, nearest: NearestMiss | None, base: EditOutcome, *, never: bool, idle: str
 ) -> str:
     """The cause of a refusal in words: what the edits of a fix take away.
 
@@ -100,7 +100,7 @@ def cause_text(
     refusal : Refusal
     nearest : NearestMiss or None
         HyperNode that comes closest to holding the job, with less room than it needs.
-    base : Outcome
+    base : EditOutcome
         The session without edits.
     never : bool
         No set of edits without new nodes places the job.
@@ -126,7 +126,7 @@ def cause_text(
     return " and ".join(found)
 
 
-def _room(refusal: Refusal, nearest: NearestMiss | None, case: Case) -> str:
+def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) -> str:
     """That there is no room, and where there is most."""
     gang, topology = refusal.gang, case.snapshot.topology
     limit = tightest_limit(gang, topology)
@@ -148,7 +148,7 @@ def _room(refusal: Refusal, nearest: NearestMiss | None, case: Case) -> str:
     return f"no HyperNode {where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}{ignored}"
 
 
-def _of_edit(edit: Edit, refusal: Refusal, base: Outcome) -> str:
+def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str:
     snapshot, gang = base.case.snapshot, refusal.gang
     match edit:
         case QueueAmounts(field="capability"):
@@ -182,7 +182,7 @@ def _n_tainted(snapshot: ClusterSnapshot, taint: Taint) -> int:
     return int(has[snapshot.taints.codes].sum()) if len(has) else 0
 
 
-def _queue_text(edit: QueueAmounts, gang: Gang, base: Outcome) -> str:
+def _queue_text(edit: QueueAmounts, gang: Gang, base: EditOutcome) -> str:
     held = held_by(edit.queue, base)
     parts = []
     for name, limit in edit.old:
@@ -195,7 +195,7 @@ def _queue_text(edit: QueueAmounts, gang: Gang, base: Outcome) -> str:
     return f"queue {edit.queue}: {'; '.join(parts)}"
 
 
-def _reserved_text(edit: Withdraw, base: Outcome) -> str:
+def _reserved_text(edit: Withdraw, base: EditOutcome) -> str:
     other = next(decision for decision in base.decisions if decision.gang.key == edit.job)
     if isinstance(other.result, Placement):
         return f"{edit.job} comes first and takes what it needs"

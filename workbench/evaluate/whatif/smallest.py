@@ -1,4 +1,4 @@
-"""Search for the smallest sets of edits with which a policy places a pending job.
+"""FixSearch for the smallest sets of edits with which a policy places a pending job.
 
 1. Every edit alone, in the order of the classes.
 2. All edits together: if even they do not help, no set of them is looked for. Else the set that avoids the dearest
@@ -15,9 +15,9 @@ from itertools import combinations
 
 from workbench.evaluate.whatif.edit import Edit
 from workbench.evaluate.whatif.families import Family, Several
-from workbench.evaluate.whatif.trials import Trials
+from workbench.evaluate.whatif.trials import EditTrials
 
-__all__ = ["Search"]
+__all__ = ["FixSearch"]
 
 #: Members of a family that are tried one by one where its largest change does not help.
 _FEW = 8
@@ -25,12 +25,12 @@ _FEW = 8
 _MOST_PAIRED = 60
 
 
-class Search:
+class FixSearch:
     """Finds minimal sets of edits from given families.
 
     Parameters
     ----------
-    trials : Trials
+    trials : EditTrials
     families : sequence of Family
         In the order of preference: earlier ones are better.
     exhaustive : bool
@@ -45,7 +45,7 @@ class Search:
         Whether every edit, and where no edit helps alone every pair of edits, was tried.
     """
 
-    def __init__(self, trials: Trials, families: Sequence[Family], *, exhaustive: bool) -> None:
+    def __init__(self, trials: EditTrials, families: Sequence[Family], *, exhaustive: bool) -> None:
         self._trials = trials
         self._families = list(families)
         self._of = {family.loosest: family for family in families}

@@ -1,4 +1,4 @@
-"""`Trials`: runs a session again under edits, remembers the answers, and counts what was tried."""
+"""`EditTrials`: runs a session again under edits, remembers the answers, and counts what was tried."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.cancel import check
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy
 
-__all__ = ["Outcome", "Trials"]
+__all__ = ["EditOutcome", "EditTrials"]
 
 #: Edits that change indices of nodes come last; edits that take something away come first.
 _LAST = "add-nodes"
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class EditOutcome:
     """What the policy decides under some edits.
 
     Attributes
     ----------
-    case : Case
+    case : EditedSession
         The session with the edits made.
     decisions : tuple of Decision
         In the order of ``case.gangs``; empty if the policy raised an exception.
     """
 
-    case: Case
+    case: EditedSession
     decisions: tuple[Decision, ...]
 
     @cached_property
@@ -44,7 +44,7 @@ class Outcome:
         return None
 
 
-class Trials:
+class EditTrials:
     """Runs one session under edits.
 
     Parameters
@@ -63,7 +63,7 @@ class Trials:
 
     Attributes
     ----------
-    base : Outcome
+    base : EditOutcome
         The session without edits.
     runs : int
         Sessions that were run for edits.
@@ -78,12 +78,12 @@ class Trials:
         decisions: Sequence[Decision] | None = None,
         most: int = 1_000,
     ) -> None:
-        case = Case(tuple(gangs), snapshot, job)
+        case = EditedSession(tuple(gangs), snapshot, job)
         self._policy = policy
-        self._known: dict[frozenset[Edit], Outcome] = {}
+        self._known: dict[frozenset[Edit], EditOutcome] = {}
         self.most = most
         self.runs = 0
-        self.base = Outcome(case, tuple(policy.schedule(gangs, snapshot) if decisions is None else decisions))
+        self.base = EditOutcome(case, tuple(policy.schedule(gangs, snapshot) if decisions is None else decisions))
         self._known[frozenset()] = self.base
 
     @property
@@ -91,7 +91,7 @@ class Trials:
         """Whether as many sessions were run as are allowed; further questions are still answered."""
         return self.runs >= self.most
 
-    def outcome(self, edits: Iterable[Edit]) -> Outcome:
+    def outcome(self, edits: Iterable[Edit]) -> EditOutcome:
         """The session under some edits; equal sets of edits are run once."""
         wanted = frozenset(edits)
         found = self._known.get(wanted)
@@ -103,13 +103,13 @@ class Trials:
         """Whether the policy places the job under some edits."""
         return self.outcome(edits).placement is not None
 
-    def _run(self, edits: frozenset[Edit]) -> Outcome:
+    def _run(self, edits: frozenset[Edit]) -> EditOutcome:
         check()
         self.runs += 1
         case = self.base.case
         for edit in sorted(edits, key=lambda one: (one.kind == _LAST, one.kind, one.subject, repr(one))):
             case = edit.apply(case)
         try:
-            return Outcome(case, tuple(self._policy.schedule(case.gangs, case.snapshot)))
+            return EditOutcome(case, tuple(self._policy.schedule(case.gangs, case.snapshot)))
         except Exception:  # a policy from a notebook may fail on a cluster that only might be; such an edit is no help
-            return Outcome(case, ())
+            return EditOutcome(case, ())

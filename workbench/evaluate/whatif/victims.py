@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.whatif.cluster_edits import Finish, pod_subject
-from workbench.evaluate.whatif.edit import Case
+from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.families import tightest_limit
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import RunningPod
@@ -26,7 +26,7 @@ class Victims:
 
     Parameters
     ----------
-    case : Case
+    case : EditedSession
         The session without edits.
     most : int
         Gangs at most whose end promises no room in a HyperNode that the job may use: a policy may not follow the
@@ -39,7 +39,7 @@ class Victims:
         with room for its pods; among equals those with fewer pods, then fewer GPUs, then by name.
     """
 
-    def __init__(self, case: Case, most: int) -> None:
+    def __init__(self, case: EditedSession, most: int) -> None:
         self._pods = _groups(case)
         self._gain = _Gain(case)
         queue = case.gang.queue
@@ -77,7 +77,7 @@ class Victims:
         return order[:most]
 
 
-def _groups(case: Case) -> dict[Finish, list[RunningPod]]:
+def _groups(case: EditedSession) -> dict[Finish, list[RunningPod]]:
     """The victims with their pods: gangs, HyperJobs as a whole, and pods of no gang; never pods of the job itself."""
     snapshot = case.snapshot
     hyper = {}
@@ -102,7 +102,7 @@ def _groups(case: Case) -> dict[Finish, list[RunningPod]]:
 class _Gain:
     """Room for pods of the job, counted too high: per HyperNode that the job may use, and what victims would add."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: EditedSession) -> None:
         snapshot, gang = case.snapshot, case.gang
         self._snapshot = snapshot
         self._row = gang.rows_for(snapshot.resources)[0].min(axis=0)
