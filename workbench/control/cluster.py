@@ -505,7 +505,7 @@ class EmbeddedCluster(Working, Displayed):
         UnknownNameError
             Neither a node nor a HyperNode has the name.
         """
-        lose_nodes(self.store, self._nodes_at(place))
+        self._whole(lambda: lose_nodes(self.store, self._nodes_at(place)))
 
     def not_ready(self, place: str) -> None:
         """Let a node, or every node of a HyperNode, not be ready: its pods go on, and it takes no new ones.
@@ -520,7 +520,7 @@ class EmbeddedCluster(Working, Displayed):
         UnknownNameError
             Neither a node nor a HyperNode has the name.
         """
-        close_nodes(self.store, self._log, self.now, self._nodes_at(place))
+        self._whole(lambda: close_nodes(self.store, self._log, self.now, self._nodes_at(place)))
 
     def fail_node(self, place: str) -> None:
         """Let a node, or every node of a HyperNode, fail: it is not ready any more, and its pods are gone.
@@ -535,9 +535,13 @@ class EmbeddedCluster(Working, Displayed):
         UnknownNameError
             Neither a node nor a HyperNode has the name.
         """
-        names = self._nodes_at(place)
-        close_nodes(self.store, self._log, self.now, names)
-        evict_from(self.store, self._log, self.now, names)
+
+        def fail() -> None:
+            names = self._nodes_at(place)
+            close_nodes(self.store, self._log, self.now, names)
+            evict_from(self.store, self._log, self.now, names)
+
+        self._whole(fail)
 
     def fail_gpu(self, place: str, gpu: int) -> None:
         """Let a GPU or NPU of a node, or of every node of a HyperNode, fail: no pod gets it, and those on it fail.
@@ -556,12 +560,16 @@ class EmbeddedCluster(Working, Displayed):
         InputError
             A node has no healthy GPU of that number.
         """
-        snapshot = self.snapshot
-        for node in self._nodes_at(place):
-            fail_gpu(self.store, snapshot, node, gpu)
-            self._log.say(self.now, Ref("Node", "", node), "FaultyGpu", f"GPU {gpu} failed", warning=True)
-            for pod in pods_on_gpu(self.store, node, gpu):
-                self._kubelets.finish(pod, 1)
+
+        def fail() -> None:
+            snapshot = self.snapshot
+            for node in self._nodes_at(place):
+                fail_gpu(self.store, snapshot, node, gpu)
+                self._log.say(self.now, Ref("Node", "", node), "FaultyGpu", f"GPU {gpu} failed", warning=True)
+                for pod in pods_on_gpu(self.store, node, gpu):
+                    self._kubelets.finish(pod, 1)
+
+        self._whole(fail)
 
     def _nodes_at(self, place: str) -> list[str]:
         return nodes_at(self.store, self.snapshot.topology, place)

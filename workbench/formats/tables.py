@@ -107,7 +107,7 @@ def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
             data = file.read(most + 1)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise InputError(f"not gzip: {error}", source=source) from None
+        raise InputError(f"cannot be read, not gzip: {error}", source=source) from None
     if len(data) > most:
         raise InputError("too large when unpacked", source=source, expected=f"at most {most:,} bytes")
     return data
