@@ -284,9 +284,7 @@ def _replicas(case: EditedSession) -> Iterator[Family]:
         return
     for role in gang.roles:
         least = 1 if len(gang.roles) == 1 else 0
-        edits = tuple(
-            FewerReplicas(case.job, role.name, role.count, new) for new in range(role.count - 1, least - 1, -1)
-        )
+        edits = tuple(FewerReplicas.of(gang, role, new) for new in range(role.count - 1, least - 1, -1))
         if edits:
             yield Several(edits)
 

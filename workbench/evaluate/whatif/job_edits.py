@@ -191,14 +191,27 @@ class FewerReplicas(JobEdit):
     role : str
     old, new : int
         Number of pending pods of the role before and after.
+    old_minimum, new_minimum : int
+        minAvailable of the gang before and after.
     """
 
     role: str
     old: int
     new: int
+    old_minimum: int
+    new_minimum: int
 
     kind = "replicas"
     category = "shrink"
+
+    @classmethod
+    def of(cls, gang: Gang, role: Role, new: int) -> FewerReplicas:
+        """The edit that leaves a role of a gang `new` pending pods.
+
+        The minimum falls by as many pods, but not below one more than what runs.
+        """
+        minimum = max(gang.min_available - (role.count - new), min(gang.ready + 1, gang.min_available))
+        return cls(gang.key, role.name, role.count, new, gang.min_available, minimum)
 
     def changed(self, gang: Gang) -> Gang:
         """The job without the last pods of the role."""
@@ -208,12 +221,10 @@ class FewerReplicas(JobEdit):
         first, last = int(gang.role_start[number]) + self.new, int(gang.role_start[number]) + self.old
         gone = frozenset(range(first, last))
         groups = tuple(_without_pods(group, gone) for group in gang.sub_groups)
-        # Not below what runs, and at least one pod.
-        minimum = max(gang.min_available - fewer, min(gang.ready + 1, gang.min_available))
         names = set(gang.pod_names(_positions(first, last)))
         roles = (*gang.roles[:number], _smaller(role, self.new, fewer), *gang.roles[number + 1 :])
         order = tuple(name for name in gang.order if name not in names)
-        shrunk = dataclasses.replace(gang, min_available=minimum, roles=roles, sub_groups=groups, order=order)
+        shrunk = dataclasses.replace(gang, min_available=self.new_minimum, roles=roles, sub_groups=groups, order=order)
         return _with_resources_of(gang, shrunk)
 
     @property
@@ -226,7 +237,8 @@ class FewerReplicas(JobEdit):
 
     @property
     def text(self) -> str:
-        return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}"
+        least = f"minAvailable {self.new_minimum} instead of {self.old_minimum}"
+        return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}, {least}"
 
     @property
     def details(self) -> Mapping[str, Any]:
