@@ -24,6 +24,7 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.model.display import set_installer
+from workbench.model.handed_in import hand_in
 
 if TYPE_CHECKING:
     from workbench.control.cluster import EmbeddedCluster as EmbeddedCluster
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.evaluate.metrics import measure as measure
     from workbench.evaluate.regret import Regret as Regret
     from workbench.evaluate.regret import regret as regret
+    from workbench.evaluate.whatif.fix import FixReport
     from workbench.evaluate.whatif.fix import fix_report as fix_report
     from workbench.formats.fabric.graphml import from_networkx as from_networkx
     from workbench.formats.fabric.graphml import to_networkx as to_networkx
@@ -253,7 +255,14 @@ def _install_displays() -> None:
     install()
 
 
+def _fix(scenario: Scenario, job: str, policy: str | Policy, **params: Any) -> FixReport:
+    from workbench.evaluate.whatif.fix import fix_report
+
+    return fix_report(_policy_of(policy, params), scenario.gangs, scenario.snapshot, scenario.gang(job).key)
+
+
 set_installer(_install_displays)
+hand_in("fix", _fix)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shares_of_mask
+from workbench.model.handed_in import handed_in
 from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -616,3 +618,22 @@ class Scenario(Value, Displayed):
             if name in (gang.key, gang.name):
                 return gang
         raise UnknownNameError("gang", name, [gang.key for gang in self.gangs])
+
+    def fix(self, job: str, policy: Any = "volcano", **params: Any) -> Any:
+        """Why a policy leaves a job pending, and the smallest sets of edits with which it places the job.
+
+        Parameters
+        ----------
+        job : str
+            Name of a pending job, alone or as ``namespace/name``.
+        policy : str or Policy
+            Name of a policy, or a policy object.
+        **params
+            Parameters of the policy by name.
+
+        Returns
+        -------
+        FixReport
+            As `workbench.fix_report` makes it, with its errors.
+        """
+        return handed_in("fix")(self, job, policy, **params)

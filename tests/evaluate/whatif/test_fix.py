@@ -179,3 +179,30 @@ def test_the_record_is_plain(scenario) -> None:
             "text": "allow tier 2",
         }
     ]
+
+
+def test_a_scenario_fixes_its_own_jobs(scenario) -> None:
+    report = scenario(job_yaml("a", 3, highest_tier=1)).fix("a", "volcano-1.13")
+    assert report.fixes[0].text == "allow tier 2 (no other job waits)" and report.headline in repr(report)
+
+
+def test_a_dependency_that_is_never_met_is_dropped_or_the_minimum_lowered(scenario) -> None:
+    waits = job_yaml("a", 2, gpus=1).replace(
+        "  tasks:\n  - name: worker\n", "  tasks:\n  - name: worker\n    dependsOn: {name: [master]}\n"
+    )
+    master = waits[waits.index("  - name: worker") :].replace("worker", "master").replace("replicas: 2", "replicas: 1")
+    text = waits + master.replace("    dependsOn: {name: [master]}\n", "")
+    (one,) = reports_of(scenario(text.replace("minAvailable: 2", "minAvailable: 3")), "gang").values()
+    assert texts_of(one)[:1] == ["remove dependsOn master from worker"]
+    assert "created only after master runs" in one.headline
+
+
+def test_a_node_that_is_not_ready_is_brought_back(scenario) -> None:
+    broken = cluster_yaml().replace(
+        'allocatable: {cpu: "96", memory: 1Ti, pods: "110", nvidia.com/gpu: "8"}\n',
+        'conditions: [{type: Ready, status: "False"}]\n'
+        '  allocatable: {cpu: "96", memory: 1Ti, pods: "110", nvidia.com/gpu: "8"}\n',
+        1,
+    )
+    (one,) = reports_of(scenario(job_yaml("a", 4), cluster=broken)).values()
+    assert first_of(one) == ["bring node0 back to Ready"] and one.headline.startswith("node0 is not ready; ")

@@ -108,7 +108,7 @@ class JobFix:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FixReport(Value):
     """Why a job is pending, who holds what it needs, and the least that would help.
 
@@ -143,6 +143,9 @@ class FixReport(Value):
     proved: bool
     nearest: NearestMiss | None
     holders: tuple[Holder, ...]
+
+    def __repr__(self) -> str:
+        return f"FixReport({self.job} is pending by {self.policy}: {self.headline})"
 
     @property
     def causes(self) -> tuple[Edit, ...]:
