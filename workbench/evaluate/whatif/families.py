@@ -279,14 +279,23 @@ def _minimums(case: EditedSession) -> Iterator[Family]:
 
 def _replicas(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
-    # Sub-groups of equal size leave no role with fewer pods.
-    if gang.jobs or gang.sub_groups:
+    if gang.jobs:
         return
-    for role in gang.roles:
+    for number, role in enumerate(gang.roles):
         least = 1 if len(gang.roles) == 1 else 0
-        edits = tuple(FewerReplicas.of(gang, role, new) for new in range(role.count - 1, least - 1, -1))
+        first = int(gang.role_start[number])
+        sizes = [
+            new for new in range(role.count - 1, least - 1, -1) if _whole_groups(gang, first + new, role.count - new)
+        ]
+        edits = tuple(FewerReplicas.of(gang, role, new) for new in sizes)
         if edits:
             yield Several(edits)
+
+
+def _whole_groups(gang: Gang, first: int, count: int) -> bool:
+    """Whether some pods that follow one another, from a position on, are all pods of the sub-groups they belong to."""
+    gone = range(first, first + count)
+    return all(len({pod in gone for pod in group.pods}) < 2 for group in gang.sub_groups)
 
 
 def _untolerated(case: EditedSession) -> dict[Taint, list[str]]:

@@ -220,7 +220,9 @@ class FewerReplicas(JobEdit):
         role = gang.roles[number]
         first, last = int(gang.role_start[number]) + self.new, int(gang.role_start[number]) + self.old
         gone = frozenset(range(first, last))
-        groups = tuple(_without_pods(group, gone) for group in gang.sub_groups)
+        groups = tuple(
+            _without_pods(group, gone) for group in gang.sub_groups if group.running or gone.isdisjoint(group.pods)
+        )
         names = set(gang.pod_names(_positions(first, last)))
         roles = (*gang.roles[:number], _smaller(role, self.new, fewer), *gang.roles[number + 1 :])
         order = tuple(name for name in gang.order if name not in names)

@@ -105,9 +105,10 @@ class _Gain:
     def __init__(self, case: EditedSession) -> None:
         snapshot, gang = case.snapshot, case.gang
         self._snapshot = snapshot
-        self._row = gang.rows_for(snapshot.resources)[0].min(axis=0)
+        waiting = [i for i, role in enumerate(gang.roles) if role.count]
+        self._row = gang.rows_for(snapshot.resources)[0][waiting].min(axis=0)
         self._asked = self._row > 0
-        self._accepts = np.logical_or.reduce([snapshot.filters.mask(role.filter) for role in gang.roles])
+        self._accepts = np.logical_or.reduce([snapshot.filters.mask(gang.roles[i].filter) for i in waiting])
         self._idle = snapshot.idle
         self._fits = self._per_node(np.arange(snapshot.n_nodes), self._idle) if snapshot.n_nodes else np.zeros(0, int)
         self._needs = max(gang.min_available - gang.ready, 1)
