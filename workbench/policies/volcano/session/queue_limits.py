@@ -112,7 +112,15 @@ class Reservation:
 def reserved_text(held: Sequence[Reservation], column: int, resource: str) -> str:
     """Text that names the admitted jobs that reserve a resource, with what each reserves; empty if none does.
 
-    The largest reservations come first; ties: the smaller name. ``column`` is the resource's place in the amounts.
+    The largest reservations come first; ties: the smaller name.
+
+    Parameters
+    ----------
+    held : sequence of Reservation
+    column : int
+        Index of the resource in the amounts.
+    resource : str
+        Name of the resource.
     """
     mine = sorted((-int(one.amount[column]), one.job) for one in held if one.amount[column] > 0)
     if not mine:
