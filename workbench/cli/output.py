@@ -82,8 +82,15 @@ def check_out(out: Path | None, output: str = "") -> None:
 def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
     """Write a command's result to stdout or, if `out` is given, to a file, with control characters escaped.
 
-    They are escaped in files too, because a file may later be shown in a terminal. `private`: a file that is made is
-    readable by its owner only.
+    They are escaped in files too, because a file may later be shown in a terminal.
+
+    Parameters
+    ----------
+    text : str
+    out : Path, optional
+        The file; None: stdout.
+    private : bool
+        Whether a file that is made is readable by its owner only.
 
     Raises
     ------

@@ -57,7 +57,7 @@ _FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
 T = TypeVar("T")
 
 
-class _Begun(NamedTuple):
+class _CallStart(NamedTuple):
     """The cluster at the beginning of a call that is not finished."""
 
     version: int
@@ -74,7 +74,7 @@ class _Undo(NamedTuple):
     #: The last settled instant, without objects and log, which the store and the event log keep.
     settled: SavedCluster
     #: The call at hand; None between two calls.
-    begun: _Begun | None
+    begun: _CallStart | None
 
 
 class EmbeddedCluster(Working, Displayed):
@@ -168,7 +168,7 @@ class EmbeddedCluster(Working, Displayed):
         self._recover()
         settled = self._undo.settled
         order = None if self._order is None else self._order.bit_generator.state
-        begun = _Begun(self.store.version, self.now, len(self._log.lines), len(self._admission.warnings), order)
+        begun = _CallStart(self.store.version, self.now, len(self._log.lines), len(self._admission.warnings), order)
         self._undo = _Undo(settled, begun)
         try:
             self._at_work = True

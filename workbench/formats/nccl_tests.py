@@ -42,7 +42,7 @@ _DOUBT = 0.02
 
 
 @dataclass
-class _Run:
+class _ProgramRun:
     """One run of a program: its ranks by number, and its rows."""
 
     line: int
@@ -104,13 +104,13 @@ def read_nccl_tests(text: str, source: str) -> tuple[tuple[Measurement, ...], tu
     return tuple(found), tuple(notes), 0
 
 
-def _runs(text: str) -> Iterator[_Run]:
-    run, program = _Run(1), ""
+def _runs(text: str) -> Iterator[_ProgramRun]:
+    run, program = _ProgramRun(1), ""
     for number, line in enumerate(text.splitlines(), 1):
         named = _PROGRAM.search(line)
         if run.rows and (_BEGIN.search(line) or named):
             yield run
-            run, program = _Run(number), ""
+            run, program = _ProgramRun(number), ""
         program = named[1] if named else program
         run.program = run.program or program
         if (rank := _RANK.search(line)) is not None:
@@ -120,7 +120,7 @@ def _runs(text: str) -> Iterator[_Run]:
     yield run
 
 
-def _collective(run: _Run, source: str) -> tuple[str, Notice | None]:
+def _collective(run: _ProgramRun, source: str) -> tuple[str, Notice | None]:
     """Name of the run's collective, empty for one that is left aside, and a notice that says how or why."""
     where = f"line {run.line}"
     if run.program:
@@ -147,7 +147,7 @@ def _factor(rows: Sequence[re.Match[str]]) -> float:
     return median(ratios) if ratios else 1.0
 
 
-def _block(run: _Run, collective: str, source: str) -> CollectiveBlock:
+def _block(run: _ProgramRun, collective: str, source: str) -> CollectiveBlock:
     where = f"line {run.line}"
     if not run.ranks:
         expected = "the list of devices ('Rank 0 … Pid … on HOST device 0'), or a row of collectives.csv"
@@ -164,7 +164,7 @@ def _block(run: _Run, collective: str, source: str) -> CollectiveBlock:
         raise error.of(source).at(where=where) from None
 
 
-def _doubts(run: _Run, block: CollectiveBlock) -> list[Notice]:
+def _doubts(run: _ProgramRun, block: CollectiveBlock) -> list[Notice]:
     """A notice where bus bandwidths are those of another number of ranks than the list of devices has."""
     share = _factor(run.rows) / (2 if block.collective == "all-reduce" else 1)
     told, listed = share, 1 - 1 / block.ranks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Printout", "known_printout"]
+__all__ = ["KnownPrintout", "known_printout"]
 
 #: Characters at the beginning of a text that are looked at.
 _LOOKED_AT = 1 << 16
@@ -16,7 +16,7 @@ _OBJECTS = "the objects: kubectl get … -o yaml, or -o json"
 
 
 @dataclass(frozen=True)
-class Printout:
+class KnownPrintout:
     """A text of another program.
 
     Attributes
@@ -36,79 +36,79 @@ def _lines(pattern: str) -> re.Pattern[str]:
 
 
 #: What tells a text, in the order in which it is tried: the more particular first.
-_KNOWN: tuple[tuple[re.Pattern[str], Printout], ...] = (
+_KNOWN: tuple[tuple[re.Pattern[str], KnownPrintout], ...] = (
     (
         _lines(r"==\(.*\)==>|^(?:CA|Switch|RT): .*:\r?$"),
-        Printout("the output of iblinkinfo", _FABRIC),
+        KnownPrintout("the output of iblinkinfo", _FABRIC),
     ),
     (
         _lines(r"^(?:CA|SW|RT)\s+\d+\s+\d+\s+0x[0-9a-f]+\s"),
-        Printout("the output of ibnetdiscover -p", "the output of ibnetdiscover without options"),
+        KnownPrintout("the output of ibnetdiscover -p", "the output of ibnetdiscover without options"),
     ),
     (
         _lines(r"^(?:Ca|Switch|Rt)\s*:\s*0x[0-9a-f]+ ports "),
-        Printout("a list of InfiniBand devices (ibhosts, ibswitches)", _FABRIC),
+        KnownPrintout("a list of InfiniBand devices (ibhosts, ibswitches)", _FABRIC),
     ),
-    (_lines(r"^CA '[^']+'\s*$"), Printout("the output of ibstat", _FABRIC)),
+    (_lines(r"^CA '[^']+'\s*$"), KnownPrintout("the output of ibstat", _FABRIC)),
     (
         _lines(r"^#\s*Topology file: generated on"),
-        Printout(
+        KnownPrintout(
             "a printout of ibnetdiscover without a switch or an adapter",
             "blocks that begin with Switch or Ca; the printout is cut off, or the fabric could not be read",
         ),
     ),
     (
         re.compile(r"\s*(?:LLDP neighbors|Interface:\s+\S+, via: LLDP|-+\s*\nLLDP neighbors)"),
-        Printout("the output of lldpctl", "NetQ's topology graph, or the cables as GraphML"),
+        KnownPrintout("the output of lldpctl", "NetQ's topology graph, or the cables as GraphML"),
     ),
     (
         re.compile(r"\s*(?:NAMESPACE +)?NAME {2,}[A-Z]|\s*\S+ +(?:Not)?Ready[\w,]* +\S+ +\S+ +v\d"),
-        Printout("a table that kubectl prints for people", _OBJECTS),
+        KnownPrintout("a table that kubectl prints for people", _OBJECTS),
     ),
     (
         re.compile(r"(?:[a-z][a-z.0-9]*/[a-z0-9][-a-z0-9.]*\r?\n?)+\Z"),
-        Printout("names that kubectl prints (-o name)", _OBJECTS),
+        KnownPrintout("names that kubectl prints (-o name)", _OBJECTS),
     ),
     (
         re.compile(r"\s*Name: +\S+\r?\n(?:Namespace|Roles|Labels|Priority|API Version|Annotations): "),
-        Printout("the output of kubectl describe", _OBJECTS),
+        KnownPrintout("the output of kubectl describe", _OBJECTS),
     ),
     (
         re.compile(
             r"\s*(?:Error from server|error: |Unable to connect to the server|The connection to the server"
             r"|No resources found)"
         ),
-        Printout("an answer of kubectl without any object", _OBJECTS),
+        KnownPrintout("an answer of kubectl without any object", _OBJECTS),
     ),
     (
         re.compile(r"\s*PARTITION +AVAIL "),
-        Printout("the output of sinfo", _SLURM_FABRIC),
+        KnownPrintout("the output of sinfo", _SLURM_FABRIC),
     ),
     (
         _lines(r"^[ \t]*(?:ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)[ \t]*=[ \t]*\S"),
-        Printout("Slurm's slurm.conf, or nodes as scontrol prints them", _SLURM_FABRIC),
+        KnownPrintout("Slurm's slurm.conf, or nodes as scontrol prints them", _SLURM_FABRIC),
     ),
     (
         _lines(r"^(?:Name=gpu|AutoDetect=)"),
-        Printout("Slurm's gres.conf", _SLURM_FABRIC),
+        KnownPrintout("Slurm's gres.conf", _SLURM_FABRIC),
     ),
     (
         re.compile(r"\s*(?:JOBID +PARTITION |JobId=\d+ )"),
-        Printout("jobs as squeue or scontrol print them", "a log with times: sacct -X -P, for simulate --trace"),
+        KnownPrintout("jobs as squeue or scontrol print them", "a log with times: sacct -X -P, for simulate --trace"),
     ),
     (
         re.compile(r"JobID(?:Raw)?\|"),
-        Printout("a log of jobs (sacct)", "a manifest; 'workbench simulate --trace FILE' reads the log"),
+        KnownPrintout("a log of jobs (sacct)", "a manifest; 'workbench simulate --trace FILE' reads the log"),
     ),
     (
         re.compile(r"; *(?:Version|Computer|SWFversion)\s*:", re.IGNORECASE),
-        Printout(
+        KnownPrintout(
             "a log of jobs (Standard Workload Format)", "a manifest; 'workbench simulate --trace FILE' reads the log"
         ),
     ),
     (
         re.compile(r"\s*(?:strict\s+)?(?:di)?graph\b[^{\n]*\{"),
-        Printout("a Graphviz graph (dot)", "GraphML, into which networkx or Gephi convert it"),
+        KnownPrintout("a Graphviz graph (dot)", "GraphML, into which networkx or Gephi convert it"),
     ),
 )
 
@@ -120,13 +120,13 @@ _PERHAPS_MARKDOWN = _lines(r"^\|.*\|\s*$|\]\([^)\s]+\)|`[^`\n]+`")
 #: The first line below the comments of a file for programs: a key with a value, an entry of a list, a document marker,
 #: or JSON.
 _FOR_PROGRAMS = re.compile(r"[\w.\"'/-]+(?:\s*=|:(?:\s|$))|- |---|[{\[<]|%YAML")
-_NO_FABRIC = Printout(
+_NO_FABRIC = KnownPrintout(
     "a file with nothing but comments",
     "manifests, or a topology.conf with SwitchName= or BlockName= lines, without which Slurm does not start",
 )
 
 
-def known_printout(text: str) -> Printout | None:
+def known_printout(text: str) -> KnownPrintout | None:
     """The program's text that `text` is, judged by its beginning; None if it is none of those known."""
     head = text[:_LOOKED_AT].lstrip("\ufeff")
     found = next((printout for pattern, printout in _KNOWN if _tells(pattern, head)), None)
@@ -138,7 +138,7 @@ def known_printout(text: str) -> Printout | None:
     first = next((line for line in lines if not _COMMENT.match(line)), "")
     likely = _MARKDOWN.search(head) or (_PERHAPS_MARKDOWN.search(head) and not _FOR_PROGRAMS.match(first))
     if likely and _HEADING.match(head.lstrip()):
-        return Printout("a text for people (Markdown)", "a manifest, or a network topology of a known format")
+        return KnownPrintout("a text for people (Markdown)", "a manifest, or a network topology of a known format")
     return None
 
 

@@ -66,9 +66,8 @@ class Progress:
         return cls(gang.min_available, gang.n_pods + n_running + gang.n_not_tried, counted, minimums, present, left)
 
     def copy(self) -> Progress:
-        return Progress(
-            self.min_available, self.total, self.counted, self.minimums, list(self.present), list(self.left)
-        )
+        present, left = list(self.present), list(self.left)
+        return type(self)(self.min_available, self.total, self.counted, self.minimums, present, left)
 
     def place(self, role: int, count: int) -> None:
         """Move ``count`` pods of a role from the pods to place to the placed ones."""

@@ -53,13 +53,33 @@ class CommandLines:
         self._order[key] = None
 
     def patch(self, kind: str, namespace: str, name: str, patch: Any) -> None:
-        """Add a patch of one object: a mapping is a merge patch, a list a JSON patch."""
+        """Add a patch of one object.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the object.
+        namespace : str
+            Its namespace; empty: none is given.
+        name : str
+        patch : mapping or list
+            A mapping is a merge patch, a list a JSON patch.
+        """
         key = (kind, namespace, "merge" if isinstance(patch, Mapping) else "json", as_json(patch))
         self._patches.setdefault(key, []).append(name)
         self._order[key] = None
 
     def delete(self, kind: str, namespace: str, name: str) -> None:
-        """Add the deletion of one object."""
+        """Add the deletion of one object.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the object.
+        namespace : str
+            Its namespace; empty: none is given.
+        name : str
+        """
         names = self._deletions.setdefault((kind, namespace), [])
         if name not in names:
             names.append(name)

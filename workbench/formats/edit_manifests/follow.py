@@ -114,7 +114,17 @@ def fewer(least: int, by: int, started: int) -> int:
 
 
 def usage_of_first(manifests: ManifestSet, job: JobObjects, count: int) -> dict[str, int]:
-    """Quota that the first pods of a job use, in the order of their names' indices."""
+    """Quota that the first pods of a job use, in the order of their names' indices.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Not changed.
+    job : JobObjects
+        Pods of it that have finished are not counted.
+    count : int
+        Number of pods.
+    """
 
     def order(key: str) -> tuple[bool, int, bytes]:
         index = pod_index(key)

@@ -24,7 +24,17 @@ Edit = Mapping[str, Any]
 
 
 def raise_tier(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
-    """Raise highestTierAllowed of the job's hard constraint, and of each sub-group and Job with a lower one."""
+    """Raise highestTierAllowed of the job's hard constraint, and of each sub-group and Job with a lower one.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The key ``to`` has the new tier.
+    """
     to = _number(edit, "to")
     names = _tiers_by_name(manifests)
     found = False
@@ -102,6 +112,15 @@ def change_min_available(manifests: ManifestSet, job: JobObjects, edit: Edit) ->
 
     Minimums of roles are kept: they count for nothing where their sum exceeds the gang's. The optional key ``roles``
     of the edit gives new ones by role.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The key ``to`` has the new minimum.
     """
     to = _number(edit, "to")
     roles: Mapping[str, int] = edit.get("roles") or {}
@@ -141,7 +160,17 @@ def _set_gang_minimum(manifests: ManifestSet, job: JobObjects, to: int) -> None:
 
 
 def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
-    """Make one role of the job smaller, and the minimums of role and gang by as many pods."""
+    """Make one role of the job smaller, and the minimums of role and gang by as many pods.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The key ``role`` has the role's name, ``from`` and ``to`` its number of pods before and after.
+    """
     by, role = _number(edit, "from") - _number(edit, "to"), str(edit.get("role") or "")
     if by <= 0:
         raise InputError("the role does not become smaller", got=f"{edit.get('from')} to {edit.get('to')}")
@@ -280,7 +309,17 @@ def _tasks(spec: Manifest) -> Iterator[tuple[str, Manifest]]:
 
 
 def change_dependency(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
-    """Set or drop the names that a task depends on."""
+    """Set or drop the names that a task depends on.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The key ``role`` has the task's role, ``to`` the names; without names, dependsOn is dropped.
+    """
     to: Sequence[str] = edit.get("to") or ()
     role = str(edit.get("role") or "")
     found: list[bool] = []
@@ -309,6 +348,15 @@ def change_priority(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
 
     Pods of a Job or a PodGroup keep theirs: it orders the pods within the job. A job without either has the priority of
     its pods.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The key ``to`` has the new priority.
     """
     to = _number(edit, "to")
     name = _priority_class(manifests, to)

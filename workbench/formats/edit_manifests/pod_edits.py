@@ -18,7 +18,17 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def add_tolerations(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
-    """Let every role of the job tolerate the taints that the edit names."""
+    """Let every role of the job tolerate the taints that the edit names.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The key ``to`` has the tolerations, as in the spec of a pod.
+    """
     wanted = [_toleration(item) for item in edit.get("to") or ()]
 
     def change(spec: Manifest) -> bool:
@@ -41,6 +51,16 @@ def change_selector(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     """Drop one entry of nodeSelector in every role that has it, or put another requirement in its place.
 
     A requirement that nodeSelector cannot express becomes a part of the required node affinity.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The key ``from`` has the requirement to drop, ``to`` the new one (None: none); each has key, operator and
+        values.
     """
     old, new = edit.get("from"), edit.get("to")
     if not isinstance(old, Mapping) or len(old.get("values") or ()) != 1:
@@ -75,7 +95,17 @@ def _require(spec: Manifest, requirement: Mapping[str, Any]) -> None:
 
 
 def drop_affinity(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
-    """Drop the required node affinity of every role."""
+    """Drop the required node affinity of every role.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        Not read: no value is needed.
+    """
 
     def change(spec: Manifest) -> bool:
         affinity = spec.get("affinity") or {}

@@ -20,7 +20,17 @@ AMOUNTS = {
 
 
 def change_amounts(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) -> None:
-    """Set the amounts of the resources that the edit names; one that becomes null, or is missing, is not limited."""
+    """Set the amounts of the resources that the edit names; one that becomes null, or is missing, is not limited.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    queue : str
+        Name of the Queue.
+    edit : mapping
+        The key ``kind`` is one of `AMOUNTS`; ``from`` and ``to`` have the amounts by resource before and after.
+    """
     before, after = edit.get("from") or {}, edit.get("to") or {}
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         raise InputError("wrong type or value", where="to", got=shown(after), expected="amounts by resource")
@@ -33,7 +43,17 @@ def change_amounts(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) 
 
 
 def change_weight(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) -> None:
-    """Set the weight of a queue."""
+    """Set the weight of a queue.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    queue : str
+        Name of the Queue.
+    edit : mapping
+        The key ``to`` has the new weight.
+    """
     child_map(manifests.change(_queue(manifests, queue)), "spec")["weight"] = edit["to"]
 
 

@@ -11,7 +11,7 @@ from workbench.formats.fabric.hosts import some
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 
-__all__ = ["Cable", "slow_cables", "speed_gbit_s"]
+__all__ = ["CableSpeed", "slow_cables", "speed_gbit_s"]
 
 #: Gbit/s of one lane by InfiniBand's names of data rates.
 _LANE = {
@@ -29,7 +29,7 @@ _SPEED = re.compile(r"(\d{1,2})x([A-Z]{3}\d{0,2})\Z")
 
 
 @dataclass(frozen=True)
-class Cable:
+class CableSpeed:
     """One cable of a fabric.
 
     Attributes
@@ -59,13 +59,13 @@ def speed_gbit_s(text: str) -> float:
     return int(found[1]) * _LANE.get(found[2], 0.0) if found else 0.0
 
 
-def slow_cables(cables: Iterable[Cable]) -> list[Notice]:
+def slow_cables(cables: Iterable[CableSpeed]) -> list[Notice]:
     """Notices about cables that are slower than most cables of their kind, one for each kind.
 
     A cable is slow if more than half of the cables of its kind are faster and have one speed. Cables whose speed is
     unknown are not judged. `cables` may come in any order; kinds are told in the byte order of their words.
     """
-    kinds: dict[Hashable, list[Cable]] = {}
+    kinds: dict[Hashable, list[CableSpeed]] = {}
     for cable in cables:
         if cable.gbit_s:
             kinds.setdefault(cable.kind, []).append(cable)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
-from workbench.formats.fabric.cable_speeds import Cable, slow_cables, speed_gbit_s
+from workbench.formats.fabric.cable_speeds import CableSpeed, slow_cables, speed_gbit_s
 from workbench.formats.fabric.hosts import Role, host_role, hosts_aside, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.model.counted import counted
@@ -244,7 +244,7 @@ def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str
 
 def _cables(
     fabric: _Fabric, names: Mapping[str, str], ranks: Mapping[str, int], node_of: Mapping[str, str]
-) -> Iterator[Cable]:
+) -> Iterator[CableSpeed]:
     """Cables with a speed: between switches, alike if the ranks are, and from a switch to its nodes."""
     for ends, speed in fabric.speeds.items():
         ordered = sorted(ends, key=lambda end: end[0] not in names)
@@ -253,10 +253,10 @@ def _cables(
         if len(switches) == 2:
             low, high = sorted(ranks[switch] for switch in switches)
             words = f"between switches of rank {low}" + (f" and {high}" if high > low else "")
-            yield Cable(" - ".join(texts), (low, high), words, speed, speed_gbit_s(speed))
+            yield CableSpeed(" - ".join(texts), (low, high), words, speed, speed_gbit_s(speed))
         elif switches and any(which in node_of for which, _ in ends):
             words = f"from {switches[0]} to nodes"
-            yield Cable(" - ".join(texts), switches[0], words, speed, speed_gbit_s(speed))
+            yield CableSpeed(" - ".join(texts), switches[0], words, speed, speed_gbit_s(speed))
 
 
 def _leave_aside(

@@ -124,7 +124,17 @@ class FabricIntake:
         return True
 
     def add(self, records: FabricRecords, source: str, format: str) -> None:
-        """Add the contents of one file: what was read of it, the file's name, and the name of its format."""
+        """Add the contents of one network topology file.
+
+        Parameters
+        ----------
+        records : FabricRecords
+            What was read from the file.
+        source : str
+            Name of the file.
+        format : str
+            Name of the file's format.
+        """
         self.found.append(records)
         self.sources.append(source)
         self.formats.append(format)

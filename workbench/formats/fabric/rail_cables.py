@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node, switch_tree
-from workbench.formats.fabric.cable_speeds import Cable, slow_cables
+from workbench.formats.fabric.cable_speeds import CableSpeed, slow_cables
 from workbench.formats.fabric.hosts import hosts_aside, some
 from workbench.formats.tables import read_table
 from workbench.model.notice import Notice
@@ -49,7 +49,7 @@ def read_rail_cables(text: str, source: str) -> FabricRecords:
     """
     leaves: dict[str, dict[str, None]] = {}
     line_of: dict[str, int] = {}
-    cables: list[Cable] = []
+    cables: list[CableSpeed] = []
     for line, row in enumerate(read_table(text.encode(), source, _COLUMNS), 2):
         server, leaf = (row.text(column) for column in _COLUMNS)
         for column, name in zip(_COLUMNS, (server, leaf), strict=True):
@@ -58,7 +58,9 @@ def read_rail_cables(text: str, source: str) -> FabricRecords:
         leaves.setdefault(server, {})[leaf] = None
         if row.text(_SPEED):
             speed = row.amount(_SPEED, "GB/s")
-            cables.append(Cable(f"{leaf} - {server}", "", "from leaves to servers", f"{speed:g} GB/s", _BITS * speed))
+            cables.append(
+                CableSpeed(f"{leaf} - {server}", "", "from leaves to servers", f"{speed:g} GB/s", _BITS * speed)
+            )
         line_of.setdefault(server, line)
     if not leaves:
         raise InputError(

@@ -36,7 +36,7 @@ _LONGEST_WAIT_S = 2.0
 _MAX_BYTES, _MAX_LINE_BYTES = 256 << 20, 16 << 20
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """The whole answer to a request, whatever its status."""
 
     status: int
@@ -241,7 +241,7 @@ class Connection:
             raise self._error(f"the credentials of user {user} have a character that is part of no token")
         return text
 
-    def _answered(self, request: httpx.Request) -> Answer:
+    def _answered(self, request: httpx.Request) -> HttpAnswer:
         """The whole answer to a request, whatever its status; a server that has too much to do is asked again."""
         for _ in range(_TRIES_WHEN_BUSY):
             answer = self._answered_once(request)
@@ -251,17 +251,17 @@ class Connection:
             time.sleep(min(answer.retry_after_s, _LONGEST_WAIT_S))
         return answer
 
-    def _answered_once(self, request: httpx.Request) -> Answer:
-        def send_once() -> Answer:
+    def _answered_once(self, request: httpx.Request) -> HttpAnswer:
+        def send_once() -> HttpAnswer:
             response = self._http.send(request, stream=True)
             try:
                 said = response.headers.get("Retry-After", "")
                 seconds = float(said) if said.isascii() and said.isdigit() else 1.0
-                return Answer(response.status_code, read_body(response, _MAX_BYTES), seconds)
+                return HttpAnswer(response.status_code, read_body(response, _MAX_BYTES), seconds)
             finally:
                 response.close()
 
-        def send() -> Answer:
+        def send() -> HttpAnswer:
             try:
                 return send_once()
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):

@@ -141,7 +141,17 @@ def workload(
 
 
 def network_policy(name: str, namespace: str, port: int) -> dict[str, Any]:
-    """A NetworkPolicy that lets others reach one port of a Deployment's pods, and nothing else of them."""
+    """A NetworkPolicy that lets others reach one port of a Deployment's pods, and nothing else of them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the Deployment, which the policy has, too; its pods have it in their label ``app``.
+    namespace : str
+        Namespace of both.
+    port : int
+        TCP port.
+    """
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

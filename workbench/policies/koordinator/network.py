@@ -93,7 +93,19 @@ class KoordinatorNetwork(NodePolicy):
     def schedule(
         self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders
     ) -> list[Decision]:
-        """Decide on all gangs of one session, each gang group as a whole (`schedule_groups`)."""
+        """Decide on all gangs of one session, each gang group as a whole (`schedule_groups`).
+
+        Parameters
+        ----------
+        whole : Composed
+            The policy with its GPU part; it places each gang.
+        gangs : sequence of Gang
+            In the order of the session.
+        snapshot : ClusterSnapshot
+            The cluster when the session begins.
+        recorders : mapping of int to Recorder
+            Recorders of the gangs to explain, by the gang's index.
+        """
         ledger = snapshot.ledger()
 
         def place(i: int) -> Decision:

@@ -15,7 +15,7 @@ from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.volcano.session.queue_limits import Reservation, reserved_text
+from workbench.policies.volcano.session.queue_limits import QueueReservation, reserved_text
 from workbench.policies.volcano.session.queues import Queues, within
 from workbench.policies.volcano.switches import enabled
 
@@ -57,7 +57,7 @@ class Admission:
     config: SchedulerConfig
     snapshot: ClusterSnapshot
     queues: Queues
-    _reserved: list[Reservation] = field(default_factory=list)
+    _reserved: list[QueueReservation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._inqueue = np.zeros(len(self.queues.total))
@@ -95,7 +95,7 @@ class Admission:
         Called for jobs admitted now and for those admitted in an earlier session.
         """
         self._inqueue += minimum
-        self._reserved.append(Reservation(gang.key, gang.queue, minimum))
+        self._reserved.append(QueueReservation(gang.key, gang.queue, minimum))
         self.queues.admitted(gang.queue, minimum)
 
     def run(

@@ -17,17 +17,9 @@ from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.policies.progress import Progress
 
-__all__ = ["QueueLimit", "Reservation", "counts_needed", "reserved_text"]
+__all__ = ["QueueLimit", "QueueReservation", "counts_needed", "reserved_text"]
 
 Floats = npt.NDArray[np.float64]
-
-#: Code of the notice about a limit, by what sets the limit.
-_CODES = {
-    "capability": "queue-limit",
-    "guarantees": "queue-guarantees",
-    "share": "queue-share",
-    "cluster": "queue-limit",
-}
 
 
 @dataclass(frozen=True)
@@ -53,10 +45,6 @@ class QueueLimit:
     used: int
     total: int
     guaranteed: Mapping[str, int]
-
-    @property
-    def code(self) -> str:
-        return _CODES[self.kind]
 
     @property
     def text(self) -> str:
@@ -93,7 +81,12 @@ class QueueLimit:
             for what, amount in (("limit", self.limit), ("used", self.used), ("requested", requested))
         }
         queue = f"queue {self.queue}"
-        return Notice(self.code, f"{queue}: {self.text}{rest}", queue, numbers)
+        text = f"{queue}: {self.text}{rest}"
+        if self.kind == "share":
+            return Notice("queue-share", text, queue, numbers)
+        if self.kind == "guarantees":
+            return Notice("queue-guarantees", text, queue, numbers)
+        return Notice("queue-limit", text, queue, numbers)
 
     def asked_text(self, requested: int, whose: str = "the job asks") -> str:
         """End of a sentence with the amount that is requested."""
@@ -101,7 +94,7 @@ class QueueLimit:
 
 
 @dataclass(frozen=True, eq=False)
-class Reservation:
+class QueueReservation:
     """minResources that are kept for an admitted job: its ``namespace/name``, its queue, and float64 (r,) amounts."""
 
     job: str
@@ -109,10 +102,18 @@ class Reservation:
     amount: Floats
 
 
-def reserved_text(held: Sequence[Reservation], column: int, resource: str) -> str:
+def reserved_text(held: Sequence[QueueReservation], column: int, resource: str) -> str:
     """Text that names the admitted jobs that reserve a resource, with what each reserves; empty if none does.
 
-    The largest reservations come first; ties: the smaller name. ``column`` is the resource's place in the amounts.
+    The largest reservations come first; ties: the smaller name.
+
+    Parameters
+    ----------
+    held : sequence of QueueReservation
+    column : int
+        Index of the resource in the amounts.
+    resource : str
+        Name of the resource.
     """
     mine = sorted((-int(one.amount[column]), one.job) for one in held if one.amount[column] > 0)
     if not mine:

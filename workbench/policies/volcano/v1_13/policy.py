@@ -160,7 +160,16 @@ class _SoftTurns(FlatTurns):
 
 
 class HardTurns(Turns):
-    """Turns (rounds of placing pods) of a job with a hard constraint: each in the best fitting HyperNode."""
+    """Turns (rounds of placing pods) of a job with a hard constraint: each in the best fitting HyperNode.
+
+    Parameters
+    ----------
+    request : Request
+    context_of : callable
+        Makes the context in which a request's pods are placed.
+    weight : float
+        Weight of the topology score (closeness to the job's HyperNode).
+    """
 
     def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
         super().__init__(request)
@@ -178,6 +187,17 @@ class HardTurns(Turns):
         self._total = self.progress.total
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
+        """Place pods inside HyperNodes: the job's next turn (the minimum first, then one pod more), or all turns.
+
+        Parameters
+        ----------
+        request : Request
+            The request on a ledger that holds the pods of earlier turns.
+        room : QueueHeadroom, optional
+            Headroom of the job's queue; None: no limit.
+        every : bool
+            Whether to take all turns at once.
+        """
         topology = request.snapshot.topology
         if not self._ready:
             # Upstream does not put the queue back either.
