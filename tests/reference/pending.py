@@ -133,10 +133,13 @@ def _of_sizes(case: Case) -> Iterator[Json]:
         for minimum in range(gang.min_available - 1, 0, -1):
             yield _edit("min-available", subject, gang.min_available, minimum)
     if gang.kind in ("Job", "Deployment"):
-        for role in gang.roles:
-            # A role without pods would be another job.
+        for number, role in enumerate(gang.roles):
+            first = int(gang.role_start[number])
+            # A role without pods would be another job, and Volcano has no part of a partition.
             for count in range(role.count - 1, 0, -1):
-                yield _edit("replicas", subject, role.count, count, role=role.name)
+                gone = set(range(first + count, first + role.count))
+                if all(gone.isdisjoint(group.pods) or gone.issuperset(group.pods) for group in gang.sub_groups):
+                    yield _edit("replicas", subject, role.count, count, role=role.name)
 
 
 def _of_conditions(case: Case) -> Iterator[Json]:

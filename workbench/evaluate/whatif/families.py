@@ -282,11 +282,8 @@ def _replicas(case: EditedSession) -> Iterator[Family]:
     if gang.jobs:
         return
     for number, role in enumerate(gang.roles):
-        least = 1 if len(gang.roles) == 1 else 0
         first = int(gang.role_start[number])
-        sizes = [
-            new for new in range(role.count - 1, least - 1, -1) if _whole_groups(gang, first + new, role.count - new)
-        ]
+        sizes = [new for new in range(role.count - 1, 0, -1) if _whole_groups(gang, first + new, role.count - new)]
         edits = tuple(FewerReplicas.of(gang, role, new) for new in sizes)
         if edits:
             yield Several(edits)
