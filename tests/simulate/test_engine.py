@@ -103,7 +103,7 @@ def test_a_job_larger_than_the_cluster_is_never_placed_and_named() -> None:
     result = run([job("huge", 9, 0, 1), job("a", 8, 0, 1)])
     assert starts(result) == [None, 0]
     assert list(result.refused) == [0]
-    assert "nodes are unavailable" in result.refused[0]
+    assert "never as it is written" in result.refused[0]
     assert result.summary()["never_placed"] == 1
 
 

@@ -17,6 +17,7 @@ from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, SharedLinks, StepTimes
 from workbench.evaluate.provenance import record_provenance
+from workbench.evaluate.whatif.fix import fix_report
 from workbench.model.counted import counted
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
@@ -57,6 +58,9 @@ _SHORTEST_CYCLE_S = 1e-6
 
 Progress = Callable[[int, int, str], None]
 Former = tuple[FormerPod, ...]
+
+#: Jobs that wait at the end for which changes are tried, and the trials for each.
+_MOST_EXPLAINED, _EXPLAIN_RUNS = 4, 60
 
 
 class Simulation(Working):
@@ -694,13 +698,20 @@ class Simulation(Working):
         )
 
     def _reasons(self) -> dict[int, str]:
-        """Why jobs wait now, one sentence each."""
-        found = {}
+        """Why jobs wait now, one sentence each; for the first of them also what would help."""
+        found, explained = {}, 0
         for number in (entry.number for entry in self._waiting):
             if not self._admits(number):
                 found[number] = f"the quota of queue {self._jobs[number].gang.queue} is used up"
                 continue
             wanted = self._wanted(number)
             answer = self._nodes.decide(wanted).result if number in self._standing else self._nodes.try_on_copy(wanted)
-            found[number] = "it waits behind another job" if isinstance(answer, Placement) else str(answer.reasons[0])
+            if isinstance(answer, Placement):
+                found[number] = "it waits behind another job"
+            elif explained < _MOST_EXPLAINED:
+                explained += 1
+                report = fix_report(self._policy, [wanted], self._nodes.snapshot(), wanted.key, most_runs=_EXPLAIN_RUNS)
+                found[number] = report.headline
+            else:
+                found[number] = str(answer.reasons[0])
         return found
