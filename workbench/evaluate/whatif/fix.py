@@ -297,12 +297,12 @@ class _Question:
         if self._searched is self._trials:
             return [self._fix(edits) for edits in sets]
         fixes: list[JobFix] = []
-        for edits in sorted(sets, key=len)[: _ALTERNATIVES + 1]:
-            if not self._trials.works(edits):
-                continue
-            fixes.append(self._fix(edits))
-            if not fixes[-1].costs:
-                break
+        for found in sorted(map(self._fix_of_search, sets), key=self._order):
+            # A session of many jobs takes long: one fix, and one at no cost.
+            if (not fixes or not found.costs) and self._trials.works(found.edits):
+                fixes.append(self._fix(found.edits))
+                if not fixes[-1].costs:
+                    break
         return fixes
 
     def _sets(self, most: int) -> list[tuple[Edit, ...]]:

@@ -110,8 +110,13 @@ class ScoredNodes(NamedTuple):
 
     def pad(self, amounts: Longs) -> Longs:
         """Append zeros to the last axis of ``amounts``, for the columns of assumed cpu and memory."""
-        more = len(self.columns) - amounts.shape[-1]
-        return np.pad(amounts, [(0, 0)] * (amounts.ndim - 1) + [(0, more)]) if more else amounts
+        given = amounts.shape[-1]
+        if given == len(self.columns):
+            return amounts
+        # numpy.pad takes as long as the rest of a small search.
+        wide = np.zeros((*amounts.shape[:-1], len(self.columns)), dtype=amounts.dtype)
+        wide[..., :given] = amounts
+        return wide
 
 
 def assumed_of(request: Request) -> Longs | None:
