@@ -44,7 +44,7 @@ class JobEdit(Edit):
     category = "job"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the changed job."""
+        """The session with the changed job."""
         return case.with_gang(self.changed(case.gang))
 
     def changed(self, gang: Gang) -> Gang:
@@ -154,9 +154,9 @@ class LowerMinimum(JobEdit):
 
 
 def _with_resources_of(before: Gang, after: Gang) -> Gang:
-    """A changed job with minResources as the controller would write them: those of the pods that it now needs.
+    """The changed job with minResources as the controller would write them, for the pods that it now needs.
 
-    What they hold beyond the pending pods that were needed, such as running pods, stays.
+    The part of minResources beyond the pending pods needed before, such as running pods, is kept.
     """
     resources = before.volcano.min_resources
     if resources is None:
