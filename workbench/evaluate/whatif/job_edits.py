@@ -206,9 +206,21 @@ class FewerReplicas(JobEdit):
 
     @classmethod
     def of(cls, gang: Gang, role: Role, new: int) -> FewerReplicas:
-        """The edit that leaves a role of a gang `new` pending pods.
+        """The edit that leaves a role of a gang fewer pending pods, with the minimum that follows.
 
-        The minimum falls by as many pods, but not below one more than what runs.
+        Parameters
+        ----------
+        gang : Gang
+            The pending job.
+        role : Role
+            One of its roles.
+        new : int
+            Pending pods that the role keeps.
+
+        Returns
+        -------
+        FewerReplicas
+            Its minimum is lower by as many pods, but never so low that the running pods alone meet it.
         """
         minimum = max(gang.min_available - (role.count - new), min(gang.ready + 1, gang.min_available))
         return cls(gang.key, role.name, role.count, new, gang.min_available, minimum)
