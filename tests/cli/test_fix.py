@@ -225,10 +225,13 @@ class TestOneJobOfPlaceAndCompare:
         assert one.json["jobs"][0]["advice"] == both.json["jobs"][1]["advice"]
         assert one.status == 1
 
-    def test_the_exit_status_is_that_of_the_job(self, run: Run, made: Made) -> None:
+    @pytest.mark.parametrize("command", [("place",), ("compare", "--policies", "volcano-1.13,gang")])
+    def test_the_exit_status_is_that_of_the_job(self, run: Run, made: Made, command: tuple[str, ...]) -> None:
         path = made(FITS, STUCK)
-        result = run("place", path, "--job", "default/fits")
+        result = run(*command, path, "--job", "default/fits")
         assert (result.status, "stuck" in result.out) == (0, False)
+        assert run(*command, path, "--job", "stuck").status == 1
+        assert run(*command, path).status == 1
 
     def test_compare_shows_the_job_by_every_policy(self, run: Run, made: Made) -> None:
         path = made(FITS, STUCK)
@@ -264,6 +267,15 @@ class TestWhen:
     def test_placed_jobs_have_no_answer(self, run: Run, made: Made) -> None:
         record = run("place", made(FITS), "--when", "-o", "json").json
         assert "when" not in record["jobs"][0]
+
+    def test_an_annotation_that_is_no_time_is_bad_input(self, run: Run, made: Made) -> None:
+        busy = cluster_yaml({"node0": "old"})
+        path = made(
+            STUCK, cluster=busy.replace("annotations: {", "annotations: {topology-workbench/run-seconds: soon, ")
+        )
+        result = run("place", path, "--when")
+        assert (result.status, result.out) == (2, "")
+        assert "'soon'" in result.err and "topology-workbench/run-seconds" in result.err
 
     def test_run_seconds_without_when_is_bad_input(self, run: Run, made: Made) -> None:
         result = run("place", made(STUCK), "--run-seconds", "5")
