@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from workbench.cli.output import check_out, emit, emit_png, print_tables, progre
 from workbench.cli.place import require_jobs
 from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, Shapes, communication_plan
 from workbench.evaluate.usual_policies import USUAL_POLICIES
+
+if TYPE_CHECKING:
+    from workbench.evaluate.compare import Comparison
 
 __all__ = ["compare"]
 
@@ -58,7 +61,7 @@ def compare(
 ) -> None:
     """Place the same jobs by several policies and compare the results.
 
-    Exit status 1 when a policy leaves a job pending or fails, or admission refuses an object.
+    Exit status 1 when a policy leaves a job (with --job: that job) pending or fails, or admission refuses an object.
 
     Examples:
 
@@ -117,5 +120,13 @@ def compare(
         from workbench.report.html import report_html
 
         emit(report_html(comparison), out)
-    if scenario.refused or not comparison.all_placed:
+    if scenario.refused or not _placed(comparison, wanted):
         raise typer.Exit(1)
+
+
+def _placed(comparison: Comparison, job: str) -> bool:
+    """Whether every policy placed a job; every job if the name is empty."""
+    if not job:
+        return comparison.all_placed
+    decisions = [row.decision(job) for row in comparison.rows]
+    return all(decision is not None and decision.placed for decision in decisions)

@@ -85,7 +85,7 @@ def place(
 ) -> None:
     """Place the jobs of the input by one policy.
 
-    Exit status 1 when a job stays pending or an object is refused by admission.
+    Exit status 1 when a job (with --job: that job) stays pending or an object is refused by admission.
 
     Examples:
 

@@ -50,7 +50,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 @dataclass(frozen=True)
 class NodesEdit(Edit):
-    """An edit of the state of some nodes.
+    """An edit of some nodes' state.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Uncordon(NodesEdit):
     kind: ClassVar[str] = "uncordon"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the nodes schedulable."""
+        """The session with the nodes schedulable."""
         snapshot, nodes = case.snapshot, self._indices(case.snapshot)
         unschedulable = snapshot.unschedulable.copy()
         unschedulable[nodes] = False
@@ -117,7 +117,7 @@ class MakeReady(NodesEdit):
     kind: ClassVar[str] = "ready"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the nodes ready."""
+        """The session with the nodes ready."""
         snapshot, nodes = case.snapshot, self._indices(case.snapshot)
         not_ready = snapshot.not_ready.copy()
         not_ready[nodes] = False
@@ -146,7 +146,7 @@ class RemoveTaint(NodesEdit):
     kind: ClassVar[str] = "untaint"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case without the taint on these nodes."""
+        """The session without the taint on these nodes."""
         snapshot, nodes = case.snapshot, self._indices(case.snapshot)
         taints = _without_taints(snapshot, nodes, lambda taint: taint == self.taint)
         return case.with_snapshot(dataclasses.replace(snapshot, taints=taints))
@@ -180,7 +180,7 @@ class AwaitTermination(Edit):
     category = "wait"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case without the terminating pods."""
+        """The session without the terminating pods."""
         return case.with_snapshot(case.snapshot.after_endings)
 
     @property
@@ -234,7 +234,7 @@ class Finish(Edit):
     category = "evict"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case without the pods of the gang, nor the HyperNodes recorded for it."""
+        """The session without the pods of the gang and without the HyperNodes recorded for it."""
         snapshot = case.snapshot
         if self.gangs:
             mine = set(self.gangs)
@@ -279,7 +279,7 @@ class AddNodes(Edit):
     Attributes
     ----------
     hypernode : str
-        HyperNode whose direct members the new nodes become; empty: of none.
+        HyperNode whose direct members the new nodes become; empty: they belong to no HyperNode.
     like : str
         Name of the node that they copy: labels except the host name, resources, GPUs, bandwidth matrix.
     present : int
@@ -297,7 +297,7 @@ class AddNodes(Edit):
     category = "nodes"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the new nodes; nodes are numbered anew."""
+        """The session with the new nodes; nodes are numbered anew."""
         return case.with_snapshot(_with_new_nodes(case.snapshot, self.hypernode, self.like, self.names))
 
     @property

@@ -53,17 +53,17 @@ class EditedSession(Value):
         return frozenset({self.job, *(f"{self.gang.namespace}/{part.name}" for part in self.gang.jobs)})
 
     def with_gang(self, gang: Gang) -> EditedSession:
-        """The case with another version of the job."""
+        """The session with another version of the job."""
         at = self.position
         return dataclasses.replace(self, gangs=(*self.gangs[:at], gang, *self.gangs[at + 1 :]))
 
     def with_snapshot(self, snapshot: ClusterSnapshot) -> EditedSession:
-        """The case with another state of the cluster."""
+        """The session with another state of the cluster."""
         snapshot.share_derived(self.snapshot)
         return dataclasses.replace(self, snapshot=snapshot)
 
     def without(self, gangs: frozenset[str]) -> EditedSession:
-        """The case without some pending gangs, named ``namespace/name``; the job in question stays."""
+        """The session without some pending gangs, named ``namespace/name``; the job in question stays."""
         kept = tuple(gang for gang in self.gangs if gang.key == self.job or gang.key not in gangs)
         return dataclasses.replace(self, gangs=kept)
 
@@ -84,7 +84,7 @@ class Edit(ABC):
 
     @abstractmethod
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the change made; objects that do not change are shared with the given case."""
+        """The session with the change made; unchanged objects are shared with the given session."""
 
     @property
     @abstractmethod

@@ -76,7 +76,7 @@ class Family(ABC):
 
     @property
     def spared_by(self) -> tuple[str, ...]:
-        """Kinds of edits that make this one superfluous where they help alone: they say the same in a better way."""
+        """Kinds of edits after which this family is not tried alone: where they help, they are the better advice."""
         return _SPARED_BY.get(self.loosest.kind, ())
 
     def milder(self, outcome: EditOutcome) -> Sequence[Edit]:
@@ -142,7 +142,7 @@ class OfNodes(Family):
 
 @dataclass(frozen=True)
 class OfQueue(Family):
-    """Amounts of a queue, which may be raised as far as its jobs then need.
+    """Amounts of one field of a queue, raised up to what all jobs of the queue ask for.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ def hard_limit(constraint: TopologyConstraint | None, topology: Topology) -> int
 def tightest_limit(gang: Gang, topology: Topology) -> int | None:
     """The lowest tier to which a hard constraint of the job or of a sub-group limits it; None: nothing limits it.
 
-    0 as in `hard_limit`.
+    0 stands for a hard constraint without a usable limit, as in `hard_limit`.
     """
     constraints = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
     limits = [limit for one in constraints if (limit := hard_limit(one, topology)) is not None]
@@ -296,7 +296,7 @@ def _whole_groups(gang: Gang, first: int, count: int) -> bool:
 
 
 def _untolerated(case: EditedSession) -> dict[Taint, list[str]]:
-    """Taints that some role does not tolerate, with the nodes that have each, by name; those of Kubernetes left out."""
+    """Taints that some role does not tolerate, each with its nodes by name; those that Kubernetes sets are left out."""
     snapshot, tolerations = case.snapshot, [role.filter.tolerations for role in case.gang.roles]
     found: dict[Taint, list[str]] = {}
     for code, taints in enumerate(snapshot.taints.sets):

@@ -118,7 +118,7 @@ class FixReport(Value):
         ``namespace/name``.
     policy : str
     cause : str
-        What the first fix, and the first fix that costs nobody anything, remove: in words and with the numbers.
+        The state that the first fix, and the first fix at no cost, would change, in words and with numbers.
     fixes : tuple of JobFix
         Minimal sets of edits: fewest edits first, then by the class of the dearest edit (`CLASSES`), then those that
         cost nobody anything, then by kind and subject.
@@ -131,7 +131,7 @@ class FixReport(Value):
     nearest : NearestMiss, optional
         HyperNode that comes closest to holding the job, if it holds less than the job needs.
     holders : tuple of Holder
-        Gangs that hold what the job lacks.
+        Gangs that hold what the job lacks, on the nearest HyperNode and in its queue.
     """
 
     job: str
@@ -293,7 +293,10 @@ class _Question:
         return self._report(fixes, never=not possible, proved=self._search.proved)
 
     def _held(self, sets: Sequence[Collection[Edit]]) -> list[JobFix]:
-        """The sets that hold in the whole session; of those found elsewhere the first, and the first at no cost."""
+        """Fixes of those sets that place the job in the whole session.
+
+        Of sets found with the job by itself, only those up to the first one at no cost are kept.
+        """
         if self._searched is self._trials:
             return [self._fix(edits) for edits in sets]
         fixes: list[JobFix] = []
@@ -306,7 +309,7 @@ class _Question:
         return fixes
 
     def _sets(self, most: int) -> list[tuple[Edit, ...]]:
-        """Minimal sets of edits: single ones, else the set with the least dear edits, pairs, and sets of gangs."""
+        """Minimal sets of edits: single edits; where none helps, larger sets that avoid dear edits."""
         search = self._search
         found = search.singles(most)
         sets = list(found)
@@ -321,7 +324,7 @@ class _Question:
         return sets
 
     def _fix_of_search(self, edits: Collection[Edit]) -> JobFix:
-        """A fix with its effects where it was looked for: on nobody, if the job was tried by itself."""
+        """A fix with its effects in the session searched; no other job is affected if the job was tried by itself."""
         ordered = tuple(edits)
         return JobFix(ordered, self._effects(ordered, self._searched.outcome(edits), self._searched))
 
@@ -366,9 +369,10 @@ class _Question:
 
 
 def _together(every: Sequence[Family]) -> Iterator[list[Family]]:
-    """Families whose largest changes are made at once: not those that contradict one another.
+    """Lists of families whose largest changes can be made at once, because none of them undoes another.
 
-    A job of which every role loses its pods is no job, and a guarantee beyond the cluster harms its own queue.
+    At most one role loses pods, since a job without pods is no job; guarantees of queues are in
+    the second list only, since one beyond the cluster takes room from its own queue.
     """
     sizes = [family for family in every if family.loosest.kind == "replicas"]
     rest = [family for family in every if family.loosest.kind not in ("replicas", "queue-guarantee")]
@@ -381,7 +385,7 @@ def _together(every: Sequence[Family]) -> Iterator[list[Family]]:
 
 
 def _is_free(family: Family) -> bool:
-    """Whether edits of the family are not made at the cost of another job, or of pods of this one."""
+    """Whether edits of the family cost neither another job's place nor pods of the job in question."""
     return family.loosest.category != "shrink" and family.loosest.kind not in ("priority", "withdraw")
 
 

@@ -27,15 +27,15 @@ class Holder:
     Attributes
     ----------
     of : str
-        Where it holds it: ``HyperNode rack-05``, ``cluster`` or ``queue nlp``.
+        Where the job lacks room or quota: ``HyperNode rack-05``, ``cluster`` or ``queue nlp``.
     job : str
         ``namespace/name`` of the gang, or of a pod that belongs to no gang.
-    state : {"running", "placed", "reserved"}
-        Running; placed earlier in the same session; admitted earlier, so that its minResources are reserved.
+    state : {"running", "terminating", "placed", "reserved"}
+        Pods running or terminating; placed in the same session; or admitted earlier, so that minResources are reserved.
     pods : int
-        Its pods there; 0 for a reservation.
+        Number of the gang's pods there; 0 for a reservation.
     amounts : tuple of (str, int)
-        What they hold of the resources that the job asks for, base units, in the order of the snapshot's columns.
+        Resources of the kinds that the pending job asks for, in base units, in the order of the snapshot's columns.
     """
 
     of: str
@@ -62,7 +62,7 @@ class Holder:
 
 
 class _HeldAmounts:
-    """Pods and amounts of gangs, of the resources that a job asks for."""
+    """Sums pods and amounts per gang, for the resources that a job asks for."""
 
     def __init__(self, gang: Gang, resources: Sequence[str]) -> None:
         asked = {name for role in gang.roles for name, amount in role.requests.items() if amount}
@@ -95,7 +95,7 @@ def holders(
     base : EditOutcome
         The session without edits.
     refusal : Refusal
-        The job's.
+        Refusal of the pending job.
     nearest : NearestMiss or None
         The HyperNode that comes closest; the gangs with pods on its nodes are listed.
     edits : sequence of Edit

@@ -44,7 +44,7 @@ class JobEdit(Edit):
     category = "job"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the changed job."""
+        """The session with the changed job."""
         return case.with_gang(self.changed(case.gang))
 
     def changed(self, gang: Gang) -> Gang:
@@ -154,9 +154,9 @@ class LowerMinimum(JobEdit):
 
 
 def _with_resources_of(before: Gang, after: Gang) -> Gang:
-    """A changed job with minResources as the controller would write them: those of the pods that it now needs.
+    """The changed job with minResources as the controller would write them, for the pods that it now needs.
 
-    What they hold beyond the pending pods that were needed, such as running pods, stays.
+    The part of minResources beyond the pending pods needed before, such as running pods, is kept.
     """
     resources = before.volcano.min_resources
     if resources is None:
@@ -206,9 +206,21 @@ class FewerReplicas(JobEdit):
 
     @classmethod
     def of(cls, gang: Gang, role: Role, new: int) -> FewerReplicas:
-        """The edit that leaves a role of a gang `new` pending pods.
+        """The edit that leaves a role of a gang fewer pending pods, with the minimum that follows.
 
-        The minimum falls by as many pods, but not below one more than what runs.
+        Parameters
+        ----------
+        gang : Gang
+            The pending job.
+        role : Role
+            One of its roles.
+        new : int
+            Pending pods that the role keeps.
+
+        Returns
+        -------
+        FewerReplicas
+            Its minimum is lower by as many pods, but never so low that the running pods alone meet it.
         """
         minimum = max(gang.min_available - (role.count - new), min(gang.ready + 1, gang.min_available))
         return cls(gang.key, role.name, role.count, new, gang.min_available, minimum)

@@ -26,7 +26,7 @@ def new_nodes(trials: EditTrials, refusal: Refusal) -> list[AddNodes]:
     ----------
     trials : EditTrials
     refusal : Refusal
-        The job's.
+        Refusal of the pending job.
     """
     case = trials.base.case
     snapshot, topology, gang = case.snapshot, case.snapshot.topology, case.gang
@@ -70,7 +70,7 @@ def _model(case: EditedSession) -> str:
 
 
 def _places(case: EditedSession, refusal: Refusal) -> list[str]:
-    """Names of the HyperNodes to which nodes are added, the nearest first; an empty name: to none."""
+    """Names of HyperNodes to which nodes are added by way of trial, nearest first; an empty name stands for none."""
     topology = case.snapshot.topology
     if tightest_limit(case.gang, topology) is None:
         return [""]

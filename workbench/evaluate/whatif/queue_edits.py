@@ -42,7 +42,7 @@ class QueueAmounts(Edit):
         return f"queue-{self.field}"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the changed queue."""
+        """The session with the changed queue."""
         queue = case.snapshot.queues.get(self.queue, Queue(self.queue))
         amounts = dict(getattr(queue, self.field) or {})
         for name, amount in self.new:
@@ -104,7 +104,7 @@ class QueueWeight(Edit):
     category = "queue"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case with the heavier queue."""
+        """The session with the heavier queue."""
         queue = case.snapshot.queues.get(self.queue, Queue(self.queue))
         return _with_queue(case, dataclasses.replace(queue, weight=self.new))
 
@@ -141,7 +141,7 @@ class Withdraw(Edit):
     category = "queue"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The case without the other job."""
+        """The session without the other job."""
         return case.without(frozenset({self.job}))
 
     @property

@@ -35,7 +35,7 @@ _QUEUE_CODES = ("queue-limit", "queue-share", "queue-guarantees", "queue-overuse
 
 
 def fix_text(edits: Sequence[Edit], others: Sequence[Effect]) -> str:
-    """What to do and what it does to other jobs: ``allow tier 2 (nobody else waits)``."""
+    """What to do, and its effect on other jobs: ``allow tier 2 (no other job waits)``."""
     done = " and ".join(edit.text for edit in edits)
     said = []
     for effect, text in (("waits", "waits"), ("starts", "starts, too")):
@@ -53,7 +53,8 @@ def _withdrawn(edits: Sequence[Edit]) -> set[str]:
 def idle_text(policy: Policy, case: EditedSession) -> str:
     """Why the job would stay pending even if it had the cluster to itself; empty if it would then be placed.
 
-    Nobody else's pods run there, no node is cordoned or not ready, and no other job is in the session.
+    The trial has no pods of other jobs, no cordoned or unready node, and no other job in the session but those of the
+    same gang group.
     """
     # Gangs of one gang group are decided together.
     together = {case.job, *case.gang.koordinator.gang_groups}
@@ -127,7 +128,7 @@ def cause_text(
 
 
 def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) -> str:
-    """That there is no room, and where there is most."""
+    """A sentence that says how much room there is, and where there is most."""
     gang, topology = refusal.gang, case.snapshot.topology
     limit = tightest_limit(gang, topology)
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}

@@ -1,11 +1,11 @@
-"""FixSearch for the smallest sets of edits with which a policy places a pending job.
+"""Search for the smallest sets of edits with which a policy places a pending job.
 
 1. Every edit alone, in the order of the classes.
 2. All edits together: if even they do not help, no set of them is looked for. Else the set that avoids the dearest
    edits is found by adding edits in the order of the classes until the job is placed; the last one added is needed.
 3. Where neither gave a set of at most two, pairs of edits, and sets of running gangs that empty one HyperNode.
 
-Each set is then weakened edit by edit as far as the job is still placed, and freed of edits that it does not need.
+Each set is then weakened edit by edit as far as the job is still placed, and edits that are not needed are dropped.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class FixSearch:
         return found
 
     def _needed(self, edits: Iterable[Edit]) -> tuple[Edit, ...]:
-        """The edits without those that are not needed, the dearest tried first."""
+        """The edits that are needed: each is left out by way of trial, the dearest first."""
         kept = list(edits)
         for edit in sorted(kept, key=self._place, reverse=True):
             fewer = [one for one in kept if one != edit]

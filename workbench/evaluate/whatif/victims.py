@@ -1,4 +1,4 @@
-"""Running gangs that could end so that a pending job finds room, those first that promise most and lose least."""
+"""Running gangs that could end to make room for a pending job, the most promising and smallest first."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Longs = npt.NDArray[np.int64]
 class Victims:
     """Running gangs and single pods that do not belong to the job, with the room that each would leave.
 
-    Which of them helps is for the policy to say. The room is an upper bound: it is counted for pods that ask for the
-    least of every resource that any role asks for.
+    Only a trial by the policy tells which of them helps. The room is an upper bound: it is counted for a pod that asks
+    for the smallest amount of each resource among the roles.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _groups(case: EditedSession) -> dict[Finish, list[RunningPod]]:
 
 
 class _Gain:
-    """Room for pods of the job, counted too high: per HyperNode that the job may use, and what victims would add."""
+    """Upper bounds of the room for pods of the job in each HyperNode that it may use, now and after victims end."""
 
     def __init__(self, case: EditedSession) -> None:
         snapshot, gang = case.snapshot, case.gang

@@ -72,7 +72,7 @@ class RunTimes:
     default_s: float | None = None
 
     def left(self, pods: Sequence[RunningPod]) -> float | None:
-        """Seconds until a running gang ends: the longest of its pods, by `REMAINING_SECONDS`, else `RUN_SECONDS`."""
+        """Seconds until the last pod of a gang ends: `REMAINING_SECONDS`, else `RUN_SECONDS`, else the default."""
         return self._longest(pod.annotations for pod in pods)
 
     def whole(self, gang: Gang) -> float | None:
