@@ -76,7 +76,7 @@ def test_a_wider_tier_helps_and_is_the_smallest_one(scenario) -> None:
 
 def test_volcano_1_15_wants_room_for_every_pod_so_that_only_fewer_replicas_help(scenario) -> None:
     (one,) = reports_of(scenario(job_yaml("a", 3, highest_tier=1))).values()
-    assert texts_of(one) == ["allow tier 2", "2 instead of 3 pods of worker, minAvailable 2 instead of 3"]
+    assert texts_of(one) == ["allow tier 2", "2 instead of 3 pods of worker, minAvailable lower by 1"]
 
 
 def test_the_gang_that_ends_is_named_with_what_it_loses(scenario) -> None:

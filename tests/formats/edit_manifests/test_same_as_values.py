@@ -89,7 +89,7 @@ def test_a_smaller_job(form: str) -> None:
     sizes = [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in found.gangs]
     assert sizes == [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in case.gangs]
     role = case.gang.roles[-1]
-    case, found = _edited(manifests, FewerReplicas(JOB, role.name, role.count, role.count - 1, 4, 3))
+    case, found = _edited(manifests, FewerReplicas(JOB, role.name, role.count, role.count - 1, 1))
     sizes = [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in found.gangs]
     assert sizes == [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in case.gangs]
 

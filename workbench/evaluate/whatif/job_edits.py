@@ -191,39 +191,32 @@ class FewerReplicas(JobEdit):
     role : str
     old, new : int
         Number of pending pods of the role before and after.
-    old_minimum, new_minimum : int
-        minAvailable of the gang before and after.
+    lower : int
+        By how much minAvailable of the gang falls: it stays above what runs.
     """
 
     role: str
     old: int
     new: int
-    old_minimum: int
-    new_minimum: int
+    lower: int
 
     kind = "replicas"
     category = "shrink"
 
     @classmethod
     def of(cls, gang: Gang, role: Role, new: int) -> FewerReplicas:
-        """The edit that leaves a role of a gang fewer pending pods, with the minimum that follows.
+        """The edit that leaves a role of a gang fewer pending pods.
 
         Parameters
         ----------
         gang : Gang
-            The pending job.
         role : Role
             One of its roles.
         new : int
-            Pending pods that the role keeps.
-
-        Returns
-        -------
-        FewerReplicas
-            Its minimum is lower by as many pods, but never so low that the running pods alone meet it.
+            Number of pending pods that are left.
         """
-        minimum = max(gang.min_available - (role.count - new), min(gang.ready + 1, gang.min_available))
-        return cls(gang.key, role.name, role.count, new, gang.min_available, minimum)
+        fewer = role.count - new
+        return cls(gang.key, role.name, role.count, new, gang.min_available - _lower_minimum(gang, fewer))
 
     def changed(self, gang: Gang) -> Gang:
         """The job without the last pods of the role."""
@@ -238,7 +231,8 @@ class FewerReplicas(JobEdit):
         names = set(gang.pod_names(_positions(first, last)))
         roles = (*gang.roles[:number], _smaller(role, self.new, fewer), *gang.roles[number + 1 :])
         order = tuple(name for name in gang.order if name not in names)
-        shrunk = dataclasses.replace(gang, min_available=self.new_minimum, roles=roles, sub_groups=groups, order=order)
+        minimum = _lower_minimum(gang, fewer)
+        shrunk = dataclasses.replace(gang, min_available=minimum, roles=roles, sub_groups=groups, order=order)
         return _with_resources_of(gang, shrunk)
 
     @property
@@ -251,12 +245,17 @@ class FewerReplicas(JobEdit):
 
     @property
     def text(self) -> str:
-        least = f"minAvailable {self.new_minimum} instead of {self.old_minimum}"
-        return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}, {least}"
+        least = f", minAvailable lower by {self.lower}" if self.lower else ""
+        return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}{least}"
 
     @property
     def details(self) -> Mapping[str, Any]:
         return {"role": self.role}
+
+
+def _lower_minimum(gang: Gang, fewer: int) -> int:
+    """minAvailable of a gang that loses some pods: lower by as many, but above what runs."""
+    return max(gang.min_available - fewer, min(gang.ready + 1, gang.min_available))
 
 
 def _positions(first: int, last: int) -> Any:
