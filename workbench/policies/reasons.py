@@ -164,9 +164,11 @@ def told_once(reasons: Sequence[Notice]) -> tuple[Notice, ...]:
 
     Volcano's sentence about a gang quotes the one of Kubernetes about the nodes.
     """
-    distinct = {reason.message: reason for reason in reversed(reasons)}
+    distinct: dict[str, Notice] = {}
+    for reason in reasons:
+        distinct.setdefault(reason.message, reason)
     quoted = {notice for reason in reasons for notice in reason.quotes}
-    return tuple(reason for reason in reasons if distinct[reason.message] is reason and reason not in quoted)
+    return tuple(reason for reason in distinct.values() if reason not in quoted)
 
 
 def fractional_gpus(policy: str, gang: Gang) -> Notice:

@@ -209,6 +209,14 @@ class FewerReplicas(JobEdit):
         """The edit that leaves a role of a gang `new` pending pods.
 
         The minimum falls by as many pods, but not below one more than what runs.
+
+        Parameters
+        ----------
+        gang : Gang
+        role : Role
+            One of its roles.
+        new : int
+            Number of pending pods, fewer than now.
         """
         minimum = max(gang.min_available - (role.count - new), min(gang.ready + 1, gang.min_available))
         return cls(gang.key, role.name, role.count, new, gang.min_available, minimum)
