@@ -23,8 +23,9 @@ Reasons, warnings and gaps are all `Notice(code, message, subject, numbers)`; in
 four keys. Programs read `code`, `subject` and `numbers`; `message` is for people and may change in any release.
 `numbers.count` is how many nodes, domains or pods the notice concerns. A notice about a queue has for each resource
 that is short the numbers `limit`, `used` and `requested`, and `reserved` where admitted jobs keep some, each followed
-by the resource: `used nvidia.com/gpu`; in base units (thousandths of a CPU, bytes, counts). An empty subject means the
-gang of the answer, or the input as a whole. Policies of other packages may have codes of their own. What would help a
+by the resource: `used nvidia.com/gpu`; in base units (thousandths of a CPU, bytes, counts). A reason with the number
+`nodes` is the sentence of the Kubernetes scheduler about so many nodes. An empty subject means the gang of the answer,
+or the input as a whole. Policies of other packages may have codes of their own. What would help a
 certain job is tried and said in its headline: [why a job is pending](howto/pending.md).
 """
 

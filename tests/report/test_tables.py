@@ -54,15 +54,15 @@ def test_a_session_lists_jobs_pods_and_reasons_and_reads_no_markup() -> None:
     assert "warning: careful" in text
 
 
-def pending(reasons: list[tuple[str, str]], misses: list[NearestMiss]) -> list[Decision]:
+def pending(reasons: list[Notice], misses: list[NearestMiss]) -> list[Decision]:
     gang = gang_of("big", 9)
-    notices = tuple(Notice(code, message) for code, message in reasons)
-    return [Decision(gang, Refusal(gang, "p", {}, notices, tuple(misses)))]
+    return [Decision(gang, Refusal(gang, "p", {}, tuple(reasons), tuple(misses)))]
 
 
-def lines_about(made: list[Decision], headline: str = "") -> list[str]:
-    # Of the advice on a job the lines need the headline alone.
-    advice: Any = {"default/big": SimpleNamespace(headline=headline)} if headline else {}
+def lines_about(made: list[Decision], cause: Notice | None = None) -> list[str]:
+    # Of the advice on a job the lines need the headline, and the reasons that it quotes.
+    said = SimpleNamespace(headline=str(cause), quoted=(cause,))
+    advice: Any = {"default/big": said} if cause is not None else {}
     told = measure_run(made, SNAPSHOT)
     text = shown(tables.session_tables("p", made, told, advice=advice), 200)
     return [line.strip() for line in text.splitlines() if "pending:" in line or "tried:" in line or "nearest" in line]
@@ -71,10 +71,14 @@ def lines_about(made: list[Decision], headline: str = "") -> list[str]:
 def test_nothing_about_a_pending_job_is_said_twice() -> None:
     best = "no HyperNode of tier <= 2 holds 9 pods: best s4 (tier 2) holds 4 of 9"
     gang_of_nine = "9/9 tasks in gang unschedulable: 0/2 nodes are unavailable: 2 Insufficient cpu."
-    reasons = [("no-domain", best), ("gang-unschedulable", gang_of_nine)]
+    reasons = [Notice("no-domain", best), Notice("gang-unschedulable", gang_of_nine)]
     made = pending(reasons, [NearestMiss(1, "s0", 2, 9), NearestMiss(2, "s4", 4, 9), NearestMiss(3, "s6", 0, 9)])
     volcano = f"when it was tried: Volcano writes: “{gang_of_nine}”"
-    assert lines_about(made, best) == [f"default/big is pending: {best}", volcano, "nearest on tier 1: s0 holds 2 of 9"]
+    assert lines_about(made, reasons[0]) == [
+        f"default/big is pending: {best}",
+        volcano,
+        "nearest on tier 1: s0 holds 2 of 9",
+    ]
     assert lines_about(made) == [
         f"default/big is pending: {best}",
         volcano.replace("when it was tried", "default/big is pending"),
@@ -83,15 +87,14 @@ def test_nothing_about_a_pending_job_is_said_twice() -> None:
 
 
 def test_no_hypernode_is_near_where_one_has_room_for_all() -> None:
-    made = pending([("queue-limit", "queue a is full")], [NearestMiss(1, "s0", 2, 9), NearestMiss(2, "s4", 9, 9)])
+    made = pending([Notice("queue-limit", "queue a is full")], [NearestMiss(1, "s0", 2, 9), NearestMiss(2, "s4", 9, 9)])
     assert lines_about(made) == ["default/big is pending: queue a is full"]
 
 
 def test_the_sentence_of_kubernetes_is_a_quotation() -> None:
     sentence = "0/8 nodes are unavailable: 8 Insufficient cpu."
-    assert lines_about(pending([("insufficient", sentence)], [])) == [
-        f"default/big is pending: Kubernetes writes: “{sentence}”"
-    ]
+    reason = Notice("insufficient", sentence, numbers={"count": 8, "nodes": 8})
+    assert lines_about(pending([reason], [])) == [f"default/big is pending: Kubernetes writes: “{sentence}”"]
 
 
 def test_a_long_session_is_cut_and_counted() -> None:

@@ -144,9 +144,7 @@ def _leave_out_refused(manifests: Manifests) -> dict[str, tuple[Place, list[str]
     refusals: dict[str, tuple[Place, list[str]]] = {}
     kept = []
     for written in manifests.documents:
-        document, slips = with_readable_head(written)
-        prefix = f"{document.source}: {document.where}, "
-        texts = [one.message.removeprefix(prefix) for one in slips]
+        document, texts = with_readable_head(written)
         error = unreadable(document.data, keep_patterns=True) if is_hypernode(document.data) else None
         if error is None:
             kept.append(document)

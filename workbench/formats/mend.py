@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.manifests import Document
-from workbench.model.notice import Notice
+from workbench.model.notice import Notice, texts_of
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.metadata import is_stored
@@ -53,29 +53,47 @@ def mended(document: Document) -> tuple[Document, list[Notice]]:
     kind = data.get("kind")
     if "apiVersion" in data and "name" not in data and kind not in _WRITTEN and not _offers_gpu(data):
         return document, []
-    if type(data.get("metadata")) is dict and is_stored(data):
+    if _is_stored(document):
         return document, []
-    mender = _Mender(document)
+    return _mend(document, document.source, document.where)
+
+
+def with_readable_head(document: Document) -> tuple[Document, list[str]]:
+    """A document as `mended` returns it if it lacks apiVersion or its name stands beside kind; else as it is.
+
+    No API server knows what kind and name such an object has. It refuses the object, and nothing else can be said of it
+    before it is mended. The texts about the slips begin with the field, not with file and document.
+    """
+    if ("apiVersion" in document.data and "name" not in document.data) or _is_stored(document):
+        return document, []
+    readable, notices = _mend(document)
+    return readable, texts_of(notices)
+
+
+def _is_stored(document: Document) -> bool:
+    return type(document.data.get("metadata")) is dict and is_stored(document.data)
+
+
+def _mend(document: Document, *place: str) -> tuple[Document, list[Notice]]:
+    """A document with its slips mended, and the notices about them, which begin with the place."""
+    mender = _Mender(document, *place)
     mender.mend()
     return (replace(document, data=mender.data), mender.notices) if mender.notices else (document, [])
 
 
-def with_readable_head(document: Document) -> tuple[Document, list[Notice]]:
-    """A document as `mended` returns it if it lacks apiVersion or its name stands beside kind; else as it is.
-
-    No API server knows what kind and name such an object has. It refuses the object, and nothing else can be said of it
-    before it is mended.
-    """
-    if "apiVersion" in document.data and "name" not in document.data:
-        return document, []
-    return mended(document)
-
-
 class _Mender:
-    """One object whose slips are being mended; only what changes is copied."""
+    """One object whose slips are being mended; only what changes is copied.
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
+    Parameters
+    ----------
+    document : Document
+    source, where : str
+        File and document that the notices name; empty: none.
+    """
+
+    def __init__(self, document: Document, source: str = "", where: str = "") -> None:
+        self._file = f"{source}: " if source else ""
+        self._place = f"{source}: {where}, " if source else ""
         self.data: dict[str, Any] = dict(document.data)
         self.notices: list[Notice] = []
 
@@ -101,7 +119,7 @@ class _Mender:
         return f"{self.data.get('kind')} {name}" if type(name) is str else ""
 
     def _said(self, path: str, found: str, taken: str, remedy: str) -> str:
-        return f"{self.document.source}: {self.document.where}, {path}: {found}; taken as {taken}; write {remedy}"
+        return f"{self._place}{path}: {found}; taken as {taken}; write {remedy}"
 
     def _head(self) -> None:
         data = self.data
@@ -148,7 +166,7 @@ class _Mender:
             if type(status.get(key)) is dict and _GPU not in status[key]:
                 status[key] = {_GPU if name == "gpu" else name: amount for name, amount in status[key].items()}
         self.data["status"] = status
-        text = f"{self.document.source}: Nodes offer the resource 'gpu'; taken as {_GPU}; write {_GPU}"
+        text = f"{self._file}Nodes offer the resource 'gpu'; taken as {_GPU}; write {_GPU}"
         self.notices.append(Notice("gpu-without-domain", text, self._subject))
 
     def _one_topology(self, spec: dict[str, Any]) -> None:
@@ -251,7 +269,7 @@ class _Mender:
         """The resources with whole GPUs instead of hundredths of them, as the Device of the GPU proposal counts."""
         at, written = f"{path}.resources.{key}", str(amounts[told])
         if _GPU in amounts or told == _MEMORY or not re.fullmatch(r"[1-9][0-9]{0,3}00", written, re.ASCII):
-            text = f"{self.document.source}: {self.document.where}, {at}: {told}: {written} is a share of a GPU"
+            text = f"{self._place}{at}: {told}: {written} is a share of a GPU"
             text += f", which manifests cannot ask for here; ask for whole GPUs with {_GPU}"
             self.notices.append(Notice("gpu-share-not-read", text, self._subject))
             return out

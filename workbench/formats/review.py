@@ -140,8 +140,7 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *,
                     str(fault), warnings=verdict.warnings, findings=(Fault(fault.where or "", str(fault)),)
                 )
             if slips:
-                before = f"{document.source}: {document.where}, "
-                found = (*(Fault("", one.message.removeprefix(before)) for one in slips), *verdict.findings)
+                found = (*(Fault("", text) for text in slips), *verdict.findings)
                 text = "; ".join(one.text.strip() for one in found)
                 verdict = Verdict(text, warnings=verdict.warnings, findings=found)
             kind = str(document.data["kind"])

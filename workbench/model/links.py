@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,11 +82,15 @@ class SuspiciousLinks:
         The links as (from GPU, to GPU), ascending.
     message : str
         What is suspicious about the links.
+    fact : str
+        The message without what a reader put in the place of a missing bandwidth, for a matrix that has a measured one;
+        empty: the message.
     """
 
     code: str
     pairs: tuple[tuple[int, int], ...]
     message: str
+    fact: str = field(default="", compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of ``suspicious_links`` in `workbench gpus -o json`."""

@@ -30,12 +30,16 @@ class Notice:
         gang of the answer that holds the notice, or the input as a whole.
     numbers : mapping of str to int or float
         ``count`` is the number of nodes, HyperNodes or pods concerned; other keys are named after what they count.
+    quotes : tuple of Notice
+        Notices whose whole sentence is part of this one's, so that nobody needs to be told both. Equality and
+        `to_dict` ignore them.
     """
 
     code: str
     message: str
     subject: str = ""
     numbers: Mapping[str, int | float] = field(default_factory=dict)
+    quotes: tuple[Notice, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.message

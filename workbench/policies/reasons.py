@@ -61,7 +61,7 @@ def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.i
     code = max(parts, key=lambda part: part.n_nodes).code if parts else "insufficient"
     count = sum(part.n_nodes for part in parts)
     text = f"0/{len(among)} nodes are unavailable{': ' if causes else ''}{causes}."
-    return Notice(code, text, numbers={"count": count})
+    return Notice(code, text, numbers={"count": count, "nodes": len(among)})
 
 
 def gang_text(
@@ -89,10 +89,10 @@ def gang_text(
         The HyperNode that the newest release names in the text; empty for the virtual top.
     """
     total = request.progress().total
-    fit = fit_reason(request, role, idle, nodes).message
+    fit = fit_reason(request, role, idle, nodes)
     where = f"In hyperNode {hypernode}: " if hypernode else ""
-    text = f"{missing}/{total} tasks in gang unschedulable: {where}{fit}"
-    return Notice("gang-unschedulable", text, numbers={"count": missing})
+    text = f"{missing}/{total} tasks in gang unschedulable: {where}{fit.message}"
+    return Notice("gang-unschedulable", text, numbers={"count": missing}, quotes=(fit,))
 
 
 def gang_untried(request: Request, missing: int) -> Notice:
@@ -160,15 +160,15 @@ def _jobs_without_pods(gang: Gang) -> str:
 
 
 def told_once(reasons: Sequence[Notice]) -> tuple[Notice, ...]:
-    """Leave out each reason whose sentence another one says: an equal one before it, or a longer one that contains it.
+    """Leave out each reason whose sentence another one says: an equal one before it, or a longer one that quotes it.
 
-    Volcano's sentence about a gang contains the one of Kubernetes about the nodes.
+    Volcano's sentence about a gang quotes the one of Kubernetes about the nodes.
     """
-    distinct = {reason.message: reason for reason in reversed(reasons)}
-    kept = [reason for reason in reasons if distinct[reason.message] is reason]
-    return tuple(
-        reason for reason in kept if not any(reason is not other and reason.message in other.message for other in kept)
-    )
+    distinct: dict[str, Notice] = {}
+    for reason in reasons:
+        distinct.setdefault(reason.message, reason)
+    quoted = {notice for reason in reasons for notice in reason.quotes}
+    return tuple(reason for reason in distinct.values() if reason not in quoted)
 
 
 def fractional_gpus(policy: str, gang: Gang) -> Notice:

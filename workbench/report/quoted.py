@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from workbench.model.notice import Notice
 
 __all__ = ["quoted"]
-
-#: Sentence of the Kubernetes scheduler about the nodes.
-_OF_NODES = re.compile(r"\d+/\d+ nodes are unavailable")
 
 
 def quoted(reason: Notice) -> str:
     """The message of a reason, marked as a quotation if Volcano or the Kubernetes scheduler writes that sentence."""
     if reason.code == "gang-unschedulable":
         return f"Volcano writes: “{reason.message}”"
-    return f"Kubernetes writes: “{reason.message}”" if _OF_NODES.match(reason.message) else reason.message
+    # The number of nodes that its sentence speaks of.
+    return f"Kubernetes writes: “{reason.message}”" if "nodes" in reason.numbers else reason.message

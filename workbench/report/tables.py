@@ -199,7 +199,7 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, FixReport] = _N
     for decision in decisions:
         key, result = decision.gang.key, decision.result
         if isinstance(result, Refusal):
-            lines += _why_pending(key, result, advice[key].headline if key in advice else "")
+            lines += _why_pending(key, result, advice.get(key))
         elif result.unplaced:
             why = "; ".join(reason.message for reason in result.unplaced[0].reasons)
             lines.append(
@@ -212,15 +212,16 @@ def _reasons(decisions: Sequence[Decision], advice: Mapping[str, FixReport] = _N
     return lines
 
 
-def _why_pending(key: str, refusal: Refusal, headline: str) -> list[Text]:
-    """Lines of text about one pending job, the headline first if there is one; no line says what one before it says.
+def _why_pending(key: str, refusal: Refusal, report: FixReport | None) -> list[Text]:
+    """Lines of text about one pending job, the report's headline first; no line says what one before it says.
 
     HyperNodes are listed only if none that the job may use has room for all pods needed.
     """
-    told, lines = [headline], [f"{key} is pending: {headline}"] if headline else []
+    told = [report.headline] if report is not None else []
+    lines = [f"{key} is pending: {headline}" for headline in told]
     for reason in refusal.reasons:
-        if reason.message not in headline:
-            lines.append(f"{'  when it was tried' if headline else f'{key} is pending'}: {quoted(reason)}")
+        if report is None or reason not in report.quoted:
+            lines.append(f"{'  when it was tried' if report else f'{key} is pending'}: {quoted(reason)}")
         told.append(reason.message)
     for miss in refusal.nearest_misses if refusal.nearest is not None else ():
         held = f"holds {miss.holds} of {miss.needs}"

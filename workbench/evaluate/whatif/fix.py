@@ -19,6 +19,7 @@ from workbench.evaluate.whatif.smallest import FixSearch
 from workbench.evaluate.whatif.trials import EditOutcome, EditTrials
 from workbench.evaluate.whatif.victims import Victims
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
@@ -132,6 +133,8 @@ class FixReport(Value):
         HyperNode that comes closest to holding the job, if it holds less than the job needs.
     holders : tuple of Holder
         Gangs that hold what the job lacks, on the nearest HyperNode and in its queue.
+    quoted : tuple of Notice
+        Reasons of a refusal that `cause` says in the policy's own words.
     """
 
     job: str
@@ -143,6 +146,7 @@ class FixReport(Value):
     proved: bool
     nearest: NearestMiss | None
     holders: tuple[Holder, ...]
+    quoted: tuple[Notice, ...] = ()
 
     def __repr__(self) -> str:
         return f"FixReport({self.job} is pending by {self.policy}: {self.headline})"
@@ -362,10 +366,10 @@ class _Question:
         free = next((fix.edits for fix in fixes if not fix.costs), ())
         named = tuple(dict.fromkeys([*(fixes[0].edits if fixes else ()), *free]))
         idle = idle_text(self._policy, case)
-        cause = cause_text(named, self._refusal, nearest, self._trials.base, never=never, idle=idle)
+        cause, quoted = cause_text(named, self._refusal, nearest, self._trials.base, never=never, idle=idle)
         held = holders(self._trials.base, self._refusal, nearest, named)
         key, name = self._refusal.gang.key, self._policy.name
-        return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held)
+        return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held, quoted)
 
 
 def _together(every: Sequence[Family]) -> Iterator[list[Family]]:

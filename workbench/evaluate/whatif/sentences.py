@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.labels import Requirement, Taint
 from workbench.model.name_list import name_list
+from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss, Placement, Refusal
 from workbench.model.resources import amount_text
 from workbench.model.snapshot import ClusterSnapshot
@@ -50,7 +51,7 @@ def _withdrawn(edits: Sequence[Edit]) -> set[str]:
     return {edit.subject for edit in edits if isinstance(edit, Withdraw)}
 
 
-def idle_text(policy: Policy, case: EditedSession) -> str:
+def idle_text(policy: Policy, case: EditedSession) -> str | Notice:
     """Why the job would stay pending even if it had the cluster to itself; empty if it would then be placed.
 
     The trial has no pods of other jobs, no cordoned or unready node, and no other job in the session but those of the
@@ -78,7 +79,11 @@ def idle_text(policy: Policy, case: EditedSession) -> str:
     if misses and not case.gang.jobs:
         best = max(misses, key=lambda miss: (miss.holds, -miss.tier))
         return f"{_place(best)} has room for {best.holds} of its {counted(best.needs, 'pod')}"
-    return decision.result.reasons[0].message if decision.result.reasons else "the policy gives no reason"
+    return _first_reason(decision.result)
+
+
+def _first_reason(refusal: Refusal) -> str | Notice:
+    return refusal.reasons[0] if refusal.reasons else "the policy gives no reason"
 
 
 def _own_exclusive(snapshot: ClusterSnapshot, case: EditedSession) -> dict[str, str]:
@@ -90,9 +95,15 @@ def _place(miss: NearestMiss) -> str:
 
 
 def cause_text(
-    edits: Sequence[Edit], refusal: Refusal, nearest: NearestMiss | None, base: EditOutcome, *, never: bool, idle: str
-) -> str:
-    """The cause of a refusal in words: what the edits of a fix take away.
+    edits: Sequence[Edit],
+    refusal: Refusal,
+    nearest: NearestMiss | None,
+    base: EditOutcome,
+    *,
+    never: bool,
+    idle: str | Notice,
+) -> tuple[str, tuple[Notice, ...]]:
+    """The cause of a refusal in words (what the edits of a fix take away), and the reasons that the words quote.
 
     Parameters
     ----------
@@ -105,41 +116,46 @@ def cause_text(
         The session without edits.
     never : bool
         No set of edits without new nodes places the job.
-    idle : str
+    idle : str or Notice
         What `idle_text` says.
     """
-    found: list[str] = []
+    found: dict[str, str | Notice] = {}
     for edit in edits:
         if edit.kind in _ROOM:
-            text = _room(refusal, nearest, base.case)
+            said = _room(refusal, nearest, base.case)
         else:
-            text = _of_edit(edit, refusal, base)
-        if text not in found:
-            found.append(text)
+            said = _of_edit(edit, refusal, base)
+        found.setdefault(str(said), said)
     if not found:
-        found = [_room(refusal, nearest, base.case)]
+        said = _room(refusal, nearest, base.case)
+        found = {str(said): said}
     room = any(edit.kind in _ROOM for edit in edits) or not edits
     if never:
-        return f"never on this cluster: {idle or found[0]}"
+        first = idle or next(iter(found.values()))
+        return f"never on this cluster: {first}", _notices([first])
     if idle and room:
         ignored = "".join(f"; {gap.message}" for gap in base.case.snapshot.gaps if gap.code == "ignored-member")
-        return f"never as it is written, even with the cluster to itself: {idle}{ignored}"
-    return " and ".join(found)
+        return f"never as it is written, even with the cluster to itself: {idle}{ignored}", _notices([idle])
+    return " and ".join(found), _notices(found.values())
 
 
-def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) -> str:
+def _notices(said: Iterable[str | Notice]) -> tuple[Notice, ...]:
+    return tuple(one for one in said if isinstance(one, Notice))
+
+
+def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) -> str | Notice:
     """A sentence that says how much room there is, and where there is most."""
     gang, topology = refusal.gang, case.snapshot.topology
     limit = tightest_limit(gang, topology)
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
     for code in ("topology-not-ready", "depends-on", "gang-group-waits", "no-hypernode-per-job"):
         if code in by_code:
-            return by_code[code].message
+            return by_code[code]
     if nearest is None:
         for code in ("no-domain", "no-candidate", "gang-incomplete"):
             if code in by_code:
-                return by_code[code].message
-        return refusal.reasons[0].message if refusal.reasons else "the policy gives no reason"
+                return by_code[code]
+        return _first_reason(refusal)
     pods = counted(nearest.needs, "pod")
     if limit is None:
         most = f"; most room: {_place(nearest)}" if not nearest.domain.startswith("<") else ""
@@ -149,13 +165,13 @@ def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) ->
     return f"no HyperNode {where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}{ignored}"
 
 
-def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str:
+def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str | Notice:
     snapshot, gang = base.case.snapshot, refusal.gang
     match edit:
         case QueueAmounts(field="capability"):
             return _queue_text(edit, gang, base)
         case QueueAmounts() | QueueWeight():
-            said = [reason.message for reason in refusal.reasons if reason.code in _QUEUE_CODES]
+            said = [reason for reason in refusal.reasons if reason.code in _QUEUE_CODES]
             return said[0] if said else f"the share of queue {edit.queue} is too small"
         case Withdraw():
             return _reserved_text(edit, base)
@@ -171,11 +187,10 @@ def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str:
             return _selector_text(edit.requirement, snapshot)
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
     if edit.kind == "dependency" and "depends-on" in by_code:
-        return by_code["depends-on"].message
+        return by_code["depends-on"]
     if edit.kind == "affinity":
         return "too few nodes match its required node affinity"
-    said = [reason.message for reason in refusal.reasons]
-    return said[0] if said else "the policy gives no reason"
+    return _first_reason(refusal)
 
 
 def _n_tainted(snapshot: ClusterSnapshot, taint: Taint) -> int:

@@ -23,12 +23,12 @@ from workbench.formats.matrices.base import (
     no_direct_link,
     pick_block,
     read_grid,
+    staged_links,
     types_matrix,
 )
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.formats.matrices.rocm_smi import nominal_bandwidth, types_of_weights
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.links import SuspiciousLinks, pairs_text
 from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
@@ -121,8 +121,8 @@ def _without_access(matrix: BandwidthMatrix, access: Grid | None, speeds: LinkSp
         return matrix
     gb_s = matrix.gb_s.copy()
     gb_s[tuple(np.array(off).T)] = speeds.staging_gb_s
-    text = f"P2P is disabled {pairs_text(off, n)}: taken as {speeds.staging_gb_s:g} GB/s"
-    return replace(matrix, gb_s=gb_s, suspicious=(*matrix.suspicious, SuspiciousLinks("p2p-disabled", off, text)))
+    doubt = staged_links("p2p-disabled", "P2P is disabled", off, n, speeds)
+    return replace(matrix, gb_s=gb_s, suspicious=(*matrix.suspicious, doubt))
 
 
 def _of_printout(lines: Lines, aside: list[str]) -> dict[str, Grid]:

@@ -29,6 +29,7 @@ __all__ = [
     "numbers_of",
     "pick_block",
     "read_grid",
+    "staged_links",
     "types_matrix",
 ]
 
@@ -283,11 +284,29 @@ def types_matrix(
             if reason:
                 without.setdefault(reason, []).append((i, j))
     types = tuple(tuple("" if i == j else cell for j, cell in enumerate(row)) for i, row in enumerate(grid.cells))
-    doubts = [
-        SuspiciousLinks(code, tuple(pairs), f"{reason} {pairs_text(pairs, n)}: taken as {speeds.staging_gb_s:g} GB/s")
-        for reason, pairs in without.items()
-    ]
+    doubts = [staged_links(code, reason, pairs, n, speeds) for reason, pairs in without.items()]
     return BandwidthMatrix(gb_s, grid.labels, source, types, tuple(doubts))
+
+
+def staged_links(
+    code: str, reason: str, pairs: Sequence[tuple[int, int]], n: int, speeds: LinkSpeeds
+) -> SuspiciousLinks:
+    """Links that have the staging speed, because GPUs of these pairs do not reach each other directly.
+
+    Parameters
+    ----------
+    code : str
+        One of the codes of `SuspiciousLinks`.
+    reason : str
+        Beginning of the message: ``P2P is disabled``.
+    pairs : sequence of (int, int)
+        The links as (from GPU, to GPU), ascending.
+    n : int
+        Number of GPUs.
+    speeds : LinkSpeeds
+    """
+    fact = f"{reason} {pairs_text(pairs, n)}"
+    return SuspiciousLinks(code, tuple(pairs), f"{fact}: taken as {speeds.staging_gb_s:g} GB/s", fact)
 
 
 def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatrix:
@@ -298,12 +317,9 @@ def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatr
     if not zero.any():
         return matrix
     pairs = tuple((int(i), int(j)) for i, j in np.argwhere(zero))
-    text = f"no direct link {pairs_text(pairs, len(matrix))}: taken as {speeds.staging_gb_s:g} GB/s"
-    return replace(
-        matrix,
-        gb_s=np.where(zero, speeds.staging_gb_s, matrix.gb_s),
-        suspicious=(*matrix.suspicious, SuspiciousLinks("no-direct-link", pairs, text)),
-    )
+    doubt = staged_links("no-direct-link", "no direct link", pairs, len(matrix), speeds)
+    gb_s = np.where(zero, speeds.staging_gb_s, matrix.gb_s)
+    return replace(matrix, gb_s=gb_s, suspicious=(*matrix.suspicious, doubt))
 
 
 def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) -> str:

@@ -19,12 +19,12 @@ from workbench.formats.matrices.base import (
     MatrixReading,
     pick_block,
     read_grid,
+    staged_links,
     types_matrix,
 )
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.formats.matrices.printout import DEVICE_NAME
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.links import SuspiciousLinks, pairs_text
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 
@@ -211,11 +211,7 @@ def _with_states(matrix: BandwidthMatrix, states: Grid, speeds: LinkSpeeds) -> B
                 gb_s[i, j] = speeds.staging_gb_s
                 without.setdefault(P2P_WHY_NOT[cell], []).append((i, j))
     doubts = tuple(
-        SuspiciousLinks(
-            "p2p-disabled",
-            tuple(pairs),
-            f"P2P is disabled ({why}) {pairs_text(pairs, len(matrix))}: taken as {speeds.staging_gb_s:g} GB/s",
-        )
+        staged_links("p2p-disabled", f"P2P is disabled ({why})", pairs, len(matrix), speeds)
         for why, pairs in without.items()
     )
     return replace(matrix, gb_s=gb_s, suspicious=(*matrix.suspicious, *doubts)) if doubts else matrix

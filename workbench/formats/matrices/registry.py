@@ -129,7 +129,7 @@ def _with_others(
                 added.append("NICs and NUMA nodes")
             doubts = [doubt for doubt in beside.matrix.suspicious if doubt.code == "p2p-disabled"]
             if doubts and not any(doubt.code == "p2p-disabled" for doubt in matrix.suspicious):
-                told = (replace(doubt, message=doubt.message.split(": taken as")[0]) for doubt in doubts)
+                told = (replace(doubt, message=doubt.fact or doubt.message) for doubt in doubts)
                 matrix = replace(matrix, suspicious=(*matrix.suspicious, *told))
                 added.append("pairs without P2P")
         used = f"; of it are used: {', '.join(added)}" if added else ""

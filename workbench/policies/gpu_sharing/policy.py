@@ -258,7 +258,7 @@ class _SharingNodes(NodePolicy):
             texts.append(f"{n - told} node(s) without {what}")
         code = max(causes, key=lambda cause: cause.n_nodes).code if told * 2 > n else "insufficient"
         listed = ", ".join(sorted(texts)) or "the cluster has no nodes"
-        return Notice(code, f"0/{n} nodes are unavailable: {listed}.", numbers={"count": n})
+        return Notice(code, f"0/{n} nodes are unavailable: {listed}.", numbers={"count": n, "nodes": n})
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
         assert isinstance(whole, GpuSharingPolicy)
