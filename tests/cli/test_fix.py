@@ -55,6 +55,14 @@ class TestTheAnswer:
         assert "in its manifest set spec.networkTopology.highestTierAllowed to 2" in told
         assert "kubectl -n default patch jobs.batch.volcano.sh stuck" in told
 
+    def test_a_terminal_gets_every_command_in_one_line(self, on_terminal: Run, made: Made) -> None:
+        path = made(STUCK)
+        (record,) = on_terminal("fix", path, "-o", "json").json
+        lines = [line.strip() for line in on_terminal("fix", path).out.splitlines()]
+        commands = [command for fix in record["fixes"] for command in fix["commands"]]
+        assert max(map(len, commands)) > 80
+        assert [command for command in commands if command not in lines] == []
+
     def test_the_holders_are_a_table(self, run: Run) -> None:
         result = run("fix", CASES / "rack-half-busy.yaml", "--job", "ml/job")
         (row,) = (line.split() for line in result.out.splitlines() if "HyperNode rack-0" in line)

@@ -192,8 +192,8 @@ class _Harmless:
 def print_tables(*parts: Any) -> None:
     """Print rich tables, trees and texts to stdout.
 
-    A terminal gets them fitted to its width. A pipe or a file gets one line per row, tree branch or sentence, as long
-    as the line is, without blanks at its end, so that a name is found whole by grep.
+    A terminal gets them fitted to its width, except for texts with ``no_wrap``. A pipe or a file gets one line per row,
+    tree branch or sentence, as long as the line is, without blanks at its end, so that a name is found whole by grep.
     """
     from rich.console import Console
     from rich.table import Table
@@ -208,7 +208,8 @@ def print_tables(*parts: Any) -> None:
     for given in parts:
         part = Text(given) if isinstance(given, str) else given
         if terminal:
-            console.print(_Harmless(fitted(part, console) if isinstance(part, Table) else part))
+            whole = isinstance(part, Text) and bool(part.no_wrap)
+            console.print(_Harmless(fitted(part, console) if isinstance(part, Table) else part), crop=not whole)
             continue
         with console.capture() as captured:
             if isinstance(part, Table):

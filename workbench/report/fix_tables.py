@@ -36,7 +36,9 @@ def fix_tables(report: FixReport, commands: Sequence[Sequence[str]] = ()) -> lis
         parts.append(Text("no change that was tried helps"))
     for number, fix in enumerate(report.fixes, start=1):
         parts.append(Text(f"{number}. {fix.text}"))
-        parts += [Text(f"   {line}") for line in (commands[number - 1] if commands else ())]
+        # A command that is broken into lines could not be copied from a terminal.
+        lines = commands[number - 1] if commands else ()
+        parts += [Text(f"   {line}", no_wrap=True, overflow="ignore") for line in lines]
     if report.fixes and not report.proved:
         parts.append(Text("not every smaller change could be tried"))
     parts.append(Text(""))
