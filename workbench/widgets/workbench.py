@@ -184,6 +184,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         self._editor, self._comparer, self._matrices = editor, comparer, MatrixLoader(assign=editor.assign)
         editor.changed.append(lambda: comparer.use(editor.snapshot_later()))
         editor.wants_gpus = lambda: any(role.n_gpus for gang in comparer.gangs for role in gang.roles)
+        comparer.steps = editor
         comparer.jobs_changed.append(editor.ask_for_gpus)
         comparer.ended.append(self._bar.show_result)
         self._panels = {"drawing": editor, "matrix": self._matrices, "placements": comparer}
