@@ -33,7 +33,7 @@ def test_a_fix_is_tried_and_undone_and_why_stays_open(chromium, lab: Server, tmp
     shown = compared_again(panel, 0)
     pending = panel.locator("td.wb-pending").first
     notebook.screenshot(panel, "fix-pending")
-    pending.get_by_text("no HyperNode of tier <= 1 has room").wait_for(timeout=PATIENCE_MS)
+    pending.get_by_text("never as it is written").wait_for(timeout=PATIENCE_MS)
     pending.click()
     fixes = panel.get_by_role("list", name="fixes")
     fixes.wait_for(timeout=PATIENCE_MS)

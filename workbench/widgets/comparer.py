@@ -226,7 +226,7 @@ class PlacementComparer(Panel):
         except InputError as error:
             self._is_current = False
             self._tell_ended("the jobs have an error")
-            return line_of(text, error), str(error)
+            return line_of(text, error), str(error.at(source="jobs"))
         self._tell_jobs()
         self.run()
         return 0, ""

@@ -43,15 +43,15 @@ function render(context) {
     step(Number(slider.value));
   } });
   const legend = h("div", { class: "wb-legend" });
-  const under = h("div", { hidden: true }, h("label", { class: "wb-bar", title: "how many decisions each picture shows, in the order in which they were taken" },
-    "decisions ", slider, said), legend);
+  const steps = h("label", { class: "wb-bar", hidden: true, title: "how many decisions each picture shows, in the order in which they were taken" },
+    "decisions ", slider, said);
   const table = h("div", { class: "wb-table" });
   const charts = h("div", { class: "wb-columns" });
   const detail = h("div", { class: "wb-detail", hidden: true });
   // The policy, by name, and the job that the detail explains.
   let explained = null;
   // What belongs to the last result is greyed as soon as its input has changed.
-  const results = h("div", { class: "wb-results" }, pictures, under, table, detail, charts);
+  const results = h("div", { class: "wb-results" }, table, detail, steps, pictures, legend, charts);
   function outdate(yes) {
     results.classList.toggle("wb-outdated", yes && view !== null);
   }
@@ -285,8 +285,8 @@ function render(context) {
     if (view === null) {
       closeDetail();
       frames = [];
-      under.hidden = true;
-      for (const element of [pictures, table, charts]) element.replaceChildren();
+      steps.hidden = true;
+      for (const element of [pictures, legend, table, charts]) element.replaceChildren();
       return;
     }
     const before = frames;
@@ -299,7 +299,7 @@ function render(context) {
     slider.max = slider.value = mostSteps();
     said.textContent = "after all of them";
     drawn(legend, view.legend);
-    under.hidden = false;
+    steps.hidden = false;
     showTable();
     explainAgain();
     drawn(charts, view.charts.map((chart) => `<div>${chart}</div>`).join(""));
@@ -388,7 +388,7 @@ function render(context) {
       const { number } = view;
       title.textContent = policy.name;
       drawing.ariaLabel = `placements by ${policy.name}; arrow keys go from place to place`;
-      time.textContent = `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`;
+      time.textContent = `${policy.steps.length} ${policy.steps.length === 1 ? "decision" : "decisions"}, ${policy.milliseconds.toFixed(1)} ms`;
       let shown = told;
       if (told.since !== 0 && told.since !== last.number) {
         shown = (await wholePictures())?.[i];
