@@ -74,3 +74,23 @@ def test_a_fix_is_tried_and_undone_and_why_stays_open(chromium, lab: Server, tmp
     fixes.wait_for(timeout=PATIENCE_MS)
     assert panel.locator(".wb-message").is_hidden()
     assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_opening_a_file_is_undone_in_the_drawing(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "open-undone", [CELL, WIDE])
+    notebook.run(0)
+    panel, bar = notebook.panel("comparer"), notebook.panel("scenario")
+    notebook.run(1)
+    compared_again(panel, 0)
+    with notebook.page.expect_file_chooser() as chooser:
+        bar.get_by_role("button", name="Open …").click()
+    chooser.value.set_files(ROOT / "datasets" / "demo" / "cluster.yaml")
+    bar.locator(".wb-message").get_by_text("cluster.yaml is shown").wait_for(timeout=PATIENCE_MS)
+    editor = notebook.panel("editor")
+    undo = editor.get_by_role("button", name="Undo")
+    assert notebook.kernel("[name for name, _ in bench.comparer.policies]") == ["volcano"]
+    undo.click()
+    panel = notebook.panel("comparer")
+    panel.locator("td.wb-pending").first.wait_for(timeout=PATIENCE_MS)
+    assert notebook.kernel("[gang.key for gang in bench.comparer.gangs]") == ["default/wide"]
+    assert notebook.outside == [] and notebook.complaints == []

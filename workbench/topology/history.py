@@ -114,6 +114,11 @@ class History:
             step.beside.undo()
         return back
 
+    def forget(self, beside: Beside) -> None:
+        """Drop the operations that changed nothing but `beside`: they can no longer be undone or redone."""
+        self._done = [step for step in self._done if step.beside is not beside or step.changes]
+        self._undone = [step for step in self._undone if step.beside is not beside or step.changes]
+
     def redo(self) -> tuple[Change, ...]:
         """Repeat the operation undone last and return its changes of the drawing; empty if there are none."""
         if not self._undone:
