@@ -93,7 +93,9 @@ def picture_plan(comparison: Comparison, before: DrawingPlan | None = None) -> D
 def _legend(comparison: Comparison, plan: DrawingPlan) -> str:
     """The one legend of all pictures, as HTML."""
     jobs = [gang.key for gang in comparison.gangs]
-    return legend_html(occupancy([], comparison.snapshot, jobs), job_colours(len(jobs)), plan.tiers, plan.note)
+    return legend_html(
+        occupancy([], comparison.snapshot, jobs, comparison.gangs), job_colours(len(jobs)), plan.tiers, plan.note
+    )
 
 
 def result_line(comparison: Comparison) -> str:
@@ -204,7 +206,7 @@ def occupancy_after(comparison: Comparison, policy: int, steps: int) -> Occupanc
     steps : int
     """
     placed = [d.result for d in comparison.rows[policy].in_turn[:steps] if isinstance(d.result, Placement)]
-    return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs])
+    return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs], comparison.gangs)
 
 
 def _row_view(row: ComparisonRow) -> dict[str, Any]:

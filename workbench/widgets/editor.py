@@ -43,6 +43,7 @@ from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_ask
 from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.item_card import item_card
 from workbench.widgets.loading import Loading
+from workbench.widgets.lost_pods import lost_line
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
@@ -245,6 +246,7 @@ class TopologyEditor(Panel):
             if item.kind == "node" and item.id not in told and before.of(item) != self._in_use.of(item)
         ]
         if refilled:
+            self.history.revision += 1
             self.tell("patch", {"set": [self._record(item) for item in refilled], "gone": [], **self._marks()})
 
     @property
@@ -492,6 +494,7 @@ class TopologyEditor(Panel):
             "revision": self.history.revision,
             "undo": self.history.undo_label,
             "redo": self.history.redo_label,
+            "lost": lost_line(self.draft, self._before),
         }
 
     def _assigned(self) -> list[tuple[BandwidthMatrix, set[str]]]:
