@@ -111,12 +111,16 @@ def test_jobs_without_a_text_are_not_lost_on_the_way_to_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("jobs", ["", "kind: Foo\n", "a: ["], ids=["no job", "no job's kind", "no YAML"])
-def test_opening_another_scenario_leaves_no_widget_of_the_one_before(jobs):
+def test_opening_scenarios_keeps_the_widgets_of_one_before_and_no_more(jobs):
     before = set(_instances)
     bench = Workbench("datasets/demo")
     own = len(_instances)
-    bench.open_text(scenario_text(ScenarioFile(bench.snapshot, jobs)))
-    assert len(_instances) == own > len(before)
+    text = scenario_text(ScenarioFile(bench.snapshot, jobs))
+    bench.open_text(text)
+    two = len(_instances)
+    assert own < two < 2 * own
+    bench.open_text(text)
+    assert len(_instances) == two
     bench.comparer.wait()
     bench.end()
     assert set(_instances) == before
@@ -137,6 +141,32 @@ def test_the_page_saves_and_opens_the_same_file(bench, tmp_path):
     bare.editor.edit(op="set", ids=nodes, fields={"cordoned": True})
     assert set(outcomes(bare.comparer).values()) == {"Refusal"}
     bare.end()
+
+
+def test_opening_is_one_step_to_undo_and_keeps_the_policies(bench):
+    bench.comparer.choose([("spread", {}), ("volcano-1.13", {"binpack_weight": "3"})])
+    bench.editor.edit(op="add_switches", parent=0, count=1, prefix="new-", nodes_each=2)
+    drawn, jobs, chosen, first = bench.editor.draft, bench.comparer.text, bench.comparer.policies, bench.editor
+    manifests = Path("datasets/demo/cluster.yaml").read_text()
+    ask(bench._bar, "open", text=manifests, name="cluster.yaml")
+    assert bench.editor is not first and bench.comparer.policies == chosen and bench.comparer.text == ""
+    assert bench.editor.history.undo_label == "open cluster.yaml"
+    bench.editor.edit(op="add_switches", parent=0, count=1, prefix="later-", nodes_each=1)
+    opened = bench.editor
+    assert opened.undo() and bench.editor is opened
+    assert ask(opened, "undo")["done"]
+    assert bench.editor is first and bench.editor.draft == drawn and bench.comparer.text == jobs
+    assert bench.children[1] is first and bench.editor.history.redo_label == "open cluster.yaml"
+    bench.comparer.wait()
+    line = bench._bar._result
+    opened.changed[0]()
+    assert bench._bar._result == line
+    # Forward again, and back by the step of another file: the one between is the one before.
+    assert bench.editor.redo() and bench.editor is opened
+    ask(bench._bar, "open", text=manifests, name="again.yaml")
+    assert bench.editor.undo() and bench.editor is opened and bench.editor.history.undo_label == ""
+    # Its own step has been forgotten with what it led to.
+    assert not bench.editor.undo()
 
 
 def test_manifests_are_opened_too_and_a_bad_file_changes_nothing(bench):

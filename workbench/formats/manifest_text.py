@@ -24,7 +24,7 @@ from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.hypernode_manifest import hypernode_manifest
 from workbench.objects.metadata import Metadata
 
-__all__ = ["HyperNodeText", "TextError", "line_of"]
+__all__ = ["HyperNodeText", "TextError", "line_of", "split_documents"]
 
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _LINE = re.compile(r"line (\d+)")
@@ -92,7 +92,7 @@ class HyperNodeText:
         taken = {piece.hypernode.name for piece in kept if piece.hypernode is not None}
         pieces = []
         line = 1
-        for part in _split(text):
+        for part in split_documents(text):
             piece = known.get(part) or _parse(part, line)
             if piece.hypernode is not None:
                 if piece.hypernode.name in taken:
@@ -131,7 +131,7 @@ def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
     return names is None or (piece.hypernode is not None and piece.hypernode.name in names)
 
 
-def _split(text: str) -> list[str]:
+def split_documents(text: str) -> list[str]:
     """Split a YAML text into its documents, each with its separator line; joined they give the text again."""
     starts = [found.start() for found in _SEPARATOR.finditer(text)]
     # Text before the first separator is a document, or only comments that belong to the first document.
@@ -170,7 +170,7 @@ def line_of(text: str, error: InputError) -> int:
     if not field:
         return start
     lines = text.splitlines(keepends=True)
-    piece = _split("".join(lines[start - 1 :]))
+    piece = split_documents("".join(lines[start - 1 :]))
     return start + (_field_line(piece[0], field) if piece else 0)
 
 

@@ -30,6 +30,10 @@ __all__ = ["ASPECT", "LEVEL_PX", "MIN_CELL", "Block", "Cell", "Layout", "natural
 
 #: Desired ratio of a picture's width to its height.
 ASPECT = 1.6
+#: Ratios of boxes in rows that are taken if any arrangement has one.
+NARROWEST, WIDEST = 0.8, 2.6
+#: How much empty places count beside the ratio: of any number of boxes, and of a square number, which fills a square.
+EMPTY, EMPTY_SQUARE = 3.0, 6.0
 #: No square is drawn smaller than this, in pixels.
 MIN_CELL = 4.0
 #: More squares than this are folded: a browser draws that many with their tool tips at once.
@@ -375,9 +379,10 @@ def _badness(columns: int, rows: int, n: int) -> float:
 
 
 def _shelves(boxes: Sequence[_Box], gap: float) -> tuple[list[tuple[float, float]], float, float]:
-    """Arrange boxes in rows, in their order, so that the whole comes nearest to the aspect ratio `ASPECT`.
+    """Arrange boxes in rows, in their order, near to the aspect ratio `ASPECT` and with full rows.
 
-    Returns the corner of each box, and the width and height of the whole.
+    Of four equal boxes two stand in each row, not three and one. Returns the corner of each box, and the width and
+    height of the whole.
     """
     if not boxes:
         return [], 0.0, 0.0
@@ -388,7 +393,15 @@ def _shelves(boxes: Sequence[_Box], gap: float) -> tuple[list[tuple[float, float
     ends = [end - gap for end in accumulate(width + gap for width, _ in sizes)]
     # Widths at which a first row ends exactly, near the ideal one, are the only ones worth trying.
     tries = sorted({max(widest, end) for end in ends if 0.5 * ideal <= end <= 2.0 * ideal} | {max(widest, ideal)})
-    return min((_shelve(sizes, gap, limit) for limit in tries), key=lambda s: abs(math.log(s[1] / s[2] / ASPECT)))
+    weight = EMPTY_SQUARE if math.isqrt(len(boxes)) ** 2 == len(boxes) else EMPTY
+    covered = sum(width * height for width, height in sizes)
+
+    def badness(shelf: tuple[list[tuple[float, float]], float, float]) -> tuple[bool, float]:
+        _, width, height = shelf
+        ratio, empty = width / height, 1 - covered / (width * height)
+        return not NARROWEST <= ratio <= WIDEST, abs(math.log(ratio / ASPECT)) + weight * empty
+
+    return min((_shelve(sizes, gap, limit) for limit in tries), key=badness)
 
 
 def _shelve(

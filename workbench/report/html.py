@@ -223,7 +223,12 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     snapshot = comparison.snapshot
     plan = DrawingPlan(snapshot.topology)
     drawn = [
-        (row.policy, draw_parts(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan, False))
+        (
+            row.policy,
+            draw_parts(
+                snapshot.topology, occupancy(row.placements, snapshot, jobs, comparison.gangs), row.policy, plan, False
+            ),
+        )
         for row in comparison.rows
         if row.error is None
     ]
@@ -231,7 +236,9 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     differing = differences(comparison)
     return {
         "pictures": [(name, Inserted(str(drawing))) for name, drawing in drawn],
-        "legend": Inserted(legend_html(occupancy([], snapshot, jobs), job_colours(len(jobs)), plan.tiers, plan.note)),
+        "legend": Inserted(
+            legend_html(occupancy([], snapshot, jobs, comparison.gangs), job_colours(len(jobs)), plan.tiers, plan.note)
+        ),
         "width": round(drawing_width(plan.layout)),
         "least_width": max(_LEAST_PICTURE, ceil(drawing_width(plan.layout) * MIN_CELL / plan.layout.cell)),
         "priced": comparison.provenance.communication,

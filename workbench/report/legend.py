@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 
 from workbench.model.counted import counted
@@ -12,7 +13,7 @@ from workbench.report.fill_levels import LEVEL_FREE, LEVEL_USED
 from workbench.report.occupancy import Occupancy
 from workbench.report.svg_text import CHARACTER, LABEL_PX, fit_text, short
 
-__all__ = ["BOX_FILL", "Key", "job_fill", "legend_html", "legend_keys", "legend_svg", "patterns"]
+__all__ = ["BOX_FILL", "Key", "hatching", "job_fill", "legend_html", "legend_keys", "legend_svg", "patterns"]
 
 #: Opacity with which the box of a HyperNode is filled by its tier's colour.
 BOX_FILL = ".07"
@@ -57,6 +58,23 @@ def job_fill(job: int, colours: Sequence[JobColour], key: str) -> str:
     return f"url(#{key}p{job})" if colours[job].hatched else colours[job].colour
 
 
+@lru_cache(maxsize=64)
+def hatching(size: float) -> str:
+    """Markup of the lines across a square of a node that no job can use.
+
+    Parameters
+    ----------
+    size : float
+        Side of the square, in pixels.
+    """
+    half = size / 2
+    lines = [(0, half, half, 0), (0, size, size, 0), (half, size, size, half)]
+    path = "".join(f"M{short(a)} {short(b)}L{short(c)} {short(d)}" for a, b, c, d in lines)
+    return (
+        f"<path class='tw-closed' d='{path}' fill='none' stroke='currentColor' stroke-width='1' stroke-opacity='.7'/>"
+    )
+
+
 def patterns(colours: Sequence[JobColour], key: str) -> str:
     """Markup of the hatching patterns to which `job_fill` refers; empty if there is none."""
     stripes = "".join(
@@ -95,6 +113,9 @@ def legend_keys(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[in
         keys.append(Key(f"<rect {_SQUARE} {edge} fill-opacity='.4'/>", "in use before"))
     if who.jobs or who.n_gpus:
         keys.append(Key(f"<rect {_SQUARE} {edge} fill-opacity='.06'/>", "free"))
+    if who.closed:
+        words = ", ".join(dict.fromkeys(who.closed.values()))
+        keys.append(Key(f"<rect {_SQUARE} {edge} fill-opacity='.06'/>{hatching(13.0)}", f"no job can use it: {words}"))
     for tier in tiers:
         colour = tier_colour(tier)
         paint = f"fill='{colour}' fill-opacity='{BOX_FILL}' stroke='{colour}' stroke-width='1.5' rx='2'"

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.report.closed_nodes import closed_nodes
 
 __all__ = ["Held", "Occupancy", "occupancy", "occupancy_of_running", "placements_in"]
 
@@ -51,6 +53,8 @@ class Occupancy:
         Number of GPUs of each node, and of those in use by pods that ran before; empty if no snapshot is known.
     gpus, busy : mapping of int to tuple of int
         Numbers of the node's GPUs, and of those in use; empty if the cluster is too large to show them.
+    closed : mapping of int to str
+        Nodes on which no job can place a pod, each with the reason (`workbench.report.closed_nodes`).
     """
 
     jobs: tuple[str, ...] = ()
@@ -59,6 +63,7 @@ class Occupancy:
     n_busy: Mapping[int, int] = field(default_factory=dict)
     gpus: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     busy: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    closed: Mapping[int, str] = field(default_factory=dict)
 
 
 def placements_in(given: object) -> list[Placement]:
@@ -73,7 +78,10 @@ def placements_in(given: object) -> list[Placement]:
 
 
 def occupancy(
-    placements: Sequence[Placement], snapshot: ClusterSnapshot | None = None, jobs: Sequence[str] = ()
+    placements: Sequence[Placement],
+    snapshot: ClusterSnapshot | None = None,
+    jobs: Sequence[str] = (),
+    gangs: Sequence[Gang] = (),
 ) -> Occupancy:
     """Count the pods and GPUs of placements on each node, for colouring a picture.
 
@@ -86,6 +94,8 @@ def occupancy(
     jobs : sequence of str
         ``namespace/name`` in the order of the colours, so that several pictures agree; jobs that are placed and not
         named here follow.
+    gangs : sequence of Gang
+        All jobs that are to be placed: nodes that none of them can use are hatched; empty: those of the placements.
     """
     names = list(dict.fromkeys([*jobs, *(p.gang.key for p in placements)]))
     number = {name: i for i, name in enumerate(names)}
@@ -94,7 +104,8 @@ def occupancy(
         for node, entry in _held_by(placement, number[placement.gang.key]):
             held.setdefault(node, []).append(entry)
     known = _known_by(placements) if snapshot is None else _counted(snapshot.gpu_total, snapshot.gpu_free)
-    return Occupancy(tuple(names), held, *known)
+    closed = {} if snapshot is None else closed_nodes(snapshot, gangs or [placement.gang for placement in placements])
+    return Occupancy(tuple(names), held, *known, closed)
 
 
 def occupancy_of_running(snapshot: ClusterSnapshot) -> Occupancy:
@@ -116,7 +127,7 @@ def occupancy_of_running(snapshot: ClusterSnapshot) -> Occupancy:
         own = {g for entry in entries for g in entry.gpus}
         n_busy[node] = n_busy.get(node, 0) - sum(entry.n_gpus for entry in entries)
         busy[node] = tuple(g for g in busy.get(node, ()) if g not in own)
-    return Occupancy(tuple(names), held, n_gpus, n_busy, gpus, busy)
+    return Occupancy(tuple(names), held, n_gpus, n_busy, gpus, busy, closed_nodes(snapshot, ()))
 
 
 def _held_by(placement: Placement, job: int) -> list[tuple[int, Held]]:

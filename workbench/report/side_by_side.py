@@ -40,7 +40,13 @@ def comparison_svg(comparison: Comparison) -> str:
     topology = comparison.snapshot.topology
     plan = DrawingPlan(topology)
     drawings = [
-        draw_parts(topology, occupancy(row.placements, comparison.snapshot, jobs), row.policy, plan, legend=False)
+        draw_parts(
+            topology,
+            occupancy(row.placements, comparison.snapshot, jobs, comparison.gangs),
+            row.policy,
+            plan,
+            legend=False,
+        )
         for row in comparison.rows
         if row.error is None
     ]
@@ -49,7 +55,7 @@ def comparison_svg(comparison: Comparison) -> str:
     columns = columns_of(len(drawings))
     rows = ceil(len(drawings) / columns)
     across, down = columns * (width + _GAP) + _GAP, rows * (height + _GAP) + _GAP
-    who = occupancy([], comparison.snapshot, jobs)
+    who = occupancy([], comparison.snapshot, jobs, comparison.gangs)
     keys = legend_keys(who, job_colours(len(jobs)), plan.tiers, "tl")
     legend, legend_height = legend_svg(keys, plan.note, across - 2 * _GAP)
     total = (across, down + legend_height + _GAP)

@@ -10,7 +10,7 @@ from html import escape
 
 from workbench.model.counted import counted
 from workbench.report.colours import JobColour, ink_on
-from workbench.report.legend import job_fill
+from workbench.report.legend import hatching, job_fill
 from workbench.report.occupancy import Held, Occupancy
 from workbench.report.svg_text import LABEL_PX, fit_text, short
 
@@ -23,7 +23,9 @@ _GPUS_SHOWN = 16
 _NAMED_CELL = 36.0
 
 #: The fields of `Occupancy` for one node, in their order; None where unknown.
-_State = tuple[tuple[Held, ...] | None, int | None, int | None, tuple[int, ...] | None, tuple[int, ...] | None]
+_State = tuple[
+    tuple[Held, ...] | None, int | None, int | None, tuple[int, ...] | None, tuple[int, ...] | None, str | None
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Look:
         Background colour of the square's name; None: the page's background.
     folded : bool
         Whether the square stands for several nodes.
+    closed : bool
+        Whether no job can place a pod on any node of the square; it is hatched.
     """
 
     facts: str
@@ -61,6 +65,7 @@ class Look:
     slots: tuple[str, ...]
     ground: str | None
     folded: bool
+    closed: bool
 
 
 def looks_of(
@@ -82,7 +87,8 @@ def looks_of(
     """
     nodes = range(n_nodes)
     held = {node: tuple(entries) for node, entries in who.held.items()}
-    states = list(zip(*(map(of.get, nodes) for of in (held, who.n_gpus, who.n_busy, who.gpus, who.busy)), strict=True))
+    fields = (held, who.n_gpus, who.n_busy, who.gpus, who.busy, who.closed)
+    states = list(zip(*(map(of.get, nodes) for of in fields), strict=True))
 
     def look(several: tuple[_State, ...]) -> Look:
         numbers = sorted({entry.job for state in several for entry in state[0] or ()})
@@ -118,10 +124,11 @@ def _square(label: str, size: float, look: Look, tips: bool) -> str:
     parts = "".join([f"<rect x='{short(offset)}' {rest}" if offset else f"<rect {rest}" for offset, rest in look.parts])
     name = _name(label, size, look.ground) if size >= _NAMED_CELL and not look.folded else ""
     slots = _slots(size, look.slots) if look.slots else ""
+    hatch = hatching(size) if look.closed else ""
     text = escape(label)
     # The names are those by which a page links the same place in several pictures.
     tip = f"<title>{text}{look.facts}</title>" if tips else ""
-    return f"<g data-cell='{text}' data-jobs='{look.jobs}'>{tip}{parts}{name}{slots}</g>"
+    return f"<g data-cell='{text}' data-jobs='{look.jobs}'>{tip}{parts}{name}{slots}{hatch}</g>"
 
 
 def _name(label: str, size: float, ground: str | None) -> str:
@@ -157,9 +164,10 @@ def _look(states: tuple[_State, ...], jobs: tuple[tuple[int, _JobPaint], ...], s
     facts = escape("; ".join(_facts(states, shown)))
     facts = f": {facts}" if facts else ""
     numbers = " ".join(map(str, shown))
+    closed = all(state[5] for state in states)
     slots = _slot_paints(states[0], shown) if len(states) == 1 and size >= _GPU_CELL else ()
     if slots:
-        return Look(facts, numbers, ((0.0, _part(size, 1.0, None)),), slots, None, False)
+        return Look(facts, numbers, ((0.0, _part(size, 1.0, None)),), slots, None, False, closed)
     shares = _shares(states)
     used = sum(share for _, share in shares)
     parts = [(0.0, _part(size, 1.0, None))] if used < 0.999 else []
@@ -169,7 +177,7 @@ def _look(states: tuple[_State, ...], jobs: tuple[tuple[int, _JobPaint], ...], s
         at += share
     whole = len(shares) == 1 and shares[0][0] >= 0 and used > 0.9
     ground = shown[shares[0][0]].colour if whole else None
-    return Look(facts, numbers, tuple(parts), (), ground, len(states) > 1)
+    return Look(facts, numbers, tuple(parts), (), ground, len(states) > 1, closed)
 
 
 def _part(size: float, share: float, fill: str | None) -> str:
@@ -184,7 +192,7 @@ def _part(size: float, share: float, fill: str | None) -> str:
 
 def _slot_paints(state: _State, shown: dict[int, _JobPaint]) -> tuple[str, ...]:
     """The paint of each GPU of a node, that of the job that holds it; empty if the GPUs are too many or unknown."""
-    held, _, _, gpus, busy = state
+    held, _, _, gpus, busy, _ = state
     if not gpus or len(gpus) > _GPUS_SHOWN:
         return ()
     owner = {gpu: entry.job for entry in held or () for gpu in entry.gpus}
@@ -230,6 +238,9 @@ def _facts(states: Sequence[_State], shown: dict[int, _JobPaint]) -> list[str]:
     if total:
         taken = sum(gpus for _, gpus in pods.values()) + sum(n_busy or 0 for _, _, n_busy, *_ in states)
         facts.append(f"{total - taken} of {counted(total, 'GPU')} free")
+    closed = [state[5] for state in states if state[5]]
+    for word in dict.fromkeys(closed):
+        facts.append(word if len(states) == 1 else f"{counted(closed.count(word), 'node')} {word}")
     return facts
 
 

@@ -17,7 +17,16 @@ from workbench.topology.draft import ROOT, Change, Draft, Item
 from workbench.topology.generate import NodeShape
 from workbench.topology.members import child_names, resolve_members
 
-__all__ = ["FAILED", "LINK_FAILED", "LINK_GBIT_S", "draft_of", "hypernodes_after", "hypernodes_of", "nodes_of"]
+__all__ = [
+    "FAILED",
+    "LINK_FAILED",
+    "LINK_GBIT_S",
+    "cut_off",
+    "draft_of",
+    "hypernodes_after",
+    "hypernodes_of",
+    "nodes_of",
+]
 
 # Attributes of a drawing for which the Kubernetes kinds have no field are stored in annotations of our own.
 LINK_GBIT_S = "topology-workbench/link-gbit-s"
@@ -138,7 +147,7 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
     only_reachable : bool
         Cordon the nodes that a failed node, switch or link cuts off, so that a scheduler places no pod there.
     """
-    cut = _cut_off(draft) if only_reachable else set()
+    cut = cut_off(draft) if only_reachable else set()
     drawn = sorted((item for item in draft if item.kind == "node"), key=attrgetter("name"))
     return [_as_node(item, item.cordoned or item.id in cut) for item in drawn]
 
@@ -244,7 +253,8 @@ def _allocatable(read: Node, gpus: int) -> Mapping[str, int]:
     return {**kept, (counted or [_GPU])[0]: gpus} if gpus else kept
 
 
-def _cut_off(draft: Draft) -> set[int]:
+def cut_off(draft: Draft) -> set[int]:
+    """Ids of the items that a failed node, switch or link cuts off, those that failed among them."""
     cut: set[int] = set()
     for item in draft:
         if (item.failed or item.link_failed) and item.id not in cut:

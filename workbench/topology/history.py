@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from workbench.topology.draft import Change, Draft
 
-__all__ = ["History", "Step"]
+__all__ = ["Beside", "History", "Step"]
 
 #: Steps kept; the oldest are forgotten first.
 MAX_STEPS = 500
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What an operation changes besides the drawing, such as the text of jobs.
+
+    Attributes
+    ----------
+    undo, redo : callable
+        Called without arguments after the drawing was changed back, or changed again.
+    """
+
+    undo: Callable[[], None]
+    redo: Callable[[], None]
+
+
+@dataclass(frozen=True)
 class Step:
-    """The changes made by one operation on a drawing, and the operation's name in the menu (``move node-3``)."""
+    """One operation on a drawing.
+
+    Attributes
+    ----------
+    label : str
+        Name of the operation in the menu (``move node-3``).
+    changes : tuple of Change
+        Its changes of the drawing.
+    beside : Beside, optional
+        What it changed besides; None: nothing.
+    """
 
     label: str
     changes: tuple[Change, ...]
+    beside: Beside | None = None
 
 
 class History:
@@ -52,8 +77,15 @@ class History:
         """The changes of the operation that `undo` would undo; empty if there is none."""
         return self._done[-1].changes if self._done else ()
 
-    def do(self, label: str, changes: Sequence[Change]) -> tuple[Change, ...]:
+    def do(self, label: str, changes: Sequence[Change], beside: Beside | None = None) -> tuple[Change, ...]:
         """Commit changes as one operation called `label` and return them; without changes nothing is recorded.
+
+        Parameters
+        ----------
+        label : str
+        changes : sequence of Change
+        beside : Beside, optional
+            What the operation has changed besides the drawing; it is recorded even without changes of the drawing.
 
         Raises
         ------
@@ -61,16 +93,16 @@ class History:
             As `Draft.commit`; then neither the drawing nor the history has changed.
         """
         made = tuple(change for change in changes if change.before != change.after)
-        if made:
+        if made or beside is not None:
             self.draft.commit(made)
-            self._done.append(Step(label, made))
+            self._done.append(Step(label, made, beside))
             del self._done[:-MAX_STEPS]
             self._undone.clear()
             self.revision += 1
         return made
 
     def undo(self) -> tuple[Change, ...]:
-        """Undo the last operation and return the changes that did so; empty if there is none."""
+        """Undo the last operation and return the changes of the drawing that did so; empty if there are none."""
         if not self._done:
             return ()
         step = self._done.pop()
@@ -78,14 +110,23 @@ class History:
         self.draft.commit(back)
         self._undone.append(step)
         self.revision += 1
+        if step.beside is not None:
+            step.beside.undo()
         return back
 
+    def forget(self, beside: Beside) -> None:
+        """Drop the operations that changed nothing but `beside`: they can no longer be undone or redone."""
+        self._done = [step for step in self._done if step.beside is not beside or step.changes]
+        self._undone = [step for step in self._undone if step.beside is not beside or step.changes]
+
     def redo(self) -> tuple[Change, ...]:
-        """Repeat the operation undone last and return its changes; empty if there is none."""
+        """Repeat the operation undone last and return its changes of the drawing; empty if there are none."""
         if not self._undone:
             return ()
         step = self._undone.pop()
         self.draft.commit(step.changes)
         self._done.append(step)
         self.revision += 1
+        if step.beside is not None:
+            step.beside.redo()
         return step.changes

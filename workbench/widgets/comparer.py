@@ -10,24 +10,30 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from workbench.cancel import finish
+from workbench.cancel import check, finish
 from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.compare import Comparison, compare
 from workbench.evaluate.usual_policies import USUAL_POLICIES
+from workbench.evaluate.whatif.edit import Case
+from workbench.evaluate.whatif.fix import FixReport, advise
 from workbench.evaluate.why import why
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
 from workbench.formats.scheduler_conf import parse_config
+from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
+from workbench.model.placement import Refusal
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.report.html import explanation_html
 from workbench.report.topology_svg import Drawing, DrawingPlan
+from workbench.topology.history import Beside
 from workbench.widgets.comparison_files import exported
 from workbench.widgets.comparison_view import (
+    brief_cause,
     comparison_view,
     differences_view,
     occupancy_after,
@@ -38,10 +44,12 @@ from workbench.widgets.comparison_view import (
 )
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.messages import one_line, text_in
+from workbench.widgets.own_steps import OwnSteps
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.place_card import PictureWalk, card_of
 from workbench.widgets.progress import WorkProgress
 from workbench.widgets.repeat_command import repeat_command
+from workbench.widgets.tried_fix import ClusterSteps, fix_record, try_fix
 from workbench.widgets.worker import Worker
 
 __all__ = ["PlacementComparer"]
@@ -51,6 +59,9 @@ _CLUSTER_FILE, _JOBS_FILE = "cluster.yaml", "jobs.yaml"
 
 #: Names and parameters of policies.
 _Chosen = Sequence[tuple[str, Mapping[str, Any]]]
+
+#: Pending cells whose causes are worked out after a comparison; the others say what the policy said.
+_MOST_CAUSES = 40
 
 
 class PlacementComparer(Panel):
@@ -75,6 +86,8 @@ class PlacementComparer(Panel):
         Functions called without arguments after the jobs changed.
     ended : list of callable
         Functions called with the outcome in one line (`result_line`) after a comparison ended, or why none can run.
+    steps : ClusterSteps
+        Where a fix of a pending job changes the cluster, one step to undo each.
     """
 
     _esm = STATIC / "comparer.js"
@@ -84,11 +97,14 @@ class PlacementComparer(Panel):
         "choose": "_choose",
         "configure": "_configure",
         "jobs": "_jobs",
+        "add_file": "_add_file",
         "form": "_form",
         "cancel": "_cancel",
         "step": "_step",
         "card": "_card",
         "explain": "_explain",
+        "apply": "_apply",
+        "undo_apply": "_undo_apply",
         "differences": "_differences",
         "export": "_export",
         "command": "_command",
@@ -105,6 +121,9 @@ class PlacementComparer(Panel):
         self._worker = Worker(lambda: self.tell(*self._idle))
         #: Sent to the page when the work has stopped without a result.
         self._idle: tuple[str, dict[str, Any]] = ("cancelled", {})
+        #: Works out the causes of pending jobs after a comparison.
+        self._causes = Worker()
+        self.steps: ClusterSteps = OwnSteps(self._now, self._use_step)
         self._forget = on_new_policy(self._registered)
         self._cluster: Callable[[], ClusterSnapshot] | None = None
         if scenario is not None:
@@ -123,6 +142,10 @@ class PlacementComparer(Panel):
         _check(_configured(self._chosen, config))
         self.comparison: Comparison | None = None
         self._ran: _Chosen = ()
+        #: Reports on pending jobs of the last comparison, by row and job; None: the policy failed on a changed cluster.
+        self._reports: dict[tuple[int, str], FixReport | None] = {}
+        #: Whether jobs, cluster and policies are still those of the last comparison.
+        self._is_current = False
         #: Number of the last result, and its pictures as every open page shows them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
@@ -199,17 +222,23 @@ class PlacementComparer(Panel):
         """
         self._text = text
         try:
-            gangs, notes = _gangs_of(text) if text.strip() else ((), ())
+            self._read_jobs(text)
         except InputError as error:
-            return line_of(text, error), str(error)
-        taken = {gang.key for gang in self._given}
-        twice = next((gang.key for gang in gangs if gang.key in taken), None)
-        if twice is not None:
-            return 1, f"{twice}: a job of this name is there already"
-        self._typed, self._typed_notes = gangs, notes
+            self._is_current = False
+            self._tell_ended("the jobs have an error")
+            return line_of(text, error), str(error.at(source="jobs"))
         self._tell_jobs()
         self.run()
         return 0, ""
+
+    def _read_jobs(self, text: str) -> None:
+        """Take the jobs of a text in place of the typed ones; nothing has changed after an InputError."""
+        gangs, notes = _gangs_of(text) if text.strip() else ((), ())
+        taken = {gang.key for gang in self._given}
+        twice = next((gang.key for gang in gangs if gang.key in taken), None)
+        if twice is not None:
+            raise InputError(f"{twice}: a job of this name is there already")
+        self._typed, self._typed_notes = gangs, notes
 
     def use(
         self, snapshot: ClusterSnapshot | Callable[[], ClusterSnapshot], gangs: Sequence[Gang] | None = None
@@ -236,6 +265,8 @@ class PlacementComparer(Panel):
     def run(self) -> None:
         """Start a new comparison in the background; a comparison that is running is cancelled."""
         cluster, gangs, notes = self._cluster, self.gangs, self._typed_notes
+        self._is_current = False
+        self._causes.cancel()
         if cluster is None or not gangs or not self._chosen:
             missing = "cluster" if cluster is None else "job" if not gangs else "policy"
             self._idle = ("nothing", {"missing": missing})
@@ -267,11 +298,13 @@ class PlacementComparer(Panel):
         """Cancel running work, and remove the widget from the page."""
         self._forget()
         self._worker.cancel()
+        self._causes.cancel()
         super().close()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until the running comparison has finished."""
+        """Wait until the running comparison has finished, and the causes of pending jobs are known."""
         self._worker.wait(seconds)
+        self._causes.wait(seconds)
 
     def _registered(self, name: str) -> None:
         """Offer a policy that a notebook cell has registered; compare again if it is among the chosen policies."""
@@ -306,8 +339,35 @@ class PlacementComparer(Panel):
         # The number first: an answer about the previous comparison must not pass for one about this.
         told = self._since(drawn)
         self.comparison, self._ran, self._plan, self._walk = comparison, chosen, plan, None
+        self._reports, self._is_current = {}, True
         self.tell("result", {**view, **told})
         self._tell_ended(result_line(comparison))
+        number, reports = self._number, self._reports
+        self._causes.start(lambda: self._tell_causes(comparison, chosen, number, reports))
+
+    def _tell_causes(
+        self,
+        comparison: Comparison,
+        chosen: _Chosen,
+        number: int,
+        reports: dict[tuple[int, str], FixReport | None],
+    ) -> None:
+        """Work out why jobs are pending, and tell the page the cause of each cell."""
+        pending = [
+            (at, decision.gang.key)
+            for at, row in enumerate(comparison.rows)
+            for decision in row.decisions
+            if row.error is None and isinstance(decision.result, Refusal)
+        ]
+        for at, job in pending[:_MOST_CAUSES]:
+            if (at, job) not in reports:
+                policy = make_policy(*chosen[at])
+                report = advise(policy, comparison.gangs, comparison.snapshot, comparison.rows[at].decisions, job)
+                check()
+                reports[at, job] = report
+            told = reports[at, job]
+            if told is not None:
+                self.tell("cause", {"number": number, "policy": at, "job": job, "text": brief_cause(told)})
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
         """The new pictures `drawn` as a JSON-ready message, each relative to the picture that the page already shows.
@@ -367,6 +427,18 @@ class PlacementComparer(Panel):
         line, message = self.take_jobs(text_in(body, "text"))
         return {"line": line, "message": one_line(message), "jobs": [gang.key for gang in self._typed]}
 
+    def _add_file(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The text of the jobs with a file added, which is refused before if no jobs can be read of it."""
+        text, file, name = text_in(body, "text"), text_in(body, "file"), text_in(body, "name") or "file"
+        joined = f"{text.rstrip()}\n---\n{file}" if text.strip() else file
+        try:
+            _gangs_of(file)
+        except InputError as error:
+            # A PodGroup and its pods may come in two files.
+            if not text.strip() or _keys_in(joined) <= _keys_in(text):
+                raise error.of(name) from None
+        return {"text": joined}
+
     def _form(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"text": job_yaml(body)}
 
@@ -419,8 +491,79 @@ class PlacementComparer(Panel):
         at = next((i for i, gang in enumerate(comparison.gangs) if gang.key == job), None)
         if at is None:
             raise InputError("no such job", source="comparer", got=job, expected="a job of the comparison")
-        name, parameters = self._ran[row]
-        return {"html": explanation_html(*why(comparison, make_policy(name, parameters), at))}
+        policy = make_policy(*self._ran[row])
+        if (row, job) in self._reports:
+            recorder = Recorder()
+            decisions = policy.schedule(comparison.gangs, comparison.snapshot, {at: recorder})
+            explanation, report = recorder.explanation(decisions[at]), self._reports[row, job]
+        else:
+            explanation, report = why(comparison, policy, at)
+            self._reports[row, job] = report
+        answer: dict[str, Any] = {"html": explanation_html(explanation)}
+        if report is not None:
+            answer["fix"] = fix_record(report, self._case(job), self._text, self._typed_keys(), self.steps)
+        return answer
+
+    def _case(self, job: str) -> Case:
+        """The session of the comparison, with one job in question."""
+        comparison = self._compared()
+        return Case(tuple(comparison.gangs), comparison.snapshot, job)
+
+    def _typed_keys(self) -> set[str]:
+        return {gang.key for gang in self._typed}
+
+    def _now(self) -> ClusterSnapshot:
+        """The cluster on which jobs are placed."""
+        if self._cluster is None:
+            raise InputError("there is no cluster yet", source="comparer")
+        return self._cluster()
+
+    def _use_step(self, snapshot: ClusterSnapshot) -> None:
+        """Compare on the cluster after a step was made or undone."""
+        self.use(snapshot)
+
+    def _apply(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Make the edits of a fix in the jobs and the cluster, as one step to undo; the comparison runs again."""
+        row, job, number = self._row(body), text_in(body, "job"), body.get("fix")
+        report = self._reports.get((row, job))
+        if not self._is_current or report is None:
+            raise InputError("this belongs to an earlier comparison", source="comparer", expected="ask why again")
+        if type(number) is not int or not 0 <= number < len(report.fixes):
+            raise InputError("no such fix", source="comparer", got=shown(number), expected="a fix of the report")
+        case = self._case(job)
+        tried = try_fix(report.fixes[number], case, self._text, self._typed_keys())
+        self.steps.check(tried.of_cluster, case)
+        before, after = (self._text, self._given), (tried.text, tried.given)
+        self._take_back(before, after)
+        self.steps.make(
+            tried.label,
+            tried.of_cluster,
+            case,
+            Beside(lambda: self._take_back(after, before), lambda: self._take_back(before, after)),
+        )
+        return {"label": tried.label}
+
+    def _take_back(self, now: tuple[str, tuple[Gang, ...]], then: tuple[str, tuple[Gang, ...]]) -> None:
+        """Replace text and given jobs `now` by those of `then`; what was edited in between stays as it is."""
+        given_before = self._given
+        if self._given == now[1]:
+            self._given = then[1]
+        if self._text == now[0] != then[0]:
+            try:
+                self._read_jobs(then[0])
+            except InputError:
+                self._given = given_before
+                raise
+            self._text = then[0]
+            self.tell("job_text", {"text": self._text})
+        self._tell_jobs()
+
+    def _undo_apply(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Undo a fix, if it is the last step."""
+        label, last = text_in(body, "label"), self.steps.undo_label
+        if last != label:
+            raise InputError(f"{last or 'nothing'} is to be undone first", source="comparer", got=label)
+        return {"done": self.steps.undo()}
 
     def _differences(self, body: dict[str, Any]) -> dict[str, Any]:
         found = differences_view(self._compared())
@@ -452,6 +595,14 @@ def _configured(chosen: _Chosen, config: SchedulerConfig | None) -> list[tuple[s
     if config is None:
         return [(name, dict(parameters)) for name, parameters in chosen]
     return [(name, with_config(name, parameters, config)) for name, parameters in chosen]
+
+
+def _keys_in(text: str) -> set[str]:
+    """``namespace/name`` of each job in a text; empty if none can be read."""
+    try:
+        return {gang.key for gang in _gangs_of(text)[0]}
+    except InputError:
+        return set()
 
 
 def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:

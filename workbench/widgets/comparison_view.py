@@ -13,6 +13,7 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.differences import differences
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.counted import counted
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
@@ -25,6 +26,7 @@ from workbench.report.occupancy import Occupancy, occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
 
 __all__ = [
+    "brief_cause",
     "comparison_view",
     "differences_view",
     "occupancy_after",
@@ -36,8 +38,8 @@ __all__ = [
 
 #: Beginnings of codes of reasons that come before a lack of room.
 _BEFORE_ROOM = ("queue-", "not-admitted", "depends-on", "gang-group", "not-offered")
-#: Characters of a reason in a cell.
-_BRIEF = 48
+#: Characters of a reason, and of a cause, in a cell.
+_BRIEF, _BRIEF_CAUSE = 48, 120
 
 #: Moves listed below one cell; the rest is counted.
 _MOVES = 8
@@ -91,7 +93,9 @@ def picture_plan(comparison: Comparison, before: DrawingPlan | None = None) -> D
 def _legend(comparison: Comparison, plan: DrawingPlan) -> str:
     """The one legend of all pictures, as HTML."""
     jobs = [gang.key for gang in comparison.gangs]
-    return legend_html(occupancy([], comparison.snapshot, jobs), job_colours(len(jobs)), plan.tiers, plan.note)
+    return legend_html(
+        occupancy([], comparison.snapshot, jobs, comparison.gangs), job_colours(len(jobs)), plan.tiers, plan.note
+    )
 
 
 def result_line(comparison: Comparison) -> str:
@@ -202,7 +206,7 @@ def occupancy_after(comparison: Comparison, policy: int, steps: int) -> Occupanc
     steps : int
     """
     placed = [d.result for d in comparison.rows[policy].in_turn[:steps] if isinstance(d.result, Placement)]
-    return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs])
+    return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs], comparison.gangs)
 
 
 def _row_view(row: ComparisonRow) -> dict[str, Any]:
@@ -246,10 +250,19 @@ def _brief(refusal: Refusal) -> str:
     A queue, a dependency or an admission that holds the job back comes before a HyperNode.
     """
     near = refusal.nearest
-    if near is not None and not any(reason.code.startswith(_BEFORE_ROOM) for reason in refusal.reasons):
+    before_room = any(reason.code.startswith(_BEFORE_ROOM) for reason in refusal.reasons)
+    if near is not None and near.holds < near.needs and not before_room:
         return f"{near.domain} holds {near.holds} of {near.needs}"
-    text = refusal.reasons[0].message if refusal.reasons else ""
-    return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1].rstrip()}…"
+    return _shortened(refusal.reasons[0].message if refusal.reasons else "", _BRIEF)
+
+
+def brief_cause(report: FixReport) -> str:
+    """Short text on a pending job: its cause, without the fixes."""
+    return _shortened(report.cause, _BRIEF_CAUSE)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def _signature(row: ComparisonRow, job: str) -> tuple[Any, ...]:

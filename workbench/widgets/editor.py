@@ -15,6 +15,7 @@ import numpy as np
 from workbench.cancel import finish
 from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
+from workbench.evaluate.whatif.edit import Case, Edit
 from workbench.formats.fabric.registry import get_format, writable_formats
 from workbench.formats.load import load_objects
 from workbench.formats.manifest_text import TextError
@@ -30,17 +31,19 @@ from workbench.topology.draft import ROOT, Change, Draft, Item, differences
 from workbench.topology.draft_fixes import subject_of
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.draft_presets import fabric_line
-from workbench.topology.history import History
+from workbench.topology.history import Beside, History
 from workbench.topology.lint import lint
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.presets import PRESETS
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
+from workbench.widgets.drawn_edits import drawn_changes, hidden_edits
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
 from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.item_card import item_card
 from workbench.widgets.loading import Loading
+from workbench.widgets.lost_pods import lost_line
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
@@ -224,18 +227,82 @@ class TopologyEditor(Panel):
         """
         cluster = ClusterObjects.of(hypernodes_in(snapshot.topology), nodes_in(snapshot))
         changes = differences(self.draft, draft_of(cluster.hypernodes.values(), cluster.nodes.values()))
-        before, self._before, self._in_use = self._in_use, snapshot, GpusInUse(snapshot)
+        before = self._hold(snapshot)
         made = self.history.do("follow the cluster", changes) if changes else ()
-        told = {change.id for change in made}
+        if made:
+            self._draw(made)
+        self._refill(before, {change.id for change in made})
+
+    def _hold(self, snapshot: ClusterSnapshot | None) -> GpusInUse:
+        """Take another snapshot for what the drawing does not show; returns what was in use before."""
+        before, self._before, self._in_use = self._in_use, snapshot, GpusInUse(snapshot)
+        return before
+
+    def _refill(self, before: GpusInUse, told: Collection[int] = ()) -> None:
+        """Tell the page of nodes, beside those it was told of, on which other GPUs are in use than before."""
         refilled = [
             item
             for item in self.draft
             if item.kind == "node" and item.id not in told and before.of(item) != self._in_use.of(item)
         ]
-        if made:
-            self._draw(made)
         if refilled:
+            self.history.revision += 1
             self.tell("patch", {"set": [self._record(item) for item in refilled], "gone": [], **self._marks()})
+
+    @property
+    def undo_label(self) -> str:
+        """Name of the operation that `undo` would undo; empty if there is none."""
+        return self.history.undo_label
+
+    def check(self, edits: Sequence[Edit], case: Case) -> None:
+        """Raise InputError if edits of the cluster (`workbench.evaluate.whatif`) cannot be made in the drawing.
+
+        Parameters
+        ----------
+        edits : sequence of Edit
+        case : Case
+        """
+        drawn_changes(self.draft.copy(), edits)
+
+    def make(self, label: str, edits: Sequence[Edit], case: Case, beside: Beside) -> None:
+        """Make edits of the cluster as one operation called `label`.
+
+        Parameters
+        ----------
+        label : str
+        edits : sequence of Edit
+            Of nodes, which are drawn, and of queues and running pods, which are not.
+        case : Case
+            The session in which they were tried.
+        beside : Beside
+            What the operation has changed besides the drawing.
+
+        Raises
+        ------
+        InputError
+            As `check`; nothing has changed then.
+        """
+        changes, before = drawn_changes(self.draft, edits), self._before
+        after = before
+        if hidden := hidden_edits(edits):
+            changed = Case(case.gangs, before if before is not None else self.snapshot, case.job)
+            for edit in hidden:
+                changed = edit.apply(changed)
+            after = changed.snapshot
+
+        def undo() -> None:
+            beside.undo()
+            self._refill(self._hold(before))
+
+        def redo() -> None:
+            beside.redo()
+            self._refill(self._hold(after))
+
+        made = self.history.do(label, changes, Beside(undo, redo))
+        was = self._hold(after)
+        self._draw(made)
+        self._refill(was, {change.id for change in made})
+        self._notify()
 
     def ask_for_gpus(self) -> None:
         """Have the page ask what to do about nodes without GPUs if jobs request GPUs.
@@ -246,11 +313,19 @@ class TopologyEditor(Panel):
 
     def undo(self) -> bool:
         """Undo the last operation on the drawing; returns False if there is none."""
-        return self._spread(self.history.undo())
+        return self._walk(self.history.undo_label, self.history.undo)
 
     def redo(self) -> bool:
         """Repeat the operation undone last; returns False if there is none."""
-        return self._spread(self.history.redo())
+        return self._walk(self.history.redo_label, self.history.redo)
+
+    def _walk(self, label: str, step: Callable[[], Sequence[Change]]) -> bool:
+        """Undo or redo the operation called `label`; returns False if there is none."""
+        if label:
+            # An operation may have changed the jobs alone.
+            self._draw(step())
+            self._notify()
+        return bool(label)
 
     # ---- requests of the page ----
 
@@ -419,6 +494,7 @@ class TopologyEditor(Panel):
             "revision": self.history.revision,
             "undo": self.history.undo_label,
             "redo": self.history.redo_label,
+            "lost": lost_line(self.draft, self._before),
         }
 
     def _assigned(self) -> list[tuple[BandwidthMatrix, set[str]]]:

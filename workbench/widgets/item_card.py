@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from workbench.evaluate.whatif.job_edits import taint_text
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.topology.draft import Draft, Item
 from workbench.widgets.gpus_in_use import GpusInUse
+from workbench.widgets.lost_pods import lost_texts
 from workbench.widgets.place_card import label_texts, listed
 
 __all__ = ["item_card"]
@@ -38,6 +40,9 @@ def item_card(draft: Draft, item_id: int, in_use: GpusInUse, before: ClusterSnap
     lines += [("link", f"{item.link_gbit_s:g} Gbit/s")] if item.link_gbit_s else []
     state = [word for word, holds in _states(item) if holds]
     lines += [("state", ", ".join(state))] if state else []
+    lines += listed("lost", lost_texts(draft, before, {node.id for node in nodes}))
+    if item.node is not None:
+        lines += listed("taints", [taint_text(taint) for taint in item.node.taints])
     return {"title": item.name, "lines": lines + listed("labels", label_texts(item.labels))}
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workbench.evaluate.whatif.job_edits import taint_text
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
@@ -111,6 +112,10 @@ def card_of(kind: Kind, name: str, walk: PictureWalk, snapshot: ClusterSnapshot,
         first = [] if len(nodes) == 1 else [("nodes", f"{len(nodes):,}")]
     lines = [*first, *_free(nodes, who), *_pods(nodes, who), *_running(nodes, snapshot)]
     lines += [("in", text) for text in [_above(walk, kind, name, topology)] if text]
+    closed = [who.closed[node] for node in nodes if node in who.closed]
+    if closed and len(nodes) > 1:
+        counts = ", ".join(f"{closed.count(word):,} {word}" for word in dict.fromkeys(closed))
+        lines.append(("no job can use", counts))
     if kind == "square" and len(nodes) == 1:
         lines += _of_one_node(nodes[0], snapshot)
     return {"title": name, "lines": lines}
@@ -169,6 +174,8 @@ def _of_one_node(node: int, snapshot: ClusterSnapshot) -> list[tuple[str, str]]:
     states = [("not ready", snapshot.not_ready), ("cordoned", snapshot.unschedulable)]
     words = [word for word, nodes in states if np.asarray(nodes)[node]]
     lines = [("state", ", ".join(words))] if words else []
+    taints = snapshot.taints.sets[int(snapshot.taints.codes[node])]
+    lines += listed("taints", [taint_text(taint) for taint in taints])
     return lines + listed("labels", label_texts(snapshot.labels.row(node)))
 
 

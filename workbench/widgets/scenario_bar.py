@@ -55,6 +55,11 @@ class ScenarioBar(Panel, Generic[T]):
         self._result = ""
         self._loading: Loading[T] = Loading(self.tell)
 
+    @property
+    def name(self) -> str:
+        """Name of the file or cluster that was read last."""
+        return self._loading.name
+
     def show_result(self, line: str) -> None:
         """Show the outcome of a comparison in the bar.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from workbench.formats.scenario_file import (
 )
 from workbench.formats.whole_file import write_whole
 from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.topology.history import Beside
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
@@ -51,6 +52,16 @@ class _Begun(NamedTuple):
     given: Scenario | None
     drawing: BegunDrawing
     follower: Follower | Replay | None = None
+
+
+class _Shown(NamedTuple):
+    """The widgets of one scenario."""
+
+    editor: TopologyEditor
+    comparer: PlacementComparer
+    matrices: MatrixLoader
+    strip: LiveStrip | None
+    panels: Mapping[str, Panel]
 
 
 _Named = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -90,7 +101,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         source: str | Path | Scenario | ClusterSnapshot | None = None,
         policies: Sequence[str] | None = None,
     ) -> None:
-        self._panels: dict[str, Panel] = {}
+        self._shown: _Shown | None = None
+        #: The scenario before the last *Open …*, or after one that was undone, with the two steps that lead there.
+        self._other: _Shown | None = None
+        self._way: tuple[Beside, ...] = ()
+        #: Whether what is shown only stands in for a file that is being read.
+        self._stands_in = False
         self._bar: ScenarioBar[_Begun] = ScenarioBar(self._text, _read_text, self._show, _read_cluster)
         super().__init__([self._bar])
         # The page arranges the parts by these class names (js/bench.js, panel.css).
@@ -100,6 +116,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             self._show(_begin(source, named))
         elif not self._bar.load(Path(source).name, lambda: _begin(source, named)):
             self._show(_begin(None, named))
+            self._stands_in = True
 
     @property
     def editor(self) -> TopologyEditor:
@@ -136,7 +153,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     def open_text(self, text: str, name: str = "text") -> None:
         """Replace the scenario by the text of a file that `save` wrote, or of manifests.
 
-        The three widgets are replaced; the old drawing and its history are lost.
+        The three widgets are replaced, which is one step to undo in the editor. The compared policies stay if the text
+        names none.
 
         Raises
         ------
@@ -145,13 +163,15 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         """
         begun = _read_text(text, name)
         self._bar.give_up()
-        self._show(begun)
+        self._show(begun, name)
 
     def end(self) -> None:
         """Cancel running work, and close the three widgets."""
-        self._comparer.cancel()
         self._bar.close()
-        _close(self._panels)
+        for shown in (self._shown, self._other):
+            if shown is not None:
+                shown.comparer.cancel()
+                _close(shown.panels)
         self.layout.close()
         self.close()
 
@@ -167,34 +187,103 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             ScenarioFile(self._editor.snapshot, comparer.text, tuple(comparer.policies), comparer.config)
         )
 
-    def _show(self, begun: _Begun) -> None:
-        """Make the widgets for a scenario, put them on the page, and close those of the scenario before."""
+    def _show(self, begun: _Begun, name: str = "") -> None:
+        """Make the widgets for a scenario, called `name`, and put them on the page, as one step to undo."""
         content, given = begun.content, begun.given
         names = list(content.policies)
         config = content.config
-        for name, parameters in names:
-            make_policy(name, parameters if config is None else with_config(name, parameters, config))
+        if not names and self._shown is not None:
+            names, config = list(self._comparer.policies), config or self._comparer.config
+        for policy, parameters in names:
+            make_policy(policy, parameters if config is None else with_config(policy, parameters, config))
         editor = TopologyEditor(begun.drawing)
-        comparer = PlacementComparer(given, [name for name, _ in names] or USUAL_POLICIES, config)
+        comparer = PlacementComparer(given, [policy for policy, _ in names] or USUAL_POLICIES, config)
         if names:
             comparer.choose(names)
         if content.jobs:
             comparer.take_jobs(content.jobs)
-        before = self._panels
-        self._editor, self._comparer, self._matrices = editor, comparer, MatrixLoader(assign=editor.assign)
-        editor.changed.append(lambda: comparer.use(editor.snapshot_later()))
+        matrices = MatrixLoader(assign=editor.assign)
+
+        def place_again() -> None:
+            # The step that leaves a scenario changes nothing in it.
+            if self._present.editor is editor:
+                comparer.use(editor.snapshot_later())
+
+        editor.changed.append(place_again)
         editor.wants_gpus = lambda: any(role.n_gpus for gang in comparer.gangs for role in gang.roles)
+        comparer.steps = editor
         comparer.jobs_changed.append(editor.ask_for_gpus)
-        comparer.ended.append(self._bar.show_result)
-        self._panels = {"drawing": editor, "matrix": self._matrices, "placements": comparer}
-        for name, panel in self._panels.items():
-            panel.add_class(f"wb-part-{name}")
-        self._bar.show_result("")
+        comparer.ended.append(lambda line: self._tell_result(comparer, line))
+        panels: dict[str, Panel] = {"drawing": editor, "matrix": matrices, "placements": comparer}
+        for part, panel in panels.items():
+            panel.add_class(f"wb-part-{part}")
         strip = None if begun.follower is None else _strip_of(begun.follower, editor, comparer)
-        self.children = [self._bar, *([] if strip is None else [strip]), *self._panels.values()]
         if strip is not None:
-            self._panels["live"] = strip
-        _close(before)
+            panels["live"] = strip
+        before, shown = self._shown, _Shown(editor, comparer, matrices, strip, panels)
+        self._put(shown)
+        self._bar.show_result("")
+        if before is not None:
+            self._keep(before, shown, f"open {name or self._bar.name}")
+        self._stands_in = False
+
+    @property
+    def _editor(self) -> TopologyEditor:
+        return self._present.editor
+
+    @property
+    def _comparer(self) -> PlacementComparer:
+        return self._present.comparer
+
+    @property
+    def _matrices(self) -> MatrixLoader:
+        return self._present.matrices
+
+    @property
+    def _present(self) -> _Shown:
+        assert self._shown is not None
+        return self._shown
+
+    def _put(self, shown: _Shown) -> None:
+        """Put the widgets of a scenario on the page."""
+        self._shown = shown
+        self.children = [
+            self._bar,
+            *([] if shown.strip is None else [shown.strip]),
+            shown.editor,
+            shown.matrices,
+            shown.comparer,
+        ]
+
+    def _keep(self, before: _Shown, shown: _Shown, label: str) -> None:
+        """Record a step in the histories of both scenarios that leads from one to the other; forget an earlier one."""
+        if self._other is not None:
+            for step in self._way:
+                before.editor.history.forget(step)
+            _close(self._other.panels)
+            self._other = None
+        if self._stands_in:
+            _close(before.panels)
+            return
+        before.comparer.cancel()
+        back = Beside(lambda: self._swap(before, before.editor.history.undo), _nothing)
+        again = Beside(_nothing, lambda: self._swap(shown, shown.editor.history.redo))
+        before.editor.history.do(label, (), again)
+        shown.editor.history.do(label, (), back)
+        self._other, self._way = before, (back, again)
+
+    def _swap(self, shown: _Shown, step: Callable[[], object]) -> None:
+        """Show the other scenario; its history takes the same `step` as that of the one that is shown."""
+        self._other = self._present
+        self._other.comparer.cancel()
+        step()
+        self._put(shown)
+        shown.comparer.run()
+
+    def _tell_result(self, comparer: PlacementComparer, line: str) -> None:
+        """Show the outcome of a comparison in the bar, unless the comparer is hidden."""
+        if comparer is self._comparer:
+            self._bar.show_result(line)
 
 
 def _strip_of(follower: Follower | Replay, editor: TopologyEditor, comparer: PlacementComparer) -> LiveStrip:
@@ -207,6 +296,10 @@ def _strip_of(follower: Follower | Replay, editor: TopologyEditor, comparer: Pla
     strip = LiveStrip(follower, show)
     editor.changed.append(strip.pause)
     return strip
+
+
+def _nothing() -> None:
+    """A side of a step that changes nothing."""
 
 
 def _close(panels: Mapping[str, Panel]) -> None:

@@ -162,10 +162,13 @@ class ManifestSet:
 
     def changes(self) -> Iterator[tuple[Manifest | None, Manifest | None]]:
         """Each manifest that is no longer as it was, before and after; None: it was not there, or it is gone."""
-        for i, after in enumerate(self._data):
-            before = self._original[i] if i < len(self._original) else None
+        for before, after in self.states():
             if before is not after and before != after:
                 yield before, after
+
+    def states(self) -> list[tuple[Manifest | None, Manifest | None]]:
+        """Every manifest before and after all changes, in order; None: it was not there, or it is gone."""
+        return [(self._original[i] if i < len(self._original) else None, after) for i, after in enumerate(self._data)]
 
     def manifests(self) -> list[Manifest]:
         """All manifests as they are now."""

@@ -1,6 +1,7 @@
 // The placement comparer: jobs, policies with parameters, and the outcome of each job, side by side.
 import { placeCard } from "./card.js";
 import { copyText } from "./clipboard.js";
+import { fixPanel } from "./fix.js";
 import { latest } from "./latest.js";
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
@@ -42,11 +43,18 @@ function render(context) {
     step(Number(slider.value));
   } });
   const legend = h("div", { class: "wb-legend" });
-  const under = h("div", { hidden: true }, h("label", { class: "wb-bar", title: "how many decisions each picture shows, in the order in which they were taken" },
-    "decisions ", slider, said), legend);
+  const steps = h("label", { class: "wb-bar", hidden: true, title: "how many decisions each picture shows, in the order in which they were taken" },
+    "decisions ", slider, said);
   const table = h("div", { class: "wb-table" });
   const charts = h("div", { class: "wb-columns" });
   const detail = h("div", { class: "wb-detail", hidden: true });
+  // The policy, by name, and the job that the detail explains.
+  let explained = null;
+  // What belongs to the last result is greyed as soon as its input has changed.
+  const results = h("div", { class: "wb-results" }, table, detail, steps, pictures, legend, charts);
+  function outdate(yes) {
+    results.classList.toggle("wb-outdated", yes && view !== null);
+  }
   root.append(
     h("div", { class: "wb-bar" }, policies, more, configured, jobsButton, larger, differences,
       h("button", { title: "save all of it as one HTML file", onclick: () => save("html") }, "Report"),
@@ -55,7 +63,7 @@ function render(context) {
       h("button", { title: "save the pictures side by side as one PNG file", onclick: () => save("png") }, "PNG"),
       h("button", { title: "copy the line for a shell that repeats this comparison", onclick: copyCommand }, "Copy as command"),
       progress, cancel, status),
-    panel.message, panel.busy, jobs, pictures, under, table, detail, charts);
+    panel.message, panel.busy, jobs, results);
   const card = placeCard(root);
 
   // ---- policies and their parameters ----
@@ -162,9 +170,12 @@ function render(context) {
       h("label", { title: "highest tier that a hard job may span" }, "highest tier ", tier),
       h("button", { type: "submit" }, "Add job"));
     const text = h("div", { class: "wb-job-text" });
-    const files = acceptFiles(text, (content, name) => {
+    const files = acceptFiles(text, async (content, name) => {
       if (name.endsWith(".conf")) return configure(content, name);
-      pane.set(pane.text() + (pane.text().trim() ? "\n---\n" : "") + content);
+      // A file of which no job can be read is refused before the text changes.
+      const made = await attempt("add_file", { text: pane.text(), file: content.toWellFormed?.() ?? content, name });
+      if (made === undefined) return undefined;
+      pane.set(made.text);
       return takeJobs(pane.text());
     });
     jobs.append(form, h("div", { class: "wb-bar" }, h("button", { onclick: files.choose }, "Open file …"),
@@ -191,6 +202,7 @@ function render(context) {
     if (answer === undefined || pane === null) return;
     pane.mark(answer.line, answer.message);
     say(answer.message);
+    if (answer.line) outdate(true);
   }
 
   // ---- the run ----
@@ -202,15 +214,20 @@ function render(context) {
     status.textContent = policy;
     progress.hidden = cancel.hidden = false;
     root.dataset.running = "1";
+    outdate(true);
   });
   function ended(text) {
     progress.hidden = cancel.hidden = true;
     status.textContent = text;
     root.dataset.running = "0";
   }
-  panel.on("cancelled", () => ended("cancelled; what is shown was compared before"));
+  panel.on("cancelled", () => {
+    ended("cancelled; what is shown was compared before");
+    outdate(true);
+  });
   panel.on("failed", (_, content) => {
     ended("");
+    outdate(true);
     say({ message: content.body.message, traceback: content.body.traceback });
   });
   panel.on("nothing", ({ missing }) => {
@@ -225,18 +242,51 @@ function render(context) {
     // The colour of a job depends on its position in the list.
     if (marked !== null && view.jobs.map((job) => job.key).join() !== jobsBefore) link(null);
     say("");
+    outdate(false);
     const differ = view.jobs.filter((job) => job.differs).length;
     ended(`${view.jobs.length} ${view.jobs.length === 1 ? "job" : "jobs"}, ${differ} with different results`);
     root.dataset.results = String(Number(root.dataset.results ?? 0) + 1);
     show();
   });
 
-  function show() {
+  // The cause of a pending job comes after the result, because it is worked out by placing again.
+  panel.on("cause", ({ number, policy, job, text }) => {
+    if (view?.number !== number) return;
+    const cell = view.jobs.find(({ key }) => key === job)?.cells[policy];
+    if (cell === undefined) return;
+    cell.text = text;
+    const shown = [...table.querySelectorAll("[data-cause]")].find((one) => one.dataset.cause === `${policy} ${job}`);
+    if (shown !== undefined) shown.textContent = text;
+    if (explained !== null && explained.job === job && explained.policy === view.policies[policy].name) explain(policy, job, false);
+  });
+  panel.on("job_text", ({ text }) => {
+    jobText = text;
+    pane?.set(text);
+    pane?.mark(0, "");
+  });
+
+  /** Keep the explanation on its job after another result; the cause of a pending job follows later. */
+  function explainAgain() {
+    if (explained === null) return;
+    const policy = view.policies.findIndex(({ name }) => name === explained.policy);
+    const job = view.jobs.find(({ key }) => key === explained.job);
+    if (policy < 0 || job === undefined) closeDetail();
+    else if (job.cells[policy].outcome !== "pending") explain(policy, job.key, false);
+    else detail.classList.add("wb-outdated");
+  }
+
+  function closeDetail() {
+    explained = null;
     detail.hidden = true;
+    detail.replaceChildren();
+  }
+
+  function show() {
     if (view === null) {
+      closeDetail();
       frames = [];
-      under.hidden = true;
-      for (const element of [pictures, table, charts]) element.replaceChildren();
+      steps.hidden = true;
+      for (const element of [pictures, legend, table, charts]) element.replaceChildren();
       return;
     }
     const before = frames;
@@ -249,8 +299,9 @@ function render(context) {
     slider.max = slider.value = mostSteps();
     said.textContent = "after all of them";
     drawn(legend, view.legend);
-    under.hidden = false;
+    steps.hidden = false;
     showTable();
+    explainAgain();
     drawn(charts, view.charts.map((chart) => `<div>${chart}</div>`).join(""));
   }
 
@@ -337,7 +388,7 @@ function render(context) {
       const { number } = view;
       title.textContent = policy.name;
       drawing.ariaLabel = `placements by ${policy.name}; arrow keys go from place to place`;
-      time.textContent = `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`;
+      time.textContent = `${policy.steps.length} ${policy.steps.length === 1 ? "decision" : "decisions"}, ${policy.milliseconds.toFixed(1)} ms`;
       let shown = told;
       if (told.since !== 0 && told.since !== last.number) {
         shown = (await wholePictures())?.[i];
@@ -405,7 +456,7 @@ function render(context) {
     const metrics = view.metrics.map(({ heading, meaning, values }) => h("tr", { class: "wb-metric" },
       h("th", { title: meaning }, heading), h("td", {}), ...values.map((value) => h("td", {}, value === null ? "failed" : number(value)))));
     const rows = view.jobs.map((job, index) => jobRow(index, h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
-      whyCell(i, index, h("strong", {}, cell.outcome), ` ${cell.text}`,
+      whyCell(i, index, h("strong", {}, cell.outcome), " ", h("span", { "data-cause": `${i} ${job.key}` }, cell.text),
         ...cell.metrics.flatMap((metric) => [", ", h("span", { title: metric.meaning }, `${metric.heading} `, number(metric), metric.unit ? ` ${metric.unit}` : "")]),
         cell.outcome === "pending" ? h("span", { class: "wb-why" }, " why?") : null))));
     const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
@@ -413,15 +464,34 @@ function render(context) {
       warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} warnings`), h("ul", {}, ...warnings)) : null);
   }
 
-  async function explain(policy, job) {
+  // The fix that was tried last, until it is undone.
+  let tried = null;
+
+  async function explain(policy, job, reveal = true) {
+    const asked = view;
     const answer = await attempt("explain", { policy, job });
-    if (answer === undefined) return;
+    if (answer === undefined || view !== asked) return;
+    explained = { policy: view.policies[policy].name, job };
     const body = h("div", {});
     drawn(body, answer.html);
-    detail.replaceChildren(h("div", { class: "wb-bar" }, h("strong", {}, `${view.policies[policy].name}: ${job}`),
-      h("button", { onclick: () => (detail.hidden = true) }, "Close")), body);
+    const undo = tried === null ? null : h("div", { class: "wb-bar" }, h("span", { class: "wb-quiet" }, `done: ${tried}`),
+      h("button", { onclick: undoFix }, "Undo"));
+    const fixes = answer.fix === undefined ? null : fixPanel(answer.fix, (number) => applyFix(policy, job, number));
+    detail.replaceChildren(h("div", { class: "wb-bar" }, h("strong", {}, `${explained.policy}: ${job}`),
+      h("button", { onclick: closeDetail }, "Close")), ...[undo, fixes].filter((one) => one !== null),
+    fixes === null ? body : h("details", {}, h("summary", {}, "what the policy considered"), body));
+    detail.classList.remove("wb-outdated");
     detail.hidden = false;
-    detail.scrollIntoView({ block: "nearest" });
+    if (reveal) detail.scrollIntoView({ block: "nearest" });
+  }
+
+  async function applyFix(policy, job, number) {
+    const done = await attempt("apply", { policy, job, fix: number });
+    if (done !== undefined) tried = done.label;
+  }
+
+  async function undoFix() {
+    if ((await attempt("undo_apply", { label: tried })) !== undefined) tried = null;
   }
 
   // ---- the same job, or the same node, in every picture ----

@@ -60,6 +60,8 @@ function render(context) {
   const yamlButton = button("YAML", "HyperNodes as YAML beside the drawing", toggleText, { "aria-pressed": "false" });
 
   const loading = loadingLine(panel, imported);
+  // Running jobs that lose pods by what has failed in the drawing.
+  const lost = h("div", { class: "wb-lost", role: "status", hidden: true });
 
   root.append(
     h("div", { class: "wb-bar" },
@@ -77,7 +79,7 @@ function render(context) {
       button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
-    presets.element, loading.element, panel.message, panel.busy,
+    presets.element, loading.element, panel.message, lost, panel.busy,
     h("div", { class: "wb-editor-body" }, drawing, question.element, side, text), legend);
   const card = placeCard(root);
   const help = helpOverlay(root);
@@ -140,8 +142,10 @@ function render(context) {
     if (zoom) canvas.fit(ids);
   }
 
-  function marks({ revision: now, undo: back, redo: forth }) {
+  function marks({ revision: now, undo: back, redo: forth, lost: lostNow = "" }) {
     revision = now;
+    lost.textContent = lostNow;
+    lost.hidden = lostNow === "";
     undo.disabled = !back;
     undo.title = back ? `undo ${back} (Ctrl+Z)` : "nothing to undo";
     redo.disabled = !forth;

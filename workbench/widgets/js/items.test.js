@@ -147,3 +147,16 @@ test("a layout after edits and folds is that of the same items laid out anew", (
     }
   }
 });
+
+test("four equal children stand two by two or in one row, sixteen four by four", () => {
+  const rowsOf = (leaves, nodesEach) => {
+    const items = fabric(leaves, nodesEach);
+    const places = layout(items);
+    const rows = new Map();
+    for (const { id } of items.children(1)) rows.set(places.get(id).block.y, (rows.get(places.get(id).block.y) ?? 0) + 1);
+    return [...rows.values()];
+  };
+  for (const nodesEach of [2, 3, 4, 8]) {
+    for (const leaves of [4, 16]) assert.equal(new Set(rowsOf(leaves, nodesEach)).size, 1, `${leaves} of ${nodesEach}: ${rowsOf(leaves, nodesEach)}`);
+  }
+});

@@ -15,6 +15,16 @@ const ALONG = 5;
 const ASPECT = 1.7;
 // Row widths to try, relative to the ideal one, which whole items seldom fill.
 const WIDER = [1, 1.1, 1.25, 1.5];
+// Up to so many items, every width at which a first row ends is tried, between these shares of the ideal one.
+const FEW = 400;
+// Proportions that are taken if any arrangement has one, and how much empty places count beside the proportion: of any number
+// of items, and of a square number, which fills a square.
+const SANE = [0.8, 3];
+const UNWANTED = 100;
+const EMPTY = 3;
+const EMPTY_SQUARE = 6;
+const NARROWEST = 0.5;
+const WIDEST_ROW = 2;
 
 /**
  * Compute the positions of all drawn items; only items that an edit affected are measured and placed again.
@@ -67,12 +77,26 @@ export function labelWidth(items, item) {
   return Math.min(Math.max(items.label(item).length * LETTER + 8, CELL), WIDEST);
 }
 
-/** Rows from left to right whose block, with its head, comes closest to the wanted proportion. */
+/**
+ * Rows from left to right whose block, with its head, comes close to the wanted proportion and has few empty places: four
+ * equal items stand two by two, not as three and one.
+ */
 function pack(sizes, head) {
   const area = sizes.reduce((sum, size) => sum + size.w * size.h, 0);
   const widest = sizes.reduce((most, size) => Math.max(most, size.w), 0);
-  const off = ({ w, h }) => Math.abs(Math.log((w + 2 * PAD) / (head + h + PAD) / ASPECT));
-  const tried = WIDER.map((factor) => fill(sizes, Math.max(widest, factor * Math.sqrt(area * ASPECT))));
+  const weight = Number.isInteger(Math.sqrt(sizes.length)) ? EMPTY_SQUARE : EMPTY;
+  const off = ({ w, h }) => {
+    const ratio = (w + 2 * PAD) / (head + h + PAD);
+    return (ratio < SANE[0] || ratio > SANE[1] ? UNWANTED : 0) + Math.abs(Math.log(ratio / ASPECT)) + weight * (1 - area / (w * h));
+  };
+  const ideal = Math.sqrt(area * ASPECT);
+  const widths = new Set(WIDER.map((factor) => Math.max(widest, factor * ideal)));
+  let end = 0;
+  for (const { w } of sizes.length > FEW ? [] : sizes) {
+    end += w;
+    if (end >= NARROWEST * ideal && end <= WIDEST_ROW * ideal) widths.add(Math.max(widest, end));
+  }
+  const tried = [...widths].map((width) => fill(sizes, width));
   return tried.reduce((best, rows) => (off(rows) < off(best) ? rows : best));
 }
 

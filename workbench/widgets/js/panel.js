@@ -12,6 +12,9 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+// How long an error stays at least, although something succeeded since.
+const READ_MS = 3000;
+
 /**
  * Set up one view of a widget.
  *
@@ -84,12 +87,20 @@ export function openPanel({ model, el }, name) {
     listeners.get(event).push(f);
   }
 
+  let shownAt = 0;
+
+  /** Hide an error that somebody could read: what it was about has succeeded since. */
+  function forgive() {
+    if (message.dataset.kind === "error" && performance.now() - shownAt > READ_MS) say("");
+  }
+
   /** Show one line to the user; an Error may carry a traceback, folded below it. Empty hides the line. */
   function say(what, kind = "error") {
     message.replaceChildren();
     message.hidden = !what;
     if (!what) return;
     message.dataset.kind = kind;
+    shownAt = performance.now();
     message.append(h("span", {}, what.message ?? String(what)));
     if (what.traceback) message.append(h("details", {}, h("summary", {}, "traceback"), h("pre", {}, what.traceback)));
   }
@@ -114,7 +125,7 @@ export function openPanel({ model, el }, name) {
     clearTimeout(slow);
     root.remove();
   };
-  return { root, busy, message, ask, attempt, on, say, ready, close };
+  return { root, busy, message, ask, attempt, on, say, forgive, ready, close };
 }
 
 /** Why what is dragged cannot be dropped here; empty if it can: every format that is read is text. */

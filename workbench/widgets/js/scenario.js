@@ -43,7 +43,10 @@ function render(context) {
     result.textContent = line;
     result.title = line;
   };
-  panel.on("result", showResult);
+  panel.on("result", (state) => {
+    showResult(state);
+    if (state.line) panel.forgive();
+  });
   attempt("state").then((state) => {
     if (state !== undefined) {
       showResult(state);

@@ -1,0 +1,72 @@
+"""Nodes that no job can use are hatched, said in tool tips and in the legend."""
+
+from __future__ import annotations
+
+import workbench
+from workbench.report.closed_nodes import closed_nodes
+from workbench.report.colours import job_colours
+from workbench.report.legend import legend_keys
+from workbench.report.occupancy import occupancy
+from workbench.report.topology_svg import draw_topology
+
+CLUSTER = """
+apiVersion: v1
+kind: NodeList
+items:
+- metadata: {name: a}
+  status: {allocatable: {cpu: "8", memory: 8Gi, nvidia.com/gpu: "8"}}
+- metadata: {name: b}
+  spec: {unschedulable: true}
+  status: {allocatable: {cpu: "8", memory: 8Gi, nvidia.com/gpu: "8"}}
+- metadata: {name: c}
+  spec: {taints: [{key: team, value: x, effect: NoSchedule}, {key: soft, effect: PreferNoSchedule}]}
+  status: {allocatable: {cpu: "8", memory: 8Gi, nvidia.com/gpu: "8"}}
+- metadata: {name: d}
+  status:
+    allocatable: {cpu: "8", memory: 8Gi, nvidia.com/gpu: "8"}
+    conditions: [{type: Ready, status: Unknown}]
+"""
+JOB = """
+---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train}
+spec:
+  schedulerName: volcano
+  minAvailable: 1
+  tasks:
+  - name: worker
+    replicas: 1
+    template:
+      spec:
+        tolerations: TOLERATIONS
+        containers: [{name: main, resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+
+
+def scenario(tolerations="[]"):
+    return workbench.load("-", stdin=CLUSTER + JOB.replace("TOLERATIONS", tolerations))
+
+
+def names(found, snapshot):
+    return {snapshot.topology.node_names[i]: word for i, word in found.items()}
+
+
+def test_a_taint_closes_a_node_only_if_no_job_tolerates_it():
+    strict, tolerant = scenario(), scenario("[{key: team, operator: Exists}]")
+    of = names(closed_nodes(strict.snapshot, strict.gangs), strict.snapshot)
+    assert of == {"b": "cordoned", "c": "tainted", "d": "not ready"}
+    of = names(closed_nodes(tolerant.snapshot, [*strict.gangs, *tolerant.gangs]), tolerant.snapshot)
+    assert of == {"b": "cordoned", "d": "not ready"}
+    assert names(closed_nodes(strict.snapshot, ()), strict.snapshot) == {"b": "cordoned", "d": "not ready"}
+
+
+def test_closed_nodes_are_hatched_with_the_reason_and_a_legend():
+    cluster = scenario()
+    who = occupancy([], cluster.snapshot, ["default/train"], cluster.gangs)
+    svg = draw_topology(cluster.snapshot.topology, who)
+    # Three nodes, and the sample of the legend.
+    assert svg.count("class='tw-closed'") == 4
+    assert "b: 8 of 8 GPUs free; cordoned" in svg and "c: 8 of 8 GPUs free; tainted" in svg
+    texts = [key.text for key in legend_keys(who, job_colours(1), (), "k")]
+    assert "no job can use it: cordoned, tainted, not ready" in texts

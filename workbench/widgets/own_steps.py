@@ -1,0 +1,71 @@
+"""`OwnSteps`: edits of a cluster that no drawing shows, with their undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.topology.draft import Draft
+from workbench.topology.history import Beside, History
+
+__all__ = ["OwnSteps"]
+
+
+class OwnSteps:
+    """Steps of a comparer that stands alone; `ClusterSteps` of `workbench.widgets.tried_fix`.
+
+    Parameters
+    ----------
+    cluster : callable
+        Returns the cluster as it is now.
+    use : callable
+        Takes another cluster, and compares again.
+    """
+
+    def __init__(self, cluster: Callable[[], ClusterSnapshot], use: Callable[[ClusterSnapshot], None]) -> None:
+        self._cluster, self._use = cluster, use
+        self._history = History(Draft())
+
+    @property
+    def undo_label(self) -> str:
+        """Name of the step that `undo` would undo; empty if there is none."""
+        return self._history.undo_label
+
+    def check(self, edits: Sequence[Edit], case: Case) -> None:
+        """Every edit can be made in a snapshot."""
+
+    def make(self, label: str, edits: Sequence[Edit], case: Case, beside: Beside) -> None:
+        """Make edits of the cluster as one step, and compare again.
+
+        Parameters
+        ----------
+        label : str
+        edits : sequence of Edit
+        case : Case
+            The session of the comparison.
+        beside : Beside
+            Undoes what the step has changed besides.
+        """
+        before = self._cluster()
+        after = replace(case, snapshot=before)
+        for edit in edits:
+            after = edit.apply(after)
+
+        def undo() -> None:
+            beside.undo()
+            self._use(before)
+
+        def redo() -> None:
+            beside.redo()
+            self._use(after.snapshot)
+
+        self._history.do(label, (), Beside(undo, redo))
+        self._use(after.snapshot)
+
+    def undo(self) -> bool:
+        """Undo the last step, and compare again; returns False if there is none."""
+        known = bool(self._history.undo_label)
+        self._history.undo()
+        return known
