@@ -15,7 +15,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.compare import Comparison, compare
 from workbench.evaluate.usual_policies import USUAL_POLICIES
-from workbench.evaluate.whatif.edit import Case
+from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport, advise
 from workbench.evaluate.why import why
 from workbench.formats.load import load
@@ -504,10 +504,10 @@ class PlacementComparer(Panel):
             answer["fix"] = fix_record(report, self._case(job), self._text, self._typed_keys(), self.steps)
         return answer
 
-    def _case(self, job: str) -> Case:
+    def _case(self, job: str) -> EditedSession:
         """The session of the comparison, with one job in question."""
         comparison = self._compared()
-        return Case(tuple(comparison.gangs), comparison.snapshot, job)
+        return EditedSession(tuple(comparison.gangs), comparison.snapshot, job)
 
     def _typed_keys(self) -> set[str]:
         return {gang.key for gang in self._typed}

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.cancel import finish
 from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.formats.fabric.registry import get_format, writable_formats
 from workbench.formats.load import load_objects
 from workbench.formats.manifest_text import TextError
@@ -254,17 +254,17 @@ class TopologyEditor(Panel):
         """Name of the operation that `undo` would undo; empty if there is none."""
         return self.history.undo_label
 
-    def check(self, edits: Sequence[Edit], case: Case) -> None:
+    def check(self, edits: Sequence[Edit], case: EditedSession) -> None:
         """Raise InputError if edits of the cluster (`workbench.evaluate.whatif`) cannot be made in the drawing.
 
         Parameters
         ----------
         edits : sequence of Edit
-        case : Case
+        case : EditedSession
         """
         drawn_changes(self.draft.copy(), edits)
 
-    def make(self, label: str, edits: Sequence[Edit], case: Case, beside: Beside) -> None:
+    def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
         """Make edits of the cluster as one operation called `label`.
 
         Parameters
@@ -272,7 +272,7 @@ class TopologyEditor(Panel):
         label : str
         edits : sequence of Edit
             Of nodes, which are drawn, and of queues and running pods, which are not.
-        case : Case
+        case : EditedSession
             The session in which they were tried.
         beside : Beside
             What the operation has changed besides the drawing.
@@ -285,7 +285,7 @@ class TopologyEditor(Panel):
         changes, before = drawn_changes(self.draft, edits), self._before
         after = before
         if hidden := hidden_edits(edits):
-            changed = Case(case.gangs, before if before is not None else self.snapshot, case.job)
+            changed = EditedSession(case.gangs, before if before is not None else self.snapshot, case.job)
             for edit in hidden:
                 changed = edit.apply(changed)
             after = changed.snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from workbench.evaluate.whatif.edit import Case, Edit
+from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.topology.draft import Draft
 from workbench.topology.history import Beside, History
@@ -33,17 +33,17 @@ class OwnSteps:
         """Name of the step that `undo` would undo; empty if there is none."""
         return self._history.undo_label
 
-    def check(self, edits: Sequence[Edit], case: Case) -> None:
+    def check(self, edits: Sequence[Edit], case: EditedSession) -> None:
         """Every edit can be made in a snapshot."""
 
-    def make(self, label: str, edits: Sequence[Edit], case: Case, beside: Beside) -> None:
+    def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
         """Make edits of the cluster as one step, and compare again.
 
         Parameters
         ----------
         label : str
         edits : sequence of Edit
-        case : Case
+        case : EditedSession
             The session of the comparison.
         beside : Beside
             Undoes what the step has changed besides.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from workbench.errors import InputError
-from workbench.evaluate.whatif.edit import Case, Edit
-from workbench.evaluate.whatif.fix import Fix, FixReport
+from workbench.evaluate.whatif.edit import Edit, EditedSession
+from workbench.evaluate.whatif.fix import FixReport, JobFix
 from workbench.evaluate.whatif.job_edits import JobEdit
 from workbench.evaluate.whatif.queue_edits import Withdraw
 from workbench.formats.edit_manifests.job_text import commands_beside_text, edit_job_text
@@ -25,10 +25,10 @@ class ClusterSteps(Protocol):
     def undo_label(self) -> str:
         """Name of the step that `undo` would undo; empty if there is none."""
 
-    def check(self, edits: Sequence[Edit], case: Case) -> None:
+    def check(self, edits: Sequence[Edit], case: EditedSession) -> None:
         """Raise InputError if these edits of the cluster cannot be made."""
 
-    def make(self, label: str, edits: Sequence[Edit], case: Case, beside: Beside) -> None:
+    def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
         """Make edits of the cluster as one step, and compare again; `beside` undoes what was changed besides."""
 
     def undo(self) -> bool:
@@ -57,13 +57,13 @@ class TriedFix:
     of_cluster: tuple[Edit, ...]
 
 
-def try_fix(fix: Fix, case: Case, text: str, typed: Collection[str]) -> TriedFix:
+def try_fix(fix: JobFix, case: EditedSession, text: str, typed: Collection[str]) -> TriedFix:
     """Make the edits of jobs of a fix in their text, or in the jobs given as values.
 
     Parameters
     ----------
-    fix : Fix
-    case : Case
+    fix : JobFix
+    case : EditedSession
         The session of the comparison.
     text : str
         Manifests of the jobs that are typed.
@@ -86,7 +86,9 @@ def try_fix(fix: Fix, case: Case, text: str, typed: Collection[str]) -> TriedFix
     return TriedFix(label, new_text, given, tuple(edit for edit in fix.edits if not _job_of(edit)))
 
 
-def fix_record(report: FixReport, case: Case, text: str, typed: Collection[str], steps: ClusterSteps) -> dict[str, Any]:
+def fix_record(
+    report: FixReport, case: EditedSession, text: str, typed: Collection[str], steps: ClusterSteps
+) -> dict[str, Any]:
     """A report as a JSON-ready dict for the page: each fix with its commands, and why it cannot be tried there.
 
     Parameters
@@ -111,7 +113,7 @@ def fix_record(report: FixReport, case: Case, text: str, typed: Collection[str],
     }
 
 
-def _cannot(fix: Fix, case: Case, text: str, typed: Collection[str], steps: ClusterSteps) -> str:
+def _cannot(fix: JobFix, case: EditedSession, text: str, typed: Collection[str], steps: ClusterSteps) -> str:
     """Why a fix cannot be tried; empty if it can."""
     try:
         steps.check(try_fix(fix, case, text, typed).of_cluster, case)
