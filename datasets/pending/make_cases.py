@@ -296,7 +296,12 @@ def simple(zoo: Zoo) -> None:
             VOLCANO,
             config=file,
         )
-    reserved = [nodes(2), queue("team"), queue("other", guarantee={GPU: "16"}), workers(1, where="team")]
+    reserved = [
+        nodes(2),
+        queue("team"),
+        queue("other", deserved={GPU: "16"}, guarantee={GPU: "16"}),
+        workers(1, where="team"),
+    ]
     zoo.add("guaranteed-to-another", reserved, ["queue-guarantee"], ["other"], VOLCANO, config="capacity.conf")
     two = [nodes(4), tree(4, 2), queue("team", capability={GPU: "16"}), workers(3, tier=1, where="team")]
     zoo.add("queue-and-tier", two, ["queue-capability", "tier", *SMALLER], ["team"], VOLCANO, config="capacity.conf")
@@ -316,7 +321,7 @@ def after_threads(zoo: Zoo) -> None:
     )
     zoo.add(
         "default-queue-has-no-quota",
-        [nodes(2), queue("default"), queue("deng", guarantee={GPU: "16"}), workers(1)],
+        [nodes(2), queue("default"), queue("deng", deserved={GPU: "16"}, guarantee={GPU: "16"}), workers(1)],
         ["queue-guarantee"],
         ["guarantee"],
         ["volcano-1.13"],

@@ -21,6 +21,11 @@ MISPLACED = [
     ("0 1\n1 0\n", "a bandwidth matrix", MATRIX),
     ("D\\D  0  1\n  0  650.1  9\n  1  9  650.2\n: [", "a bandwidth matrix", MATRIX),
     ("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-31\nGPU1\tNV12\t X \t0-31\n", "a bandwidth matrix", MATRIX),
+    (
+        "n1: \x1b[4m\tGPU0\tGPU1\tCPU Affinity\x1b[0m\nn1: GPU0\t X \tNV12\t0-31\nn1: GPU1\tNV12\t X \t0-31\n",
+        "a bandwidth matrix",
+        MATRIX,
+    ),
     ("<svg>\n  a: b: c\n</svg>", "a page or a picture", ""),
     ('{"gpus": [0], "bottleneck_gb_s": null}', "the result of 'workbench gpus'", ""),
 ]

@@ -54,9 +54,10 @@ def describe_content(content: bytes) -> tuple[str, str] | None:
         return _for(*_MATRIX)
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     # The readers of matrices read their files by the module that imports this one.
+    from workbench.formats.matrices.printout import clean_printout
     from workbench.formats.matrices.registry import detect_matrix_format
 
-    if detect_matrix_format(text).name not in _TAKE_ANYTHING:
+    if detect_matrix_format(clean_printout(text).text).name not in _TAKE_ANYTHING:
         return _for(*_MATRIX)
     if text.startswith("<"):
         return _for(*_PICTURE)

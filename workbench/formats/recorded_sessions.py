@@ -14,6 +14,7 @@ from workbench.formats.load import load
 from workbench.formats.manifests import read_bytes
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.tables import unpacked
+from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import Scenario
 
@@ -140,7 +141,7 @@ def _lines(path: Path, source: str) -> list[bytes]:
 def _cluster(session: Json) -> Iterator[Json]:
     amounts = {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": str(session["gpus"])}
     for name in session["nodes"]:
-        metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+        metadata = {"name": name, "labels": {HOSTNAME_LABEL: name}}
         yield {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": amounts}}
     for each in session["hypernodes"]:
         members = [{"type": each["type"], "selector": {"exactMatch": {"name": name}}} for name in each["members"]]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 
 __all__ = [
-    "HOSTNAME",
     "NODE_LAYER",
     "Level",
     "LevelTopology",
@@ -24,8 +24,6 @@ __all__ = [
     "read_kueue_topology",
 ]
 
-#: The label of a level that is the node itself.
-HOSTNAME = "kubernetes.io/hostname"
 
 #: Koordinator's built-in layers: the node and the cluster.
 NODE_LAYER, CLUSTER_LAYER = "NodeTopologyLayer", "ClusterTopologyLayer"
@@ -81,12 +79,12 @@ def _topology(data: Mapping[str, Any], owner: str) -> LevelTopology:
     keys: list[str] = []
     for path, item in get_maps(spec, "levels", "spec"):
         key = get_text(item, "nodeLabel", path)
-        if not key or key in keys or HOSTNAME in keys:
-            raise wrong(child(path, "nodeLabel"), item.get("nodeLabel"), f"a label, each once, {HOSTNAME} last")
+        if not key or key in keys or HOSTNAME_LABEL in keys:
+            raise wrong(child(path, "nodeLabel"), item.get("nodeLabel"), f"a label, each once, {HOSTNAME_LABEL} last")
         keys.append(key)
     if not keys:
         raise wrong("spec.levels", spec.get("levels"), "at least one level")
-    levels = tuple(Level(key, (key,)) for key in keys if key != HOSTNAME)
+    levels = tuple(Level(key, (key,)) for key in keys if key != HOSTNAME_LABEL)
     return LevelTopology(read_metadata(data, namespaced=False), owner, levels)
 
 

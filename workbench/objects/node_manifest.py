@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.model.resources import CPU
+from workbench.model.resources import quantity_text
 from workbench.objects.node import Node
 
 __all__ = ["node_manifest"]
@@ -27,16 +27,10 @@ def node_manifest(node: Node) -> dict[str, Any]:
     if node.internal_ip:
         status["addresses"] = [{"type": "InternalIP", "address": node.internal_ip}]
     if node.allocatable:
-        status["allocatable"] = {name: _quantity(name, amount) for name, amount in node.allocatable.items()}
+        status["allocatable"] = {name: quantity_text(name, amount) for name, amount in node.allocatable.items()}
     if node.not_ready:
         status["conditions"] = [{"type": "Ready", "status": "False"}]
     manifest: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
     manifest |= {"spec": spec} if spec else {}
     manifest |= {"status": status} if status else {}
     return manifest
-
-
-def _quantity(resource: str, amount: int) -> str:
-    if resource != CPU:
-        return str(amount)
-    return f"{amount}m" if amount % 1000 else str(amount // 1000)

@@ -141,6 +141,8 @@ class Simulation(Working):
         retry: RetryRule = AT_CHANGES,
         network: Network | None = None,
     ) -> None:
+        # What is given, checked; then of each job its kind, size and length; then the events that are known from the
+        # beginning; then the state that `run` changes.
         if discipline not in DISCIPLINES:
             raise UnknownNameError("discipline", discipline, DISCIPLINES)
         policy = get_policy(policy) if isinstance(policy, str) else policy

@@ -58,7 +58,7 @@ def test_adapters_join_by_host_name_and_storage_is_no_node() -> None:
     assert tree(records) == {"leaf-1-group": (1, ["n1", "n2"]), "spine-1": (2, ["leaf-1-group"])}
     assert said(records.notes) == (
         "storage ports, not nodes: lustre-oss1 (1 port)",
-        "storage switches, left out of the tiers: storage-leaf",
+        "switches of storage, left out of the tiers: storage-leaf",
     )
 
 
@@ -198,7 +198,7 @@ def test_a_storage_switch_on_one_of_two_cascaded_leaves_adds_no_tier() -> None:
     records = read_ibnetdiscover(text, "f")
     assert tree(records)["leaf-1-cascade"] == (2, ["leaf-1", "leaf-2"])
     assert [h.name for h in records.hypernodes] == ["leaf-1", "leaf-2", "leaf-1-cascade"]
-    assert "storage switches, left out of the tiers: store" in said(records.notes)
+    assert "switches of storage, left out of the tiers: store" in said(records.notes)
 
 
 def test_service_hosts_alone_are_the_nodes() -> None:

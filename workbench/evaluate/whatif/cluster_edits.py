@@ -14,12 +14,11 @@ from workbench.evaluate.whatif.job_edits import taint_text
 from workbench.model.counted import counted
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.name_list import name_list
+from workbench.model.node_keys import CORDON_TAINT, HOSTNAME_LABEL, NOT_READY_TAINTS
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.topology import DomainSpec, Topology
 
 __all__ = [
-    "CORDON_TAINT",
-    "NOT_READY_TAINTS",
     "AddNodes",
     "AwaitTermination",
     "Finish",
@@ -29,23 +28,6 @@ __all__ = [
     "Uncordon",
     "pod_subject",
 ]
-
-#: Taint that Kubernetes puts on a cordoned node.
-CORDON_TAINT = "node.kubernetes.io/unschedulable"
-#: Taints that Kubernetes puts on a node that is not ready or under pressure.
-NOT_READY_TAINTS = frozenset(
-    f"node.kubernetes.io/{name}"
-    for name in (
-        "not-ready",
-        "unreachable",
-        "memory-pressure",
-        "disk-pressure",
-        "pid-pressure",
-        "network-unavailable",
-    )
-)
-#: Label that differs from node to node, so that a new node gets its own.
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 @dataclass(frozen=True)
@@ -399,4 +381,4 @@ def _with_new_nodes(snapshot: ClusterSnapshot, hypernode: str, like: str, names:
 
 def _labels_of(labels: NodeLabels, node: int, name: str) -> dict[str, str]:
     row = labels.row(node)
-    return {**row, _HOSTNAME: name} if _HOSTNAME in row else row
+    return {**row, HOSTNAME_LABEL: name} if HOSTNAME_LABEL in row else row

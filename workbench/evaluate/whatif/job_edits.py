@@ -11,6 +11,7 @@ from workbench.evaluate.whatif.edit import Edit, EditedSession, every_role
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, needed_of_jobs
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
+from workbench.model.lower_minimum import lower_minimum
 from workbench.model.resources import PODS
 
 __all__ = [
@@ -216,7 +217,13 @@ class FewerReplicas(JobEdit):
             Number of pending pods that are left.
         """
         fewer = role.count - new
-        return cls(gang.key, role.name, role.count, new, gang.min_available - _lower_minimum(gang, fewer))
+        return cls(
+            gang.key,
+            role.name,
+            role.count,
+            new,
+            gang.min_available - lower_minimum(gang.min_available, fewer, gang.ready),
+        )
 
     def changed(self, gang: Gang) -> Gang:
         """The job without the last pods of the role."""
@@ -231,7 +238,7 @@ class FewerReplicas(JobEdit):
         names = set(gang.pod_names(_positions(first, last)))
         roles = (*gang.roles[:number], _smaller(role, self.new, fewer), *gang.roles[number + 1 :])
         order = tuple(name for name in gang.order if name not in names)
-        minimum = _lower_minimum(gang, fewer)
+        minimum = lower_minimum(gang.min_available, fewer, gang.ready)
         shrunk = dataclasses.replace(gang, min_available=minimum, roles=roles, sub_groups=groups, order=order)
         return _with_resources_of(gang, shrunk)
 
@@ -251,11 +258,6 @@ class FewerReplicas(JobEdit):
     @property
     def details(self) -> Mapping[str, Any]:
         return {"role": self.role}
-
-
-def _lower_minimum(gang: Gang, fewer: int) -> int:
-    """minAvailable of a gang that loses some pods: lower by as many, but above what runs."""
-    return max(gang.min_available - fewer, min(gang.ready + 1, gang.min_available))
 
 
 def _positions(first: int, last: int) -> Any:

@@ -16,7 +16,7 @@ from workbench.objects.pod import read_pod_as_template
 from workbench.objects.pod_group import PodGroup
 from workbench.objects.quantity import to_base_units
 
-__all__ = ["change_job", "change_minimum", "fewer", "usage_of_first"]
+__all__ = ["change_job", "change_minimum"]
 
 
 def change_job(manifests: ManifestSet, job: JobObjects, change: Callable[[Manifest], None]) -> None:
@@ -94,26 +94,11 @@ def change_minimum(manifests: ManifestSet, job: JobObjects, by: int, role: str =
     _less(spec, "minMember", by)
     _less(spec.get("minTaskMember") or {}, role, by_role)
     if type(least) is int and by:
-        usages = [usage_of_first(manifests, job, count) for count in (least, spec["minMember"])]
+        usages = [_usage_of_first(manifests, job, count) for count in (least, spec["minMember"])]
         _less_resources(spec, usages[0], usages[1])
 
 
-def fewer(least: int, by: int, started: int) -> int:
-    """A lower minimum of a gang: not below the pods that have started and one more, unless it was already.
-
-    Parameters
-    ----------
-    least : int
-        The minimum so far.
-    by : int
-        Number by which it is lowered.
-    started : int
-        Pods that count towards it already.
-    """
-    return max(least - by, min(started + 1, least))
-
-
-def usage_of_first(manifests: ManifestSet, job: JobObjects, count: int) -> dict[str, int]:
+def _usage_of_first(manifests: ManifestSet, job: JobObjects, count: int) -> dict[str, int]:
     """Quota that the first pods of a job use, in the order of their names' indices.
 
     Parameters

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.edit_manifests.follow import change_job, change_minimum, fewer
+from workbench.formats.edit_manifests.follow import change_job, change_minimum
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
 from workbench.model.counted import counted
+from workbench.model.lower_minimum import lower_minimum
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.deployment import MIN_MEMBER_ANNOTATION
@@ -189,17 +190,17 @@ def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
         annotations = child_map(data, "metadata").get("annotations") or {}
         least = whole_number(annotations.get(MIN_MEMBER_ANNOTATION) or "")
         if least is not None:
-            annotations[MIN_MEMBER_ANNOTATION] = str(fewer(least, by, sum(pod.runs for pod in job.pods)))
+            annotations[MIN_MEMBER_ANNOTATION] = str(lower_minimum(least, by, sum(pod.runs for pod in job.pods)))
     elif job.kind == "PodGroup":
         least = manifests.cluster.pod_groups[job.key].min_member if job.owner is not None else 1
         least = 1 if least is None else least
-        lower = least - fewer(least, by, sum(pod.counts for pod in job.pods))
+        lower = least - lower_minimum(least, by, sum(pod.counts for pod in job.pods))
         change_minimum(manifests, job, lower, role.partition("#")[0], by)
     elif job.kind in ("Gang", "GpuGroup"):
         first = manifests.read(manifests.need("Pod", job.pods[0].metadata.key))["metadata"].get("annotations") or {}
         least = whole_number(first.get(GANG_MINIMUM_ANNOTATION) or "")
         if least is not None:
-            _set_gang_minimum(manifests, job, fewer(least, by, sum(pod.runs for pod in job.pods)))
+            _set_gang_minimum(manifests, job, lower_minimum(least, by, sum(pod.runs for pod in job.pods)))
     else:
         raise InputError("the job has no role that can be made smaller", got=f"a {job.kind}")
     namespace = job.key.partition("/")[0]
@@ -277,7 +278,7 @@ def _shrink_task(spec: Manifest, name: str, by: int, started: int = 0) -> None:
         Pods of the Job that count already.
     """
     task = next(task for called, task in _tasks(spec) if called == name)
-    least = fewer(_min_available(spec), by, started)
+    least = lower_minimum(_min_available(spec), by, started)
     task["replicas"] = max((1 if task.get("replicas") is None else task["replicas"]) - by, 0)
     if not task["replicas"]:
         # Volcano refuses a policy of no partitions.

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
+from workbench.model.node_keys import CORDON_TAINT, HOSTNAME_LABEL, NOT_READY_TAINTS, PRESSURE_TAINTS
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
 from workbench.objects.fields import shown
 from workbench.objects.hypernode import read_hypernode
@@ -18,39 +19,25 @@ __all__ = ["add_nodes", "make_ready", "parse_taint", "remove_taint", "uncordon"]
 
 Edit = Mapping[str, Any]
 
-HOSTNAME = "kubernetes.io/hostname"
-UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
-
-#: Conditions of a node that mean trouble if they hold, with the taints that Kubernetes writes then.
-PRESSURES = {
-    "MemoryPressure": "node.kubernetes.io/memory-pressure",
-    "DiskPressure": "node.kubernetes.io/disk-pressure",
-    "PIDPressure": "node.kubernetes.io/pid-pressure",
-    "NetworkUnavailable": "node.kubernetes.io/network-unavailable",
-}
-
-#: Taints of nodes that are not ready.
-NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", *PRESSURES.values()})
-
 
 def uncordon(manifests: ManifestSet, edit: Edit) -> None:
     """Make cordoned nodes schedulable."""
     for position in _nodes(manifests, edit):
         data = manifests.change(position)
         child_map(data, "spec").pop("unschedulable", None)
-        _without_taints(data, lambda taint: taint.get("key") == UNSCHEDULABLE)
+        _without_taints(data, lambda taint: taint.get("key") == CORDON_TAINT)
 
 
 def make_ready(manifests: ManifestSet, edit: Edit) -> None:
     """Make nodes ready: their conditions say so, and the taints that say otherwise are gone."""
     for position in _nodes(manifests, edit):
         data = manifests.change(position)
-        _without_taints(data, lambda taint: taint.get("key") in NOT_READY)
+        _without_taints(data, lambda taint: taint.get("key") in NOT_READY_TAINTS)
         conditions = (data.get("status") or {}).get("conditions") or []
         for condition in conditions:
             if condition.get("type") == "Ready":
                 condition.update({"status": "True", "reason": "KubeletReady"})
-            elif condition.get("type") in PRESSURES:
+            elif condition.get("type") in PRESSURE_TAINTS:
                 condition["status"] = "False"
 
 
@@ -118,8 +105,8 @@ def _copy_of_node(data: Manifest, name: str) -> Manifest:
     """The manifest of a new node that offers as much as an existing one."""
     metadata, spec, status = data["metadata"], data.get("spec") or {}, data.get("status") or {}
     labels = dict(metadata.get("labels") or {})
-    if HOSTNAME in labels:
-        labels[HOSTNAME] = name
+    if HOSTNAME_LABEL in labels:
+        labels[HOSTNAME_LABEL] = name
     # Faulty NPUs are no resource that the node offers.
     annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if lists_faulty_npus(key)}
     own = ("taints", "unschedulable", "podCIDR", "podCIDRs", "providerID", "externalID")

@@ -17,11 +17,12 @@ from workbench.formats.fabric.writing import TopologyShape, listed, losses_besid
 from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.labels import NODE_NAME_FIELD
+from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.level_topology import HOSTNAME, NODE_LAYER, Level
+from workbench.objects.level_topology import NODE_LAYER, Level
 from workbench.objects.node import Node
 
 __all__ = ["KAI", "KOORDINATOR", "KUEUE", "level_hypernodes"]
@@ -211,7 +212,9 @@ def _matching_label(
     """
     topology = snapshot.topology
     domains = [int(j) for j in topology.domains_at(tier) if len(topology.nodes_of(int(j)))]
-    keys = sorted(set(snapshot.labels.columns) - {NODE_NAME_FIELD, HOSTNAME, *held}, key=lambda k: (k != preferred, k))
+    keys = sorted(
+        set(snapshot.labels.columns) - {NODE_NAME_FIELD, HOSTNAME_LABEL, *held}, key=lambda k: (k != preferred, k)
+    )
     for key in keys:
         codes, values = snapshot.labels.columns[key]
         seen: set[tuple[int, int]] = set()
@@ -237,7 +240,7 @@ def _label_key(
     used; `known` is a label that already names the tier's HyperNodes, or empty.
     """
     fallback = known or TIER_LABEL.format(tier)
-    own = name if _LABEL_KEY.match(name) and name not in (*held, HOSTNAME) else ""
+    own = name if _LABEL_KEY.match(name) and name not in (*held, HOSTNAME_LABEL) else ""
     if owner == "koordinator":
         level = name if name and name not in taken and name != NODE_LAYER else f"Tier{tier}Layer"
         return (own if own and "/" in own and not known else fallback), level
@@ -254,7 +257,7 @@ def _kai_manifest(levels: Sequence[Level]) -> dict[str, Any]:
 
 
 def _topology_manifest(version: str, levels: Sequence[Level]) -> dict[str, Any]:
-    rows = [{"nodeLabel": level.keys[0]} for level in levels] + [{"nodeLabel": HOSTNAME}]
+    rows = [{"nodeLabel": level.keys[0]} for level in levels] + [{"nodeLabel": HOSTNAME_LABEL}]
     return {"apiVersion": version, "kind": "Topology", "metadata": {"name": "default"}, "spec": {"levels": rows}}
 
 

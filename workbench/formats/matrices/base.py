@@ -36,8 +36,6 @@ __all__ = [
 #: How tools print the entry of a device with itself.
 SELF = frozenset({"-", "x", "n/a"})
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-
 
 @dataclass(frozen=True)
 class MatrixReading:
@@ -93,10 +91,10 @@ class MatrixFormat:
 
 
 class Lines:
-    """The lines of a printout without terminal escapes, with a mark on each line that has been understood."""
+    """The lines of a printout (`clean_printout`), with a mark on each line that has been understood."""
 
     def __init__(self, text: str, source: str) -> None:
-        self.text = [_ESCAPES.sub("", line).rstrip() for line in text.splitlines()]
+        self.text = [line.rstrip() for line in text.splitlines()]
         self.source = source
         self._read: set[int] = set()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.model.node_keys import HOSTNAME_LABEL
+
 __all__ = ["network_policy", "operator_manifests", "operator_rules", "role", "workload"]
 
 _NAME = "topology-workbench-operator"
@@ -120,7 +122,7 @@ def workload(
         "capabilities": {"drop": ["ALL"]},
         "seccompProfile": {"type": "RuntimeDefault"},
     }
-    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": HOSTNAME_LABEL}
     weighed = [{"weight": 100, "podAffinityTerm": apart}]
     pod = {
         "serviceAccountName": name,
