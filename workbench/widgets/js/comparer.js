@@ -461,7 +461,7 @@ function render(context) {
         cell.outcome === "pending" ? h("span", { class: "wb-why" }, " why?") : null))));
     const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
     return h("div", {}, h("table", {}, h("thead", {}, heading("pods")), h("tbody", {}, ...rows), h("tbody", {}, ...metrics)),
-      warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} warnings`), h("ul", {}, ...warnings)) : null);
+      warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} ${warnings.length === 1 ? "warning" : "warnings"}`), h("ul", {}, ...warnings)) : null);
   }
 
   // The fix that was tried last, until it is undone.
@@ -498,10 +498,11 @@ function render(context) {
 
   function link(job) {
     marked = job;
-    for (const cell of pictures.querySelectorAll("[data-cell]")) {
-      const here = (cell.dataset.jobs ?? "").split(" ");
-      cell.classList.toggle("wb-faded", job !== null && !here.includes(String(job)));
-    }
+    const cells = [...pictures.querySelectorAll("[data-cell]")];
+    const holds = (cell) => (cell.dataset.jobs ?? "").split(" ").includes(String(job));
+    // A job that waits everywhere has no place to stand out.
+    const fades = job !== null && cells.some(holds);
+    for (const cell of cells) cell.classList.toggle("wb-faded", fades && !holds(cell));
     for (const row of table.querySelectorAll("tr[data-job]")) row.classList.toggle("wb-linked", Number(row.dataset.job) === job);
   }
   pictures.addEventListener("mouseover", (event) => {
