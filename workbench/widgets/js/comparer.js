@@ -7,6 +7,9 @@ import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
 import { yamlPane } from "./yaml_pane.js";
 
+// How what no file holds yet is saved under the name that a command uses.
+const SAVED_BY = { "cluster.yaml": "the drawing, by Export, as cluster.yaml", "jobs.yaml": "the text of “Jobs …” as jobs.yaml" };
+
 function render(context) {
   const panel = openPanel(context, "comparer");
   const { root, attempt, say } = panel;
@@ -528,7 +531,7 @@ function render(context) {
   async function copyCommand() {
     const command = await attempt("command");
     if (command === undefined) return;
-    const first = command.to_save.length ? ` (to save first, as nothing holds it yet: ${command.to_save.join(", ")})` : "";
+    const first = command.to_save.length ? ` (save first what no file holds yet: ${command.to_save.map((name) => SAVED_BY[name] ?? name).join(", ")})` : "";
     // A line that could not be copied is there to be selected.
     say(`${await copyText(command.text) ? "copied: " : ""}${command.text}${first}`, "note");
   }
