@@ -5,8 +5,9 @@ from __future__ import annotations
 import workbench
 from workbench.report.closed_nodes import closed_nodes
 from workbench.report.colours import job_colours
-from workbench.report.legend import legend_keys
-from workbench.report.occupancy import occupancy
+from workbench.report.legend import STRIPES, legend_keys
+from workbench.report.occupancy import Occupancy, occupancy
+from workbench.report.squares import looks_of, squares
 from workbench.report.topology_svg import draw_topology
 
 CLUSTER = """
@@ -66,7 +67,17 @@ def test_closed_nodes_are_hatched_with_the_reason_and_a_legend():
     who = occupancy([], cluster.snapshot, ["default/train"], cluster.gangs)
     svg = draw_topology(cluster.snapshot.topology, who)
     # Three nodes, and the sample of the legend.
-    assert svg.count("class='tw-closed'") == 4
+    assert svg.count("class='tw-closed'") == 4 * STRIPES
     assert "b: 8 of 8 GPUs free; cordoned" in svg and "c: 8 of 8 GPUs free; tainted" in svg
     texts = [key.text for key in legend_keys(who, job_colours(1), (), "k")]
     assert "no job can use it: cordoned, tainted, not ready" in texts
+
+
+def test_names_that_are_cut_lose_what_all_begin_with():
+    look = looks_of(Occupancy(), 2, 40.0, (), "k")
+    nodes = [squares(("gpu-node-016", "gpu-node-017"), 40.0, (look((0,)), look((1,))))[i][1] for i in (0, 1)]
+    assert ">016</text>" in nodes[0] and ">017</text>" in nodes[1]
+    (single,) = squares(("gpu-node-016",), 40.0, (look((0,)),))
+    assert ">016</text>" in single[1]
+    short = squares(("n16", "n17"), 40.0, (look((0,)), look((1,))))
+    assert ">n16</text>" in short[0][1]

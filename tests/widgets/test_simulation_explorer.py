@@ -10,7 +10,9 @@ import workbench
 from tests.simulate.test_engine import job
 from tests.simulate.test_lost_pods import hyper_job, simulate, switches
 from workbench.errors import InputError
-from workbench.report.simulation_moment import OTHERS, jobs_at
+from workbench.report.colours import OTHER_JOBS
+from workbench.report.occupancy import OTHERS
+from workbench.report.simulation_moment import jobs_at
 from workbench.report.simulation_views import draw_usage, run_names
 from workbench.simulate import Breakdown, SimulationResult
 from workbench.widgets.simulation_explorer import SimulationExplorer
@@ -42,12 +44,30 @@ def test_all_charts_follow_the_time(results: list[SimulationResult]) -> None:
     assert "10 h" in gantt and "60 h" in gantt
 
 
+def test_it_opens_at_the_busiest_time_and_follows_the_range(results: list[SimulationResult]) -> None:
+    explorer = SimulationExplorer(results[0], switches(4))
+    busiest = explorer.at.value
+    assert 0 <= busiest < results[0].ended_s / HOUR
+
+    def held(hours: float) -> int:
+        held_on = jobs_at(results[0], switches(4), hours * HOUR).held.values()
+        return sum(one.n_gpus for entries in held_on for one in entries)
+
+    assert held(busiest) == max(held(hours) for hours in range(0, 240)) > 0
+    assert f"the cluster after {busiest:.4g} h" in explorer._cluster.value
+    explorer.time.value = (0.0, 60.0)
+    assert explorer.at.value == 60.0
+    explorer.at.value = 10.0
+    assert "the cluster after 10 h" in explorer._cluster.value and "60 h" in explorer._gantt.value
+
+
 def test_a_job_stands_out_and_is_told_of(results: list[SimulationResult]) -> None:
     explorer = SimulationExplorer(results[0], switches(4))
     explorer.job.value = "default/one"
     explorer.time.value = (0.0, 60.0)
-    assert "default/one: submitted at 5 h; completed 5 to 75 h on 3 nodes" in explorer._said.value
-    assert OTHERS in explorer._cluster.value and "default/two" not in explorer._cluster.value
+    assert "default/one: submitted at 5 h; ran 5 to 75 h on 3 nodes (completed)" in explorer._said.value
+    assert OTHERS in explorer._cluster.value and f"fill='{OTHER_JOBS}'" in explorer._cluster.value
+    assert "default/two" not in explorer._cluster.value
     assert "font-weight='700'" in explorer._gantt.value
     explorer.job.value = "nobody"
     assert "no job is called nobody" in explorer._said.value

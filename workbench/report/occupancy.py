@@ -14,8 +14,10 @@ from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.closed_nodes import closed_nodes
 
-__all__ = ["Held", "Occupancy", "occupancy", "occupancy_of_running", "placements_in"]
+__all__ = ["OTHERS", "Held", "Occupancy", "occupancy", "occupancy_of_running", "placements_in"]
 
+#: Name for all jobs but the one that was asked about; they are drawn in grey.
+OTHERS = "other jobs"
 #: GPU numbers are looked up only for clusters that are drawn GPU by GPU.
 GPUS_SHOWN_UP_TO_NODES = 64
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.report.occupancy import Held, Occupancy
+from workbench.report.occupancy import OTHERS, Held, Occupancy
 from workbench.simulate.result import SimulationResult
 
-__all__ = ["OTHERS", "jobs_at"]
-
-#: What all jobs but the one that was asked about are called.
-OTHERS = "other jobs"
+__all__ = ["jobs_at"]
 
 
 def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, job: int | None = None) -> Occupancy:

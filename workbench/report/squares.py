@@ -117,12 +117,22 @@ def squares(
     tips : bool
         Whether each square has a tool tip.
     """
-    return tuple([(label, _square(label, size, look, tips)) for label, look in zip(labels, looks)])
+    begin = _common_start(labels)
+    return tuple([(label, _square(label, size, look, tips, begin)) for label, look in zip(labels, looks)])
 
 
-def _square(label: str, size: float, look: Look, tips: bool) -> str:
+@lru_cache(maxsize=4096)
+def _common_start(labels: Sequence[str]) -> str:
+    """The text with which all labels begin, without the digits at its end; empty if a label is nothing else."""
+    first, last = min(labels), max(labels)
+    n = next((i for i, (one, other) in enumerate(zip(first, last)) if one != other), min(len(first), len(last)))
+    start = first[:n].rstrip("0123456789")
+    return "" if start in labels else start
+
+
+def _square(label: str, size: float, look: Look, tips: bool, begin: str) -> str:
     parts = "".join([f"<rect x='{short(offset)}' {rest}" if offset else f"<rect {rest}" for offset, rest in look.parts])
-    name = _name(label, size, look.ground) if size >= _NAMED_CELL and not look.folded else ""
+    name = _name(label, size, look.ground, begin) if size >= _NAMED_CELL and not look.folded else ""
     slots = _slots(size, look.slots) if look.slots else ""
     hatch = hatching(size) if look.closed else ""
     text = escape(label)
@@ -131,9 +141,12 @@ def _square(label: str, size: float, look: Look, tips: bool) -> str:
     return f"<g data-cell='{text}' data-jobs='{look.jobs}'>{tip}{parts}{name}{slots}{hatch}</g>"
 
 
-def _name(label: str, size: float, ground: str | None) -> str:
+def _name(label: str, size: float, ground: str | None, begin: str) -> str:
     font = min(LABEL_PX, size / 4.2)
     text = fit_text(label, size - 3.0, font)
+    if text != label:
+        # Where names are cut, what all of them begin with goes first.
+        text = fit_text(label.removeprefix(begin), size - 3.0, font)
     ink = f" fill='{ink_on(ground)}'" if ground else ""
     return (
         f"<text x='{short(size / 2)}' y='{short(font + 2)}' font-size='{short(font)}' "

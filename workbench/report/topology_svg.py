@@ -17,10 +17,10 @@ from html import escape
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.blocks import Layout, pack, square_corners
-from workbench.report.colours import job_colours, tier_colour
+from workbench.report.colours import OTHER_JOBS, JobColour, job_colours, tier_colour
 from workbench.report.fill_levels import fill_levels
 from workbench.report.legend import BOX_FILL, legend_keys, legend_svg, patterns
-from workbench.report.occupancy import Occupancy
+from workbench.report.occupancy import OTHERS, Occupancy
 from workbench.report.squares import Look, looks_of, squares
 from workbench.report.svg_text import LABEL_PX, fit_text, short
 
@@ -241,7 +241,10 @@ def draw_parts(
     who = who or Occupancy()
     plan = plan or DrawingPlan(topology)
     layout = plan.layout
-    colours = job_colours(len(who.jobs))
+    colours = [
+        JobColour(OTHER_JOBS, False) if name == OTHERS else look
+        for name, look in zip(who.jobs, job_colours(len(who.jobs)))
+    ]
     description = _describe(topology, who)
     # What the ids stand for: where it is the same in two pictures, so may the ids be.
     key = "tw" + hashlib.sha256(repr((title, description)).encode()).hexdigest()[:10]

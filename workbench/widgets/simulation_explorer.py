@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 import ipywidgets
+import numpy as np
 
 from workbench.errors import InputError
 from workbench.model.counted import counted
@@ -27,8 +28,9 @@ _STEPS = 500
 class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     """Jupyter widget that shows simulations of the same jobs in linked charts.
 
-    The slider chooses the time that all charts show; the cluster is drawn as it was at the end of that time. A job that
-    is chosen stands out in the Gantt chart and in the drawing, and a line says what became of it.
+    One slider chooses the time that all charts show, another the instant at which the cluster is drawn: at first the
+    busiest one, later the end of the chosen time. A job that is chosen stands out in the Gantt chart and in the
+    drawing, where all others are grey, and a line says what became of it.
 
     Parameters
     ----------
@@ -41,6 +43,8 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     ----------
     time : ipywidgets.FloatRangeSlider
         From when and to when, in hours.
+    at : ipywidgets.FloatSlider
+        When the cluster is drawn, in hours.
     policy : ipywidgets.Dropdown
         Number of the chosen simulation.
     job : ipywidgets.Combobox
@@ -77,6 +81,16 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
             readout_format=".2f",
             continuous_update=False,
         )
+        self.at = ipywidgets.FloatSlider(
+            value=_busiest(self._results[0], most),
+            min=0.0,
+            max=most,
+            step=most / _STEPS,
+            description="cluster at",
+            layout=wide,
+            readout_format=".2f",
+            continuous_update=False,
+        )
         self.policy = ipywidgets.Dropdown(
             options=[(name, i) for i, name in enumerate(run_names(self._results))], value=0, description="policy"
         )
@@ -91,7 +105,7 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
         flow = ipywidgets.Layout(flex_flow="row wrap")
         super().__init__(
             [
-                ipywidgets.HBox([self.time, self.policy, self.job], layout=flow),
+                ipywidgets.HBox([self.time, self.at, self.policy, self.job], layout=flow),
                 self._said,
                 ipywidgets.HBox(over_time, layout=flow),
                 self._cluster,
@@ -99,9 +113,15 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
             ]
         )
         self.add_class("tw-simulation-explorer")
-        self.time.observe(self._show_all, "value")
+        self.time.observe(self._follow, "value")
+        self.at.observe(self._show_one, "value")
         self.policy.observe(self._show_one, "value")
         self.job.observe(self._show_one, "value")
+        self._show_all()
+
+    def _follow(self, _: Any) -> None:
+        """Show another range of time, and the cluster at its end."""
+        self.at.value = self.time.value[1]
         self._show_all()
 
     def _show_all(self, _: Any = None) -> None:
@@ -122,8 +142,8 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
         result, between = self._results[self.policy.value], self._between
         name = self.job.value.strip()
         job = self._number.get(name)
-        who = jobs_at(result, self._snapshot, between[1], job)
-        title = f"{result.policy}: the cluster after {between[1] / _HOUR:.4g} h"
+        who = jobs_at(result, self._snapshot, self.at.value * _HOUR, job)
+        title = f"{result.policy}: the cluster after {self.at.value:.4g} h"
         self._cluster.value = draw_topology(self._snapshot.topology, who, title, self._plan)
         self._gantt.value = draw_gantt(result, between, job)
         said = _story(result, job) if job is not None else f"no job is called {name}" if name else repr(result)
@@ -134,11 +154,27 @@ def _story(result: SimulationResult, number: int) -> str:
     """What became of a job, in a line."""
     job = result.jobs[number]
     parts = [f"{job.gang.key}: submitted at {job.submitted_s / _HOUR:.4g} h"]
+    free_s = job.submitted_s
     for attempt in result.attempts:
         if attempt.job == number:
             begin, end = attempt.start_s / _HOUR, attempt.end_s / _HOUR
             nodes = len({node for node in attempt.nodes if node >= 0})
-            parts.append(f"{attempt.outcome} {begin:.4g} to {end:.4g} h on {counted(nodes, 'node')}")
+            waited = f"waited {(attempt.start_s - free_s) / _HOUR:.4g} h, " if attempt.start_s > free_s else ""
+            ran = "stood" if attempt.outcome == "standing" else "ran"
+            parts.append(f"{waited}{ran} {begin:.4g} to {end:.4g} h on {counted(nodes, 'node')} ({attempt.outcome})")
+            free_s = attempt.end_s
     if number in result.refused:
         parts.append(f"waits: {result.refused[number]}")
     return "; ".join(parts)
+
+
+def _busiest(result: SimulationResult, most: float) -> float:
+    """The first place of the slider, in hours up to `most`, at which most GPUs are in use; without GPUs most nodes."""
+    places = np.linspace(0.0, most, _STEPS + 1) * _HOUR
+    in_use = np.zeros(len(places) + 1)
+    for attempt in result.attempts:
+        since, until = np.searchsorted(places, (attempt.start_s, attempt.end_s))
+        amount = attempt.gpus or 1e-6 * len({node for node in attempt.nodes if node >= 0})
+        in_use[since] += amount
+        in_use[until] -= amount
+    return float(places[int(np.cumsum(in_use)[:-1].round(6).argmax())] / _HOUR)

@@ -7,6 +7,9 @@ import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
 import { yamlPane } from "./yaml_pane.js";
 
+// How what no file holds yet is saved under the name that a command uses.
+const SAVED_BY = { "cluster.yaml": "the drawing, by Export, as cluster.yaml", "jobs.yaml": "the text of “Jobs …” as jobs.yaml" };
+
 function render(context) {
   const panel = openPanel(context, "comparer");
   const { root, attempt, say } = panel;
@@ -461,7 +464,7 @@ function render(context) {
         cell.outcome === "pending" ? h("span", { class: "wb-why" }, " why?") : null))));
     const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
     return h("div", {}, h("table", {}, h("thead", {}, heading("pods")), h("tbody", {}, ...rows), h("tbody", {}, ...metrics)),
-      warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} warnings`), h("ul", {}, ...warnings)) : null);
+      warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} ${warnings.length === 1 ? "warning" : "warnings"}`), h("ul", {}, ...warnings)) : null);
   }
 
   // The fix that was tried last, until it is undone.
@@ -498,10 +501,11 @@ function render(context) {
 
   function link(job) {
     marked = job;
-    for (const cell of pictures.querySelectorAll("[data-cell]")) {
-      const here = (cell.dataset.jobs ?? "").split(" ");
-      cell.classList.toggle("wb-faded", job !== null && !here.includes(String(job)));
-    }
+    const cells = [...pictures.querySelectorAll("[data-cell]")];
+    const holds = (cell) => (cell.dataset.jobs ?? "").split(" ").includes(String(job));
+    // A job that waits everywhere has no place to stand out.
+    const fades = job !== null && cells.some(holds);
+    for (const cell of cells) cell.classList.toggle("wb-faded", fades && !holds(cell));
     for (const row of table.querySelectorAll("tr[data-job]")) row.classList.toggle("wb-linked", Number(row.dataset.job) === job);
   }
   pictures.addEventListener("mouseover", (event) => {
@@ -527,7 +531,7 @@ function render(context) {
   async function copyCommand() {
     const command = await attempt("command");
     if (command === undefined) return;
-    const first = command.to_save.length ? ` (to save first, as nothing holds it yet: ${command.to_save.join(", ")})` : "";
+    const first = command.to_save.length ? ` (save first what no file holds yet: ${command.to_save.map((name) => SAVED_BY[name] ?? name).join(", ")})` : "";
     // A line that could not be copied is there to be selected.
     say(`${await copyText(command.text) ? "copied: " : ""}${command.text}${first}`, "note");
   }

@@ -10,7 +10,7 @@ const ROWS = [
     ["F2", "rename, several by prefix and number; other fields stand in the form at the right"],
     ["C, X", "cordon a node; mark what is selected as failed; again to take it back"],
     ["Delete", "delete what is selected, with everything under it"],
-    ["Ctrl+C, Ctrl+X, Ctrl+V", "copy, cut, paste under the selected switch; text that was copied elsewhere since is read as a file"],
+    ["Ctrl+C, Ctrl+X, Ctrl+V", "copy, cut, paste under the selected switch; if something was copied outside the drawing afterwards, its text is read as a file"],
     ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
   ]],
   ["Select and look", [
