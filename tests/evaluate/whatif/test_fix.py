@@ -118,7 +118,7 @@ def test_new_nodes_come_last_and_as_few_as_possible(scenario) -> None:
     policy = get_policy("volcano-1.13")
     report = fix_report(policy, loaded.gangs, loaded.snapshot, "default/a", classes=("nodes",))
     (edit,) = report.fixes[0].edits
-    assert (edit.kind, edit.before, edit.after) == ("add-nodes", 4, 6) and report.never
+    assert (edit.kind, edit.before, edit.after) == ("add-nodes", 4, 6) and not report.never
 
 
 @pytest.mark.parametrize("policy", POLICIES)

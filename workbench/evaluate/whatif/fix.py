@@ -14,7 +14,7 @@ from workbench.evaluate.whatif.families import Family, One, families
 from workbench.evaluate.whatif.holders import Holder, holders
 from workbench.evaluate.whatif.new_nodes import new_nodes
 from workbench.evaluate.whatif.queue_edits import Withdraw
-from workbench.evaluate.whatif.sentences import cause_text, fix_text, idle_text
+from workbench.evaluate.whatif.sentences import ROOM_KINDS, cause_text, fix_text, idle_text
 from workbench.evaluate.whatif.smallest import FixSearch
 from workbench.evaluate.whatif.trials import EditOutcome, EditTrials
 from workbench.evaluate.whatif.victims import Victims
@@ -124,7 +124,8 @@ class FixReport(Value):
         Minimal sets of edits: fewest edits first, then by the class of the dearest edit (`CLASSES`), then those that
         cost nobody anything, then by kind and subject.
     never : bool
-        Whether no set of edits without new nodes places the job, as far as was tried.
+        Whether no set of edits without new nodes places the job, as far as was tried; False where some classes of
+        edits were not to be used.
     never_as_written : bool
         Whether the job, unchanged, would stay pending even if it had the cluster to itself.
     proved : bool
@@ -294,7 +295,7 @@ class _Question:
         if not possible and "nodes" in self._classes:
             fixes += [self._fix((edit,)) for edit in new_nodes(self._trials, self._refusal)]
         fixes = sorted({fix.edits: fix for fix in fixes}.values(), key=self._order)
-        return self._report(fixes, never=not possible, proved=self._search.proved)
+        return self._report(fixes, possible=possible)
 
     def _held(self, sets: Sequence[Collection[Edit]]) -> list[JobFix]:
         """Fixes of those sets that place the job in the whole session.
@@ -360,15 +361,19 @@ class _Question:
                 found.append(Effect(edit.name, "ends", edit.pods, edit.gpus))
         return tuple(sorted(found, key=lambda effect: (effect.job.encode(), effect.effect)))
 
-    def _report(self, fixes: Sequence[JobFix], *, never: bool, proved: bool) -> FixReport:
+    def _report(self, fixes: Sequence[JobFix], *, possible: bool) -> FixReport:
         case = self._trials.base.case
+        never = not possible and self._rank.keys() >= set(CLASSES) - {"nodes"}
         nearest = self._refusal.nearest
         free = next((fix.edits for fix in fixes if not fix.costs), ())
         named = tuple(dict.fromkeys([*(fixes[0].edits if fixes else ()), *free]))
         idle = idle_text(self._policy, case)
         cause, quoted = cause_text(named, self._refusal, nearest, self._trials.base, never=never, idle=idle)
-        held = holders(self._trials.base, self._refusal, nearest, named)
-        key, name = self._refusal.gang.key, self._policy.name
+        if not possible and not never:
+            cause = f"no change of the classes {', '.join(self._classes)} helps: {cause}"
+        of_room = not named or any(edit.kind in ROOM_KINDS for edit in named)
+        held = holders(self._trials.base, self._refusal, nearest if of_room else None, named)
+        key, name, proved = self._refusal.gang.key, self._policy.name, self._search.proved
         return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held, quoted)
 
 

@@ -122,16 +122,22 @@ def holders(
                 sums.add(where, pod.gang, "running", 1, dict(pod.requests))
         everywhere = np.ones(snapshot.n_nodes, dtype=np.bool_)
         _add_placed(sums, where, base, everywhere, gang.queue)
-        for decision in base.decisions:
-            other = decision.gang
-            admitted = not any(reason.code == "not-admitted" for reason in _reasons(decision.result))
-            if other.key != gang.key and other.queue == gang.queue and not decision.placed and admitted:
-                sums.add(where, other.key, "reserved", 0, dict(other.volcano.min_resources or {}))
+        if any(reason.code == "not-admitted" for reason in refusal.reasons):
+            _add_admitted(sums, where, base, gang)
     return sums.listed()
 
 
 def _reasons(result: Placement | Refusal) -> Sequence[Any]:
     return result.reasons if isinstance(result, Refusal) else ()
+
+
+def _add_admitted(sums: _HeldAmounts, of: str, base: EditOutcome, gang: Gang) -> None:
+    """Add the jobs of the same queue that enqueue admitted and that got no node: their minResources are reserved."""
+    for decision in base.decisions:
+        other = decision.gang
+        admitted = not any(reason.code == "not-admitted" for reason in _reasons(decision.result))
+        if other.key != gang.key and other.queue == gang.queue and not decision.placed and admitted:
+            sums.add(of, other.key, "reserved", 0, dict(other.volcano.min_resources or {}))
 
 
 def _add_placed(sums: _HeldAmounts, of: str, base: EditOutcome, inside: Any, queue: str = "") -> None:

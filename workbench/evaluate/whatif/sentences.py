@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.evaluate.whatif.cluster_edits import MakeReady, RemoveTaint, Uncordon
+from workbench.evaluate.whatif.cluster_edits import AwaitTermination, MakeReady, RemoveTaint, Uncordon
 from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.evaluate.whatif.families import families_of_nodes, held_by, tightest_limit
-from workbench.evaluate.whatif.job_edits import ChangeSelector, Tolerate, requirement_text, taint_text
+from workbench.evaluate.whatif.job_edits import ChangeSelector, RaisePriority, Tolerate, requirement_text, taint_text
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.counted import counted
@@ -27,10 +27,10 @@ from workbench.policies import Policy
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import Effect
 
-__all__ = ["cause_text", "fix_text", "idle_text"]
+__all__ = ["ROOM_KINDS", "cause_text", "fix_text", "idle_text"]
 
 #: Kinds of edits that make room for the job, so that the cause is a lack of room.
-_ROOM = frozenset({"tier", "min-available", "replicas", "finish", "move", "wait", "add-nodes", "priority"})
+ROOM_KINDS = frozenset({"tier", "min-available", "replicas", "finish", "add-nodes"})
 #: Codes of reasons that speak of a queue.
 _QUEUE_CODES = ("queue-limit", "queue-share", "queue-guarantees", "queue-overused", "not-admitted", "queue-waits")
 
@@ -121,7 +121,7 @@ def cause_text(
     """
     found: dict[str, str | Notice] = {}
     for edit in edits:
-        if edit.kind in _ROOM:
+        if edit.kind in ROOM_KINDS:
             said = _room(refusal, nearest, base.case)
         else:
             said = _of_edit(edit, refusal, base)
@@ -129,14 +129,17 @@ def cause_text(
     if not found:
         said = _room(refusal, nearest, base.case)
         found = {str(said): said}
-    room = any(edit.kind in _ROOM for edit in edits) or not edits
+    room = any(edit.kind in ROOM_KINDS for edit in edits) or not edits
     if never:
         first = idle or next(iter(found.values()))
         return f"never on this cluster: {first}", _notices([first])
     if idle and room:
         ignored = "".join(f"; {gap.message}" for gap in base.case.snapshot.gaps if gap.code == "ignored-member")
-        return f"never as it is written, even with the cluster to itself: {idle}{ignored}", _notices([idle])
-    return " and ".join(found), _notices(found.values())
+        # Room is told for the idle cluster; what else is in the way is named beside it.
+        others = [_of_edit(edit, refusal, base) for edit in edits if edit.kind not in ROOM_KINDS]
+        said = ", and ".join(dict.fromkeys(str(one) for one in (idle, *others)))
+        return f"never as it is written, even with the cluster to itself: {said}{ignored}", _notices([idle, *others])
+    return ", and ".join(found), _notices(found.values())
 
 
 def _notices(said: Iterable[str | Notice]) -> tuple[Notice, ...]:
@@ -185,12 +188,28 @@ def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str | Notice:
             return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} not ready"
         case ChangeSelector():
             return _selector_text(edit.requirement, snapshot)
+        case AwaitTermination():
+            return (
+                counted(len(edit.pods), "terminating pod still holds", "terminating pods still hold") + " what it needs"
+            )
+        case RaisePriority():
+            return _rivals_text(refusal, base)
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
     if edit.kind == "dependency" and "depends-on" in by_code:
         return by_code["depends-on"]
     if edit.kind == "affinity":
         return "too few nodes match its required node affinity"
     return _first_reason(refusal)
+
+
+def _rivals_text(refusal: Refusal, base: EditOutcome) -> str | Notice:
+    """Which jobs come before the job in its session and are placed; the policy's first reason if none does."""
+    turn = next(decision.turn for decision in base.decisions if decision.gang.key == refusal.gang.key)
+    first = [decision.gang.key for decision in base.decisions if decision.placed and decision.turn < turn]
+    if not first:
+        return _first_reason(refusal)
+    come = "comes first and takes" if len(first) == 1 else "come first and take"
+    return f"{name_list(sorted(first, key=str.encode))} {come} what it needs"
 
 
 def _n_tainted(snapshot: ClusterSnapshot, taint: Taint) -> int:
