@@ -371,7 +371,7 @@ class _Question:
         cause, quoted = cause_text(named, self._refusal, nearest, self._trials.base, never=never, idle=idle)
         if not possible and not never:
             cause = f"no change of the classes {', '.join(self._classes)} helps: {cause}"
-        of_room = not named or any(edit.kind in ROOM_KINDS for edit in named)
+        of_room = not named or any(edit.kind in ROOM_KINDS | {"priority", "wait"} for edit in named)
         held = holders(self._trials.base, self._refusal, nearest if of_room else None, named)
         key, name, proved = self._refusal.gang.key, self._policy.name, self._search.proved
         return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held, quoted)
