@@ -29,7 +29,19 @@ class ClusterSteps(Protocol):
         """Raise InputError if these edits of the cluster cannot be made."""
 
     def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
-        """Make edits of the cluster as one step, and compare again; `beside` undoes what was changed besides."""
+        """Make edits of the cluster as one step, and compare again.
+
+        Parameters
+        ----------
+        label : str
+            Name of the step.
+        edits : sequence of Edit
+            Edits of the cluster; those of jobs are none of them.
+        case : EditedSession
+            The session in which they were tried.
+        beside : Beside
+            Undoes what the step has changed besides the cluster.
+        """
 
     def undo(self) -> bool:
         """Undo the last step, and compare again."""
