@@ -116,7 +116,7 @@ def inside(inner: dict, outer: dict) -> None:
 def test_the_keyboard_walks_from_hypernode_to_node(compared):
     panel, page = compared.panel("comparer"), compared.page
     # Tab reaches each picture.
-    panel.get_by_role("button", name="Copy as command").focus()
+    panel.get_by_role("slider", name="decisions").focus()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.ariaLabel").startswith("placements by volcano-1.13")
     card = card_of(compared)
