@@ -81,6 +81,8 @@ class Edit(ABC):
 
     kind: ClassVar[str]
     category: ClassVar[str]
+    old: Any
+    new: Any
 
     @abstractmethod
     def apply(self, case: EditedSession) -> EditedSession:
@@ -92,14 +94,14 @@ class Edit(ABC):
         """The object that changes, as ``job NAMESPACE/NAME``, ``queue NAME``, ``HyperNode NAME`` or ``nodes``."""
 
     @property
-    @abstractmethod
     def before(self) -> Any:
-        """The present value as JSON-ready data, for the key ``from``."""
+        """The present value as JSON-ready data, for the key ``from``; an edit with the attribute `old` has it there."""
+        return self.old
 
     @property
-    @abstractmethod
     def after(self) -> Any:
-        """The new value as JSON-ready data, for the key ``to``."""
+        """The new value as JSON-ready data, for the key ``to``; an edit with the attribute `new` has it there."""
+        return self.new
 
     @property
     @abstractmethod

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from workbench.evaluate.whatif.edit import Edit, EditedSession, every_role
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, needed_of_jobs
@@ -142,14 +144,6 @@ class LowerMinimum(JobEdit):
         return _with_resources_of(gang, dataclasses.replace(gang, min_available=self.new))
 
     @property
-    def before(self) -> int:
-        return self.old
-
-    @property
-    def after(self) -> int:
-        return self.new
-
-    @property
     def text(self) -> str:
         return f"lower minAvailable from {self.old} to {self.new}"
 
@@ -235,20 +229,12 @@ class FewerReplicas(JobEdit):
         groups = tuple(
             _without_pods(group, gone) for group in gang.sub_groups if group.running or gone.isdisjoint(group.pods)
         )
-        names = set(gang.pod_names(_positions(first, last)))
+        names = set(gang.pod_names(np.arange(first, last)))
         roles = (*gang.roles[:number], _smaller(role, self.new, fewer), *gang.roles[number + 1 :])
         order = tuple(name for name in gang.order if name not in names)
         minimum = lower_minimum(gang.min_available, fewer, gang.ready)
         shrunk = dataclasses.replace(gang, min_available=minimum, roles=roles, sub_groups=groups, order=order)
         return _with_resources_of(gang, shrunk)
-
-    @property
-    def before(self) -> int:
-        return self.old
-
-    @property
-    def after(self) -> int:
-        return self.new
 
     @property
     def text(self) -> str:
@@ -258,12 +244,6 @@ class FewerReplicas(JobEdit):
     @property
     def details(self) -> Mapping[str, Any]:
         return {"role": self.role}
-
-
-def _positions(first: int, last: int) -> Any:
-    import numpy as np
-
-    return np.arange(first, last)
 
 
 def _smaller(role: Role, count: int, fewer: int) -> Role:
@@ -485,14 +465,6 @@ class RaisePriority(JobEdit):
     def changed(self, gang: Gang) -> Gang:
         """The job with the higher priority."""
         return dataclasses.replace(gang, priority=self.new)
-
-    @property
-    def before(self) -> int:
-        return self.old
-
-    @property
-    def after(self) -> int:
-        return self.new
 
     @property
     def text(self) -> str:

@@ -113,14 +113,6 @@ class QueueWeight(Edit):
         return f"queue {self.queue}"
 
     @property
-    def before(self) -> int:
-        return self.old
-
-    @property
-    def after(self) -> int:
-        return self.new
-
-    @property
     def text(self) -> str:
         return f"raise the weight of queue {self.queue} from {self.old} to {self.new}"
 
