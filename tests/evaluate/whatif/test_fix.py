@@ -206,3 +206,19 @@ def test_a_node_that_is_not_ready_is_brought_back(scenario) -> None:
     )
     (one,) = reports_of(scenario(job_yaml("a", 4), cluster=broken)).values()
     assert first_of(one) == ["bring node0 back to Ready"] and one.headline.startswith("node0 is not ready; ")
+
+
+@pytest.mark.parametrize(("pods", "verified"), [(20, True), (55, False)])
+def test_fixes_of_very_many_jobs_say_that_they_were_tried_with_the_job_alone(
+    scenario, pods: int, verified: bool
+) -> None:
+    loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(pods)))
+    policy = get_policy("volcano-1.13")
+    decisions = policy.schedule(loaded.gangs, loaded.snapshot)
+    reports = advise_session(policy, decisions, loaded.snapshot, 100)
+    assert len(reports) == pods
+    for report in reports.values():
+        assert report.fixes and {fix.verified for fix in report.fixes} == {verified}
+        assert all(("tried with this job alone" in fix.text) != verified for fix in report.fixes)
+        if verified:
+            assert all(placed(policy, loaded, report.job, fix.edits) for fix in report.fixes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import InputError, UnknownNameError
@@ -32,6 +32,8 @@ MOST_ADVISED = 40
 
 #: Pending jobs for each of which edits are tried in the whole session; of more jobs each is tried by itself first.
 _FEW_JOBS = 8
+#: Pending jobs times gangs of their session up to which the session is run again for each of them.
+_MOST_PROVED = 2_500
 #: Nodes times sessions for one job, sessions at most and at least; one of a small cluster takes a fraction of a
 #: millisecond.
 _WORK, _MOST_RUNS, _FEWEST_RUNS = 120_000, 3_000, 24
@@ -84,10 +86,14 @@ class JobFix:
         In the order of `CLASSES`, then by kind and subject.
     others : tuple of Effect
         What becomes of other jobs, by name.
+    verified : bool
+        Whether the whole session was run. False: the job was tried by itself after its session, because very many jobs
+        are pending; other jobs that would take the room, or wait, are not told.
     """
 
     edits: tuple[Edit, ...]
     others: tuple[Effect, ...]
+    verified: bool = True
 
     @property
     def costs(self) -> bool:
@@ -97,13 +103,13 @@ class JobFix:
     @property
     def text(self) -> str:
         """What to do and what it does to other jobs: ``allow tier 2 (no other job waits)``."""
-        return fix_text(self.edits, self.others)
+        return fix_text(self.edits, self.others, tried_alone=not self.verified)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fix as a JSON-ready dict with edits, verified (always true: the session was run), others and text."""
+        """The fix as a JSON-ready dict with the keys edits, verified, others and text."""
         return {
             "edits": [edit.to_dict() for edit in self.edits],
-            "verified": True,
+            "verified": self.verified,
             "others": [effect.to_dict() for effect in self.others],
             "text": self.text,
         }
@@ -265,6 +271,8 @@ class _Question:
     alone : EditTrials, optional
         The job by itself after the session: sets of edits are looked for there first, because a session of many jobs
         takes long. None: they are looked for in the whole session.
+    proves : bool
+        Whether sets that help the job by itself are run in the whole session before they count.
     """
 
     def __init__(
@@ -274,7 +282,10 @@ class _Question:
         refusal: Refusal,
         classes: tuple[str, ...],
         alone: EditTrials | None = None,
+        *,
+        proves: bool = True,
     ) -> None:
+        self._proves = proves
         self._policy, self._trials, self._refusal, self._classes = policy, trials, refusal, classes
         self._rank = {name: i for i, name in enumerate(classes)}
         self._searched = trials if alone is None or alone.base.placement is not None else alone
@@ -300,12 +311,17 @@ class _Question:
     def _held(self, sets: Sequence[Collection[Edit]]) -> list[JobFix]:
         """Fixes of those sets that place the job in the whole session.
 
-        Of sets found with the job by itself, only those up to the first one at no cost are kept.
+        Of sets found with the job by itself, only the first one and the first one at no cost are kept; they are not
+        run in the session if that would take too long (`_proves`).
         """
         if self._searched is self._trials:
             return [self._fix(edits) for edits in sets]
         fixes: list[JobFix] = []
-        for found in sorted(map(self._fix_of_search, sets), key=self._order):
+        ordered = sorted(map(self._fix_of_search, sets), key=self._order)
+        if not self._proves:
+            free = [fix for fix in ordered if not fix.costs]
+            return [replace(fix, verified=False) for fix in dict.fromkeys([*ordered[:1], *free[:1]])]
+        for found in ordered:
             # A session of many jobs takes long: one fix, and one at no cost.
             if (not fixes or not found.costs) and self._trials.works(found.edits):
                 fixes.append(self._fix(found.edits))
@@ -458,7 +474,8 @@ def advise_session(
     Notes
     -----
     Of more than a few jobs, each is tried by itself after the session, and the first sets of edits that help there are
-    run in the whole session; what does not hold there is not reported.
+    run in the whole session; what does not hold there is not reported. Where jobs are so many that running the session
+    for each takes too long, their fixes are not `verified`, and say so.
     """
     refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
     del refused[most:]
@@ -469,9 +486,10 @@ def advise_session(
     after = after_session(snapshot, decisions)
     runs = max(min(_WORK // max(snapshot.n_nodes, 1), _MOST_RUNS // len(refused)), _FEWEST_RUNS)
     found = []
+    proves = len(refused) * len(gangs) <= _MOST_PROVED
     for refusal in refused:
         key = refusal.gang.key
-        trials = EditTrials(policy, gangs, snapshot, key, decisions)
+        trials = EditTrials(policy, gangs, snapshot, key, decisions, _FEWEST_RUNS)
         alone = EditTrials(policy, [refusal.gang], after, key, None, runs)
-        found.append(_Question(policy, trials, refusal, CLASSES, alone).answer())
+        found.append(_Question(policy, trials, refusal, CLASSES, alone, proves=proves).answer())
     return {report.job: report for report in found}

@@ -35,8 +35,16 @@ ROOM_KINDS = frozenset({"tier", "min-available", "replicas", "finish", "add-node
 _QUEUE_CODES = ("queue-limit", "queue-share", "queue-guarantees", "queue-overused", "not-admitted", "queue-waits")
 
 
-def fix_text(edits: Sequence[Edit], others: Sequence[Effect]) -> str:
-    """What to do, and its effect on other jobs: ``allow tier 2 (no other job waits)``."""
+def fix_text(edits: Sequence[Edit], others: Sequence[Effect], *, tried_alone: bool = False) -> str:
+    """What to do, and its effect on other jobs: ``allow tier 2 (no other job waits)``.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+    others : sequence of Effect
+    tried_alone : bool
+        The job was tried by itself after its session, so that effects on jobs that wait are unknown.
+    """
     done = " and ".join(edit.text for edit in edits)
     said = []
     for effect, text in (("waits", "waits"), ("starts", "starts, too")):
@@ -44,6 +52,8 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect]) -> str:
         if jobs:
             verb = text if len(jobs) == 1 else text.replace("waits", "wait").replace("starts", "start")
             said.append(f"then {name_list(jobs)} {verb}")
+    if tried_alone:
+        return f"{done} (tried with this job alone)"
     return f"{done} ({'; '.join(said)})" if said else f"{done} (no other job waits)" if not others else done
 
 
