@@ -100,7 +100,9 @@ def test_three_tiers_a_matrix_and_a_pending_job(chromium, lab: Server):
     assert status.inner_text().startswith("1 job, ")
     pending.click()
     why = comparer.locator(".wb-detail")
-    why.get_by_text(re.compile(r"default/job-1.* is pending \(volcano-1.15\)")).wait_for(timeout=PATIENCE_MS)
+    why.locator(".wb-fix").wait_for(timeout=PATIENCE_MS)
+    told = why.evaluate("(detail) => detail.textContent")
+    assert re.search(r"default/job-1.* is pending \(volcano-1.15\)", told)
     notebook.screenshot(comparer, "newcomer-pending")
     assert notebook.outside == [] and notebook.complaints == []
 

@@ -39,7 +39,7 @@ WANTED: dict[tuple[str, str], tuple[tuple[str, ...], set[str], set[str]]] = {
         {"selector", "toleration"},
         {"selector", "toleration"},
     ),
-    ("gang", "moe-row"): (("default/elastic, nlp/nlp-next come first",), {"priority"}, set()),
+    ("gang", "moe-row"): (("nlp/nlp-next comes first",), {"priority"}, set()),
 }
 
 

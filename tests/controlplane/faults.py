@@ -134,7 +134,7 @@ class Schedule:
             case "expire the watches":
                 # The API server ends them, as after a change of its certificates; each is begun anew.
                 for operator in self.operators:
-                    operator.store.connection._interrupt()
+                    operator.store.connection.interrupt()
             case "change a pod meanwhile":
                 for name in live.nodes_of_pods():
                     change = {"metadata": {"labels": {"changed": str(draw.random())}}}

@@ -71,7 +71,9 @@ def test_forty_jobs_do_not_fit_where_a_hypernode_holds_37(policy: str) -> None:
     assert isinstance(result, Refusal)
     assert said(result.reasons) == (
         "tier 1: 37 of the 40 HyperNodes needed are free and hold 32 pods × 8 GPUs inside one HyperNode of tier 2 or "
-        "below; 74 of 74 are free of accelerator pods",
+        "below; 74 of 74 are free of accelerator pods; "
+        "multi-volcano-job-volcano-job-37..multi-volcano-job-volcano-job-39 wait: s37 holds it and "
+        "lies outside s74, where the other Jobs are",
     )
     (miss,) = result.nearest_misses
     assert (miss.tier, miss.holds, miss.needs) == (2, 37 * 32, 40 * 32)

@@ -205,6 +205,9 @@ def _of_queues(case: Case) -> Iterator[Json]:
         for level in levels:
             grown = [r for r in resources if (r in own if own and kind == "capability" else True)]
             grown = [r for r in grown if level[r] > (own or {}).get(r, 0)]
+            # Volcano refuses a guarantee above what is deserved, and either above the capability.
+            bounds = {"deserved": [queue.capability], "guarantee": [queue.capability, queue.deserved]}.get(kind, [])
+            grown = [r for r in grown if all(level[r] <= (bound or {}).get(r, level[r]) for bound in bounds)]
             # One resource, or all of them together.
             for chosen in dict.fromkeys([*((r,) for r in grown), tuple(grown)]):
                 if chosen:

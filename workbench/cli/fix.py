@@ -32,7 +32,7 @@ from workbench.cli.options import (
 )
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
 from workbench.cli.place import require_jobs
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport, JobFix
@@ -100,7 +100,9 @@ def fix(
     if out is not None and not job:
         raise InputError("whose fix?", source="--out", expected="--job NAMESPACE/NAME")
     chosen = policy_with(policy, set_)
-    classes = [name.strip() for name in order.split(",") if name.strip()]
+    classes = _classes(order)
+    if out is not None and any(Path(path).resolve() == out.resolve() for path in inputs if path != "-"):
+        raise InputError("the input itself", source="--out", got=str(out), expected="another file")
     loaded = load_documents(
         *inputs,
         matrices=matrix_files(matrix),
@@ -140,6 +142,20 @@ def fix(
         emit(to_json(result) if output is ReviewOutput.json else to_yaml(result), None)
     if not all(report.fixes for report in proven):
         raise typer.Exit(1)
+
+
+def _classes(order: str) -> list[str]:
+    """The classes of ``--order``, in their order."""
+    from workbench.evaluate.whatif.edit import CLASSES
+
+    names = [name.strip() for name in order.split(",")]
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise InputError("a class stands twice", source="--order", got=repr(twice[0]), expected="each class once")
+    for name in names:
+        if name not in CLASSES:
+            raise UnknownNameError("class of edits", name, list(CLASSES))
+    return names
 
 
 def _reports(

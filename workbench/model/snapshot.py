@@ -613,10 +613,21 @@ class Scenario(Value, Displayed):
         return f"Scenario({self.snapshot!r}, {counted(len(self.gangs), 'job')} to place{refused})"
 
     def gang(self, name: str) -> Gang:
-        """The gang named `name`, given alone or as ``namespace/name``."""
-        for gang in self.gangs:
-            if name in (gang.key, gang.name):
-                return gang
+        """The gang named `name`, given alone or as ``namespace/name``.
+
+        Raises
+        ------
+        UnknownNameError
+            There is none.
+        InputError
+            A name alone that gangs of several namespaces have.
+        """
+        found = [gang for gang in self.gangs if name == gang.key] or [gang for gang in self.gangs if name == gang.name]
+        if len(found) > 1:
+            keys = ", ".join(gang.key for gang in found)
+            raise InputError("several jobs have this name", source="job", got=repr(name), expected=f"one of {keys}")
+        if found:
+            return found[0]
         raise UnknownNameError("gang", name, [gang.key for gang in self.gangs])
 
     def fix(self, job: str, policy: Any = "volcano", **params: Any) -> Any:

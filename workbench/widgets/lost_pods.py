@@ -53,5 +53,5 @@ def lost_line(draft: Draft, before: ClusterSnapshot | None) -> str:
     if not texts:
         return ""
     more = f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    jobs = counted(len(texts), "running job loses", "running jobs lose")
-    return f"{jobs} pods on failed nodes: {'; '.join(texts[:_NAMED])}{more}"
+    lost = counted(len(texts), "running job loses pods on failed nodes", "running jobs lose pods on failed nodes")
+    return f"{lost}: {'; '.join(texts[:_NAMED])}{more}"

@@ -222,3 +222,30 @@ def test_fixes_of_very_many_jobs_say_that_they_were_tried_with_the_job_alone(
         assert all(("tried with this job alone" in fix.text) != verified for fix in report.fixes)
         if verified:
             assert all(placed(policy, loaded, report.job, fix.edits) for fix in report.fixes)
+
+
+def test_the_smallest_priority_is_offered_and_only_jobs_that_make_room_are_rivals(scenario) -> None:
+    """`a` takes a leaf as does `b`; `tiny` is before both and uses no GPU that the job needs."""
+    jobs = [job_yaml(name, 2, highest_tier=1) for name in ("a", "b", "c")]
+    (one,) = reports_of(scenario(*jobs, cluster=cluster_yaml())).values()
+    (fix,) = [fix for fix in one.fixes if fix.edits[0].kind == "priority"]
+    assert (fix.edits[0].before, fix.edits[0].after) == (0, 1)
+
+
+def test_a_guarantee_stays_within_what_the_queue_deserves_and_its_capability(scenario) -> None:
+    queue = (
+        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: default}\n"
+        "spec: {capability: {nvidia.com/gpu: 8}}\n"
+    )
+    reports = reports_of(scenario(job_yaml("a", 2), queue))
+    edits = [edit for fix in reports["default/a"].fixes for edit in fix.edits]
+    assert edits[0].kind == "queue-capability"
+    assert all(edit.after["nvidia.com/gpu"] == "8" for edit in edits if edit.kind == "queue-guarantee")
+
+
+def test_a_name_that_jobs_of_two_namespaces_have_is_ambiguous(scenario) -> None:
+    other = job_yaml("a", 9).replace("namespace: default", "namespace: other")
+    loaded = scenario(job_yaml("a", 9), other)
+    with pytest.raises(InputError, match=r"several jobs have this name .*default/a, other/a"):
+        loaded.fix("a")
+    assert loaded.fix("other/a", "gang").job == "other/a"

@@ -299,8 +299,8 @@ REFUSED = {
     "the minimum would fit, but all pods together are too large for any leaf": (
         job(4, "hard", 1, min_available=2),
         {},
-        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for 2 pods, but no HyperNode of tier <= 1 had "
-        "room for all 4 pending pods of the job when the session began",
+        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for the 2 pods needed, but no "
+        "HyperNode of tier <= 1 had room for all 4 pending pods of the job when the session began",
     ),
     "each role would fit, but not beside the other": (
         Gang(
@@ -316,8 +316,8 @@ REFUSED = {
     "every HyperNode is smaller than minResources, though the pods would fit": (
         job(1, "hard", 1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20})),
         {},
-        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for 1 pod, but less than minResources was idle "
-        "there when the session began",
+        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for the 1 pod needed, but less "
+        "than minResources was idle there when the session began",
     ),
     "the leaf of the running pods is full": (
         job(1, "hard", 1, min_available=2, ready=1),
@@ -327,8 +327,8 @@ REFUSED = {
     "a part that no leaf holds": (
         grouped(6, 3),
         {},
-        "no HyperNode of tier <= 3 takes the job: s6 (tier 3) has room for 6 pods, but no HyperNode of tier <= 1 had "
-        "room for all 3 pending pods of sub-group w-0 when the session began",
+        "no HyperNode of tier <= 3 takes the job: s6 (tier 3) has room for the 6 pods needed, but no "
+        "HyperNode of tier <= 1 had room for all 3 pending pods of sub-group w-0 when the session began",
     ),
 }
 
@@ -349,7 +349,7 @@ def test_where_no_hypernode_is_tried_no_node_is_said_to_lack_anything():
 def test_a_refusal_names_the_part_that_found_no_place():
     refusal = answer(grouped(4, 2), document_tree(cordoned=("node0", "node2", "node4")))
     assert refusal.reasons[0].message == (
-        "no HyperNode of tier <= 3 takes the job: s6 (tier 3) has room for 4 pods, "
+        "no HyperNode of tier <= 3 takes the job: s6 (tier 3) has room for the 4 pods needed, "
         "but no HyperNode of tier <= 1 inside has room for sub-group w-1"
     )
 

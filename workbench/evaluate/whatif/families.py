@@ -337,9 +337,10 @@ def _dependencies(case: EditedSession) -> Iterator[Family]:
 
 def _priorities(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
-    others = [one.priority for one in case.gangs if one.key != case.job]
-    if others and max(others) >= gang.priority:
-        yield One(RaisePriority(case.job, gang.priority, max(others) + 1))
+    above = sorted({one.priority for one in case.gangs if one.key != case.job and one.priority >= gang.priority})
+    edits = tuple(RaisePriority(case.job, gang.priority, priority + 1) for priority in above)
+    if edits:
+        yield Several(edits)
 
 
 def _queues(case: EditedSession) -> Iterator[Family]:
@@ -364,6 +365,12 @@ def _queues(case: EditedSession) -> Iterator[Family]:
         given = getattr(queue, field) or {}
         # As much as the whole cluster is no limit.
         most = {name: max(wanted.get(name, 0), total.get(name, 0)) for name in names}
+        # Volcano refuses a queue whose guarantee exceeds what it deserves, or that deserves more than its capability.
+        for name in names:
+            above = [(queue.capability or {}).get(name)] + (
+                [(queue.deserved or {}).get(name)] if field == "guarantee" else []
+            )
+            most[name] = min([most[name], *(amount for amount in above if amount is not None)])
         raised = [name for name in names if most[name] > given.get(name, 0)]
         if raised:
             now = tuple((name, given.get(name)) for name in raised)

@@ -384,7 +384,9 @@ class _Question:
         free = next((fix.edits for fix in fixes if not fix.costs), ())
         named = tuple(dict.fromkeys([*(fixes[0].edits if fixes else ()), *free]))
         idle = idle_text(self._policy, case)
-        cause, quoted = cause_text(named, self._refusal, nearest, self._trials.base, never=never, idle=idle)
+        rivals = dict.fromkeys(one.job for fix in fixes[:1] for one in fix.others if one.effect == "waits")
+        base = self._trials.base
+        cause, quoted = cause_text(named, self._refusal, nearest, base, rivals=tuple(rivals), never=never, idle=idle)
         if not possible and not never:
             cause = f"no change of the classes {', '.join(self._classes)} helps: {cause}"
         of_room = not named or any(edit.kind in ROOM_KINDS | {"priority", "wait"} for edit in named)

@@ -110,6 +110,7 @@ def cause_text(
     nearest: NearestMiss | None,
     base: EditOutcome,
     *,
+    rivals: Sequence[str] = (),
     never: bool,
     idle: str | Notice,
 ) -> tuple[str, tuple[Notice, ...]]:
@@ -124,6 +125,8 @@ def cause_text(
         HyperNode that comes closest to holding the job, with less room than it needs.
     base : EditOutcome
         The session without edits.
+    rivals : sequence of str
+        Jobs that wait if this one comes first, by the fixes in question.
     never : bool
         No set of edits without new nodes places the job.
     idle : str or Notice
@@ -134,7 +137,7 @@ def cause_text(
         if edit.kind in ROOM_KINDS:
             said = _room(refusal, nearest, base.case)
         else:
-            said = _of_edit(edit, refusal, base)
+            said = _of_edit(edit, refusal, base, rivals)
         found.setdefault(str(said), said)
     if not found:
         said = _room(refusal, nearest, base.case)
@@ -146,7 +149,7 @@ def cause_text(
     if idle and room:
         ignored = "".join(f"; {gap.message}" for gap in base.case.snapshot.gaps if gap.code == "ignored-member")
         # Room is told for the idle cluster; what else is in the way is named beside it.
-        others = [_of_edit(edit, refusal, base) for edit in edits if edit.kind not in ROOM_KINDS]
+        others = [_of_edit(edit, refusal, base, rivals) for edit in edits if edit.kind not in ROOM_KINDS]
         said = ", and ".join(dict.fromkeys(str(one) for one in (idle, *others)))
         return f"never as it is written, even with the cluster to itself: {said}{ignored}", _notices([idle, *others])
     return ", and ".join(found), _notices(found.values())
@@ -178,7 +181,7 @@ def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) ->
     return f"no HyperNode {where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}{ignored}"
 
 
-def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str | Notice:
+def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome, rivals: Sequence[str]) -> str | Notice:
     snapshot, gang = base.case.snapshot, refusal.gang
     match edit:
         case QueueAmounts(field="capability"):
@@ -195,7 +198,8 @@ def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str | Notice:
         case Uncordon():
             return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} cordoned"
         case MakeReady():
-            return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} not ready"
+            state = "not ready or under pressure" if _under_pressure(edit, snapshot) else "not ready"
+            return f"{name_list(edit.nodes)} {'is' if len(edit.nodes) == 1 else 'are'} {state}"
         case ChangeSelector():
             return _selector_text(edit.requirement, snapshot)
         case AwaitTermination():
@@ -203,7 +207,7 @@ def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str | Notice:
                 counted(len(edit.pods), "terminating pod still holds", "terminating pods still hold") + " what it needs"
             )
         case RaisePriority():
-            return _rivals_text(refusal, base)
+            return _rivals_text(refusal, rivals)
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
     if edit.kind == "dependency" and "depends-on" in by_code:
         return by_code["depends-on"]
@@ -212,14 +216,20 @@ def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome) -> str | Notice:
     return _first_reason(refusal)
 
 
-def _rivals_text(refusal: Refusal, base: EditOutcome) -> str | Notice:
-    """Which jobs come before the job in its session and are placed; the policy's first reason if none does."""
-    turn = next(decision.turn for decision in base.decisions if decision.gang.key == refusal.gang.key)
-    first = [decision.gang.key for decision in base.decisions if decision.placed and decision.turn < turn]
-    if not first:
+def _rivals_text(refusal: Refusal, rivals: Sequence[str]) -> str | Notice:
+    """Which jobs come first and take what the job needs: those that wait if it comes before them."""
+    if not rivals:
         return _first_reason(refusal)
-    come = "comes first and takes" if len(first) == 1 else "come first and take"
-    return f"{name_list(sorted(first, key=str.encode))} {come} what it needs"
+    come = "comes first and takes" if len(rivals) == 1 else "come first and take"
+    return f"{name_list(rivals)} {come} what it needs"
+
+
+def _under_pressure(edit: MakeReady, snapshot: ClusterSnapshot) -> bool:
+    """Whether some node of an edit is ready, but under pressure of memory, disk or processes."""
+    codes, sets = snapshot.taints.codes, snapshot.taints.sets
+    nodes = [snapshot.topology.node(name) for name in edit.nodes]
+    keys = ({taint.key for taint in sets[codes[i]]} for i in nodes if not snapshot.not_ready[i])
+    return any(not some & {f"node.kubernetes.io/{word}" for word in ("not-ready", "unreachable")} for some in keys)
 
 
 def _n_tainted(snapshot: ClusterSnapshot, taint: Taint) -> int:

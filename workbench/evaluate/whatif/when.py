@@ -32,16 +32,24 @@ class EarliestStart:
         Gangs that end at that moment.
     hypernode : str
         HyperNode in which it is then allocated; empty if the policy records none.
+    ends_known : bool
+        Whether the end of some running gang is known, if one runs.
     """
 
     job: str
     seconds: float | None
     after: tuple[str, ...] = ()
     hypernode: str = ""
+    ends_known: bool = True
 
     @property
     def text(self) -> str:
         """The answer in words."""
+        if self.seconds is None and not self.ends_known:
+            return (
+                f"when {self.job} could start is unknown: no running gang has a known end; give --run-seconds, or "
+                f"annotate pods with {REMAINING_SECONDS}"
+            )
         if self.seconds is None:
             return f"{self.job} does not start, even when all gangs with a known end have ended"
         ends = f", when {name_list(self.after)} {'ends' if len(self.after) == 1 else 'end'}" if self.after else ""
@@ -126,8 +134,20 @@ def earliest_starts(
     -------
     list of EarliestStart
         In the order of the gangs. A gang that is placed at once starts in 0 seconds.
+
+    Raises
+    ------
+    InputError
+        An annotation is no time.
     """
-    ends = {key: left for key, pods in snapshot.running_index.gangs.items() if (left := times.left(pods)) is not None}
+    # What runs of a job that waits does not end before the job has run.
+    own = {gang.key for gang in gangs} | {f"{gang.namespace}/{part.name}" for gang in gangs for part in gang.jobs}
+    ends = {
+        key: left
+        for key, pods in snapshot.running_index.gangs.items()
+        if key not in own and (left := times.left(pods)) is not None
+    }
+    known = bool(ends) or not snapshot.running_index.gangs.keys() - own
     found: dict[str, EarliestStart] = {}
     waiting = list(gangs)
     now, ended = 0.0, tuple[str, ...]()
@@ -153,4 +173,4 @@ def earliest_starts(
         for key in ended:
             del ends[key]
             snapshot = snapshot.without(key)
-    return [found.get(gang.key, EarliestStart(gang.key, None)) for gang in gangs]
+    return [found.get(gang.key, EarliestStart(gang.key, None, ends_known=known)) for gang in gangs]

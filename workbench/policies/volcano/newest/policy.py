@@ -464,6 +464,6 @@ def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
         text = f"no HyperNode{within} holds {pods}: best {best.domain} (tier {best.tier}) holds {best.holds} "
         text += f"of {best.needs}"
     else:
-        text = f"no HyperNode{within} takes the job: {best.domain} (tier {best.tier}) has room for {pods}"
+        text = f"no HyperNode{within} takes the job: {best.domain} (tier {best.tier}) has room for the {pods} needed"
         text += found.obstacle
     return Notice("no-domain", text, numbers={"count": len(found.misses)})

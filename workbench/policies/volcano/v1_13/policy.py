@@ -344,7 +344,7 @@ def _declined(
             text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         else:
             text = f"no HyperNode of tier <= {highest} takes the job: {best.domain} (tier {best.tier}) has room for "
-            text += f"{pods}{NODES_IN_TURN}"
+            text += f"the {pods} needed{NODES_IN_TURN}"
         if record != NO_RECORD:
             text += f"; the job is recorded in {request.gang.volcano.record}"
         reasons.append(Notice("no-domain", text, numbers={"count": within}))
