@@ -82,6 +82,10 @@ class Family(ABC):
         """Smaller changes, the smallest first, given a session in which the largest one helped."""
         return ()
 
+    def few(self, most: int) -> Sequence[Edit]:
+        """The first smaller changes, the smallest first, that are known without a session."""
+        return ()
+
     def shrunk(self, edit: Edit) -> Iterator[Edit]:
         """Changes that are parts of `edit`, such as the same for fewer nodes."""
         return iter(())
@@ -107,6 +111,9 @@ class Several(Family):
     @property
     def loosest(self) -> Edit:
         return self.edits[-1]
+
+    def few(self, most: int) -> Sequence[Edit]:
+        return self.edits[:-1][:most]
 
     def milder(self, outcome: EditOutcome) -> Sequence[Edit]:
         return self.edits[:-1]
@@ -157,6 +164,9 @@ class OfQueue(Family):
     @property
     def loosest(self) -> Edit:
         return self.edit
+
+    def few(self, most: int) -> Sequence[Edit]:
+        return [self._after(n) for n in range(1, most + 1)]
 
     def milder(self, outcome: EditOutcome) -> Sequence[Edit]:
         """Smaller amounts, in steps of one pod, the smallest first."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from workbench.evaluate.whatif.edit import Edit
-from workbench.evaluate.whatif.families import Family, Several
+from workbench.evaluate.whatif.families import Family
 from workbench.evaluate.whatif.trials import EditTrials
 
 __all__ = ["FixSearch"]
@@ -76,7 +76,7 @@ class FixSearch:
         if self._trials.works((family.loosest,)):
             return family.loosest
         if self._exhaustive:
-            for edit in family.edits[:_FEW] if isinstance(family, Several) else ():
+            for edit in family.few(_FEW):
                 if self._trials.works((edit,)):
                     self._of.setdefault(edit, family)
                     return edit
