@@ -236,4 +236,15 @@ def _record(report: FixReport, loaded: LoadedDocuments) -> dict[str, Any]:
 def _placed_record(job: str, policy: Policy) -> dict[str, Any]:
     """The record of a job that the policy places."""
     headline = f"placed by {policy.name}: nothing to fix"
-    return {"job": job, "policy": policy.name, "headline": headline, "causes": [], "fixes": [], "never": False}
+    return {
+        "job": job,
+        "policy": policy.name,
+        "headline": headline,
+        "causes": [],
+        "fixes": [],
+        "never": False,
+        "never_as_written": False,
+        "proved": True,
+        "nearest": None,
+        "holders": [],
+    }

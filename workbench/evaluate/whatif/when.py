@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,30 +81,32 @@ class RunTimes:
 
     def left(self, pods: Sequence[RunningPod]) -> float | None:
         """Seconds until the last pod of a gang ends: `REMAINING_SECONDS`, else `RUN_SECONDS`, else the default."""
-        return self._longest(pod.annotations for pod in pods)
+        return self._longest((f"pod {pod.namespace}/{pod.name}", pod.annotations) for pod in pods)
 
     def whole(self, gang: Gang) -> float | None:
         """Seconds that a pending gang runs once it has started."""
-        return self._longest(role.annotations for role in gang.roles)
+        return self._longest((f"job {gang.key}, role {role.name}", role.annotations) for role in gang.roles)
 
-    def _longest(self, annotations: Any) -> float | None:
+    def _longest(self, annotated: Iterable[tuple[str, Mapping[str, str]]]) -> float | None:
         longest = 0.0
-        for written in annotations:
-            text = written.get(REMAINING_SECONDS, written.get(RUN_SECONDS))
-            one = self.default_s if text is None else _seconds(text)
+        for subject, written in annotated:
+            key = next((name for name in (REMAINING_SECONDS, RUN_SECONDS) if name in written), None)
+            one = self.default_s if key is None else _seconds(written[key], subject, key)
             if one is None:
                 return None
             longest = max(longest, one)
         return longest
 
 
-def _seconds(text: str) -> float:
+def _seconds(text: str, subject: str, key: str) -> float:
+    """The time that an annotation of a subject gives, in seconds."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise InputError("no run time", source=f"annotation {REMAINING_SECONDS} or {RUN_SECONDS}", got=repr(text))
+        expected = "seconds, such as 3600"
+        raise InputError("no run time", source=subject, where=f"annotation {key}", got=repr(text), expected=expected)
     return seconds
 
 
