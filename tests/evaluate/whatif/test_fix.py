@@ -243,6 +243,18 @@ def test_a_guarantee_stays_within_what_the_queue_deserves_and_its_capability(sce
     assert all(edit.after["nvidia.com/gpu"] == "8" for edit in edits if edit.kind == "queue-guarantee")
 
 
+def test_a_smaller_limit_of_a_queue_is_offered_where_a_larger_one_helps_an_earlier_job_instead(scenario) -> None:
+    """With 32 GPUs `a` takes the free leaf, with 24 only `b` fits into the queue."""
+    queue = (
+        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: default}\n"
+        "spec: {capability: {nvidia.com/gpu: 16}}\n"
+    )
+    held = cluster_yaml(running={"node0": "one", "node1": "two"})
+    reports = reports_of(scenario(job_yaml("a", 2, highest_tier=1), job_yaml("b", 1), queue, cluster=held))
+    edits = [fix.edits[0] for fix in reports["default/b"].fixes if fix.edits[0].kind == "queue-capability"]
+    assert [edit.after["nvidia.com/gpu"] for edit in edits] == ["24"]
+
+
 def test_a_name_that_jobs_of_two_namespaces_have_is_ambiguous(scenario) -> None:
     other = job_yaml("a", 9).replace("namespace: default", "namespace: other")
     loaded = scenario(job_yaml("a", 9), other)
