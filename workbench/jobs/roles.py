@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from workbench.errors import InputError
 from workbench.model.extras import Gather, GpuGroup
@@ -28,6 +29,8 @@ __all__ = [
     "notes_about",
     "read_gpu_group",
 ]
+
+T = TypeVar("T")
 
 #: Switch affinity: the class of a job (design document "Ascend switch affinity").
 JOB_CLASS_LABEL = "tor-affinity"
@@ -191,17 +194,7 @@ def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) 
 
     Unreadable rules count as none, and a notice is appended to `notes`.
     """
-    for row in annotations:
-        try:
-            rules = read_gather(row)
-        except InputError as error:
-            note = Notice("invalid-gather", f"no gather rule is followed: {error}")
-            if note not in notes:
-                notes.append(note)
-            continue
-        if rules:
-            return rules
-    return ()
+    return _first_read(annotations, read_gather, "invalid-gather", "no gather rule is followed", notes)
 
 
 def first_gang_groups(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) -> tuple[str, ...]:
@@ -209,14 +202,26 @@ def first_gang_groups(annotations: Iterable[Mapping[str, str]], notes: list[Noti
 
     An unreadable list counts as none, and a notice is appended to `notes`.
     """
+    effect = "the gang is placed without its gang group"
+    return _first_read(annotations, read_gang_groups, "invalid-gang-groups", effect, notes)
+
+
+def _first_read(
+    annotations: Iterable[Mapping[str, str]],
+    read: Callable[[Mapping[str, str]], tuple[T, ...]],
+    code: str,
+    effect: str,
+    notes: list[Notice],
+) -> tuple[T, ...]:
+    """The first values that `read` finds; what it refuses becomes one notice of this code that says the effect."""
     for row in annotations:
         try:
-            names = read_gang_groups(row)
+            values = read(row)
         except InputError as error:
-            note = Notice("invalid-gang-groups", f"the gang is placed without its gang group: {error}")
+            note = Notice(code, f"{effect}: {error}")
             if note not in notes:
                 notes.append(note)
             continue
-        if names:
-            return names
+        if values:
+            return values
     return ()
