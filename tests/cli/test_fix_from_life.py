@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from workbench.evaluate.whatif.fix import fix_report
+from workbench.formats.load import load
+from workbench.policies import get_policy
 
 POLICIES = ("volcano-1.13", "volcano-1.15", "gang")
 TAINT = "team=inference:NoSchedule"
@@ -59,10 +62,6 @@ def free(report: dict[str, Any]) -> dict[str, Any] | None:
 @pytest.fixture(scope="module")
 def reports(live_cluster: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """The answers about all pending jobs under each policy, by policy and name of the job."""
-    from workbench.evaluate.whatif.fix import fix_report
-    from workbench.formats.load import load
-    from workbench.policies import get_policy
-
     scenario = load(live_cluster)
     found = {}
     for name in POLICIES:

@@ -8,7 +8,11 @@ import workbench
 from tests.widgets.page import ask, refused
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.job_text import edit_job_text
+from workbench.formats.write_manifests import to_yaml
 from workbench.model.placement import Refusal
+from workbench.objects.hypernode_manifest import hypernode_manifest
+from workbench.objects.node_manifest import node_manifest
+from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.workbench import Workbench
 
@@ -119,11 +123,6 @@ def test_a_comparer_alone_tries_fixes_of_jobs_given_as_values(said):
 
 
 def open_tree():
-    from workbench.formats.write_manifests import to_yaml
-    from workbench.objects.hypernode_manifest import hypernode_manifest
-    from workbench.objects.node_manifest import node_manifest
-    from workbench.topology.objects_of import hypernodes_in, nodes_in
-
     snapshot = workbench.load("datasets/three-level-tree").snapshot
     objects = [*map(hypernode_manifest, hypernodes_in(snapshot.topology)), *map(node_manifest, nodes_in(snapshot))]
     return to_yaml(objects)

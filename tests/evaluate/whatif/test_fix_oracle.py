@@ -7,7 +7,6 @@ WORKBENCH_PENDING_FIRST the first seed.
 from __future__ import annotations
 
 import copy
-import importlib.util
 import json
 import os
 from collections.abc import Sequence
@@ -25,6 +24,8 @@ from tests.policies.volcano.cluster_objects import hypernode, loaded, node
 from tests.profiles import max_examples
 from tests.reference.pending import Case, can_ever, check_report, every_edit, has_started, minimal_sets, own_pods
 from tests.reference.pending_edits import CannotApply, apply_all
+from workbench.cli import main
+from workbench.evaluate.whatif.fix import fix_report
 from workbench.policies import get_policy
 
 Json = dict[str, Any]
@@ -32,15 +33,9 @@ Json = dict[str, Any]
 NUMBER = int(os.environ.get("WORKBENCH_PENDING_CASES", "150"))
 FIRST = int(os.environ.get("WORKBENCH_PENDING_FIRST", "0"))
 
-needs_product = pytest.mark.skipif(
-    importlib.util.find_spec("workbench.evaluate.whatif.fix") is None, reason="workbench.evaluate.whatif.fix is missing"
-)
-
 
 def judged(draw: Draw) -> list[str]:
     """What the oracle says against the product's answer about a drawn case; empty if the job is not pending."""
-    from workbench.evaluate.whatif.fix import fix_report
-
     case = case_of(draw)
     if case is None:
         return []
@@ -48,7 +43,6 @@ def judged(draw: Draw) -> list[str]:
     return check_report(report, case)
 
 
-@needs_product
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_product_agrees_with_the_oracle(policy: str) -> None:
@@ -60,7 +54,6 @@ def test_the_product_agrees_with_the_oracle(policy: str) -> None:
     assert not wrong, f"{len(wrong)} of {NUMBER // len(POLICIES)} cases under {policy}, the first ones: {first}"
 
 
-@needs_product
 @given(seed=seeds)
 @max_examples(20)
 def test_the_product_agrees_with_the_oracle_on_a_few_cases(seed: int) -> None:
@@ -69,8 +62,6 @@ def test_the_product_agrees_with_the_oracle_on_a_few_cases(seed: int) -> None:
 
 def answer(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Json, Case, Path] | None:
     """What ``workbench fix`` says about a drawn case, the case, and the changed input; None if nothing is pending."""
-    from workbench.cli import main
-
     case = case_of(draw)
     if case is None:
         return None
@@ -110,7 +101,6 @@ def judged_in_files(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]
     return wrong
 
 
-@needs_product
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_changed_input_places_the_job(policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.reference.pending import RANK, Case, can_ever, check_report, minimal_sets
+from workbench.evaluate.whatif.fix import fix_report
 from workbench.formats.scheduler_conf import parse_config
 from workbench.policies import get_policy
 
@@ -20,10 +20,6 @@ Json = dict[str, Any]
 FOLDER = Path(__file__).parents[3] / "datasets" / "pending"
 CASES: list[Json] = json.loads((FOLDER / "cases.json").read_text("utf-8"))
 BY_ID = {case["id"]: case for case in CASES}
-
-needs_product = pytest.mark.skipif(
-    importlib.util.find_spec("workbench.evaluate.whatif.fix") is None, reason="workbench.evaluate.whatif.fix is missing"
-)
 
 
 @cache
@@ -60,11 +56,8 @@ def test_the_oracle_agrees_with_the_expectation(name: str) -> None:
         assert any({edit["kind"] for edit in one} <= kinds for one in sets), (sets, kinds)
 
 
-@needs_product
 @pytest.mark.parametrize("name", BY_ID)
 def test_the_product_answers(name: str) -> None:
-    from workbench.evaluate.whatif.fix import fix_report
-
     case, expected = load(name), BY_ID[name]
     report = fix_report(case.policy, case.gangs, case.snapshot, case.job).to_dict()
     assert check_report(report, case) == []
@@ -73,11 +66,8 @@ def test_the_product_answers(name: str) -> None:
         assert {edit["kind"] for edit in report["fixes"][0]["edits"]} <= set(expected["kinds"])
 
 
-@needs_product
 @pytest.mark.parametrize("name", BY_ID)
 def test_the_headline_names_what_is_in_the_way(name: str) -> None:
-    from workbench.evaluate.whatif.fix import fix_report
-
     case, expected = load(name), BY_ID[name]
     report = fix_report(case.policy, case.gangs, case.snapshot, case.job).to_dict()
     missing = [word for word in expected["words"] if word not in report["headline"]]
