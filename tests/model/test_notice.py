@@ -27,6 +27,7 @@ COMPUTED = {
     "formats/manifests.py": "read from a file",
     "formats/snapshot_file.py": "read from a file",
     "jobs/object_notes.py": "the code of the notice that is told with its object",
+    "jobs/roles.py": "an argument of the inner function, literal in its calls",
     "jobs/running.py": "a table in the function",
     "policies/demand.py": "an argument of the inner function, literal in its calls; the code of a cause",
     "policies/gpu_sharing/policy.py": "the code of the most frequent cause",
