@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -410,12 +410,7 @@ class ClusterSnapshot(Value, Displayed):
         """The snapshot as it will be after its terminating pods are gone; the same object if no pod is terminating."""
         if self.releasing is None:
             return self
-        gpu_free, gpu_shares = self._without_gpus_of(self.running_index.ending)
-        remaining = tuple(pod for pod in self.running if not pod.ending)
-        used = self.used - self.releasing
-        after = dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
-        after.know_running(self.running_index.changed(self.running_index.ending, ()))
-        return after
+        return self.after_end_of(self.running_index.ending)
 
     def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
         """GPU bookkeeping after the given running pods have given back their GPUs.
@@ -526,22 +521,30 @@ class ClusterSnapshot(Value, Displayed):
 
     def forgetting(self, gang: str) -> ClusterSnapshot:
         """The snapshot without the HyperNodes that are recorded for a gang, or that its Jobs hold alone."""
-        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
-        exclusive = {name: at for name, at in self.exclusive.items() if not name.startswith(f"{gang}/")}
+        prefix = f"{gang}/"
+        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(prefix)}
+        exclusive = {name: at for name, at in self.exclusive.items() if not name.startswith(prefix)}
+        if len(records) == len(self.records) and len(exclusive) == len(self.exclusive):
+            return self
         return dataclasses.replace(self, records=records, exclusive=exclusive)
 
     def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
         """The snapshot after the running pods for which `ended` returns True have given back their resources."""
+        return self.after_end_of([pod for pod in self.running if ended(pod)])
+
+    def after_end_of(self, gone: Collection[RunningPod]) -> ClusterSnapshot:
+        """The snapshot after some of its running pods, the same objects, have given back their resources."""
         used = self.used.copy()
-        remaining: list[RunningPod] = []
-        gone: list[RunningPod] = []
-        for pod in self.running:
-            (gone if ended(pod) else remaining).append(pod)
         for pod in gone:
             if pod.node >= 0:
                 used[pod.node] -= request_vector(self.resources, pod.requests)[0]
         gpu_free, shares = self._without_gpus_of(gone)
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=shares, running=tuple(remaining))
+        ids = set(map(id, gone))
+        remaining = tuple([pod for pod in self.running if id(pod) not in ids])
+        after = dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=shares, running=remaining)
+        if "running_index" in self.__dict__:
+            after.know_running(self.running_index.changed(gone, ()))
+        return after
 
 
 def running_pods(placement: Placement) -> list[RunningPod]:

@@ -219,8 +219,8 @@ class Finish(Edit):
         """The session without the pods of the gang and without the HyperNodes recorded for it."""
         snapshot = case.snapshot
         if self.gangs:
-            mine = set(self.gangs)
-            snapshot = snapshot.without_pods(lambda pod: pod.gang in mine)
+            index = snapshot.running_index.gangs
+            snapshot = snapshot.after_end_of([pod for gang in self.gangs for pod in index.get(gang, ())])
             for gang in (self.name, *self.gangs):
                 snapshot = snapshot.forgetting(gang)
         else:

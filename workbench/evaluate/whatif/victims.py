@@ -61,8 +61,9 @@ class Victims:
             Number of sets at most; ties by the pods that end, then by name.
         """
         found: set[tuple[Finish, ...]] = set()
+        gains_of = {edit: self._gain.in_domains(self._pods[edit]) for edit in self.edits}
         for domain in self._gain.domains:
-            gains = [(gain, edit) for edit in self.edits if (gain := self._gain.in_domain(domain, self._pods[edit]))]
+            gains = [(gain, edit) for edit in self.edits if (gain := gains_of[edit].get(domain))]
             gains.sort(key=lambda one: (-one[0], one[1].pods, one[1].victim.encode()))
             short = self._gain.short(domain)
             chosen: list[Finish] = []
@@ -133,8 +134,8 @@ class _Gain:
         fits = (np.maximum(idle[:, self._asked], 0) // self._row[self._asked]).min(axis=1)
         return np.where(self._accepts[nodes], fits, 0)
 
-    def _gains(self, pods: Sequence[RunningPod]) -> dict[int, int]:
-        """Further pods of the job per HyperNode after the given pods are gone."""
+    def in_domains(self, pods: Sequence[RunningPod]) -> dict[int, int]:
+        """Further pods of the job that each HyperNode holds after the end of these pods; only HyperNodes that gain."""
         freed: dict[int, Longs] = {}
         for pod in pods:
             if pod.node >= 0:
@@ -153,11 +154,7 @@ class _Gain:
 
     def promises(self, pods: Sequence[RunningPod]) -> bool:
         """Whether the end of these pods leaves some HyperNode with room for all pods that the job needs."""
-        return any(self._room[domain] + gain >= self._needs for domain, gain in self._gains(pods).items())
-
-    def in_domain(self, domain: int, pods: Sequence[RunningPod]) -> int:
-        """Further pods that a HyperNode holds after the end of these pods."""
-        return self._gains(pods).get(domain, 0)
+        return any(self._room[domain] + gain >= self._needs for domain, gain in self.in_domains(pods).items())
 
     def short(self, domain: int) -> int:
         """Pods of the job that a HyperNode cannot hold now; at most 0 if it has room for all."""
