@@ -17,7 +17,7 @@ from tests.fabrics import snapshot
 from tests.machines import koordinator_matrix_a
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.extras import GpuGroup, KoordinatorWish
+from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
@@ -41,7 +41,7 @@ def cluster(nodes: int) -> ClusterSnapshot:
 def group(pods: int) -> Gang:
     """A gang of `pods` equal pods that must all be placed."""
     role = Role("w", pods, {"nvidia.com/gpu": GPUS_PER_POD}, (GPUS_PER_POD,))
-    return Gang("d", "j", (role,), pods, koordinator=KoordinatorWish(GpuGroup("j", pods)))
+    return Gang("d", "j", (role,), pods, extras=extras_of(KoordinatorWish(GpuGroup("j", pods))))
 
 
 def plain_python(free: list[tuple[int, ...]], weights: NDArray[np.float64], pods: int) -> tuple[int, int, float]:

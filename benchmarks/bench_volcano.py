@@ -34,7 +34,7 @@ from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
 from workbench.kernels.two_level import DomainTree, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.placement import Placement, Refusal
@@ -435,7 +435,7 @@ def gang_of(ask: Ask) -> Gang:
     return Gang(
         "default", "job", tuple(roles), total, TopologyConstraint("hard", ask.job.limit),
         sub_groups=tuple(groups), min_subgroups={"w": len(groups)}, sub_grouped=True,
-        volcano=VolcanoMemory(min_resources=amounts(ask.job.minimum)),
+        extras=extras_of(VolcanoMemory(min_resources=amounts(ask.job.minimum))),
     )  # fmt: skip
 
 

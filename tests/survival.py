@@ -76,6 +76,7 @@ def unused_values(scenario: Scenario) -> dict[str, Any]:
     return {
         "scenario": scenario,
         "gang with a constraint": scenario.gangs[-1],
+        "extra": workbench.KoordinatorWish(gang_groups=("default/a", "default/b")),
         "constraint": scenario.gangs[-1].constraint,
         "role": scenario.gangs[0].roles[0],
         "ledger": snapshot.ledger(),

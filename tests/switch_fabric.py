@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.model.extras import AscendWish
+from workbench.model.extras import AscendWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.snapshot import ClusterSnapshot, RunningPod, gpu_words
@@ -88,7 +88,7 @@ def _other_job(job: str, kind: str, crossing: bool, node: int) -> list[RunningPo
 def job(name: str, kind: str, pods: int) -> Gang:
     """A new job of one of the three kinds, a whole node per pod."""
     role = Role("worker", pods, REQUEST, container_gpus=(8,))
-    return Gang("default", name, (role,), min_available=pods, ascend=AscendWish(LABEL_OF[kind]))
+    return Gang("default", name, (role,), min_available=pods, extras=extras_of(AscendWish(LABEL_OF[kind])))
 
 
 def running_pod(

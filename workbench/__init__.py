@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from workbench.model.best_gpus import best_gpus as best_gpus
     from workbench.model.explanation import Explanation as Explanation
     from workbench.model.extras import AscendWish as AscendWish
+    from workbench.model.extras import Extra as Extra
     from workbench.model.extras import KoordinatorWish as KoordinatorWish
     from workbench.model.extras import VolcanoMemory as VolcanoMemory
     from workbench.model.gang import Gang as Gang
@@ -90,6 +91,7 @@ _HOME = {
     "Decision": "workbench.model.placement",
     "EmbeddedCluster": "workbench.control.cluster",
     "Explanation": "workbench.model.explanation",
+    "Extra": "workbench.model.extras",
     "Gang": "workbench.model.gang",
     "JobRequest": "workbench.jobs.lifecycle.request",
     "KoordinatorWish": "workbench.model.extras",

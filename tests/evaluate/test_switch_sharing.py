@@ -103,7 +103,7 @@ def test_without_switches_there_is_nothing_to_measure() -> None:
 
 def test_plain_hyper_nodes_are_measured_once_somebody_asks_for_switches() -> None:
     plain = dataclasses.replace(CLUSTER, switches=None)
-    gang = dataclasses.replace(job("big", "foundation", 4), ascend=AscendWish())
+    gang = job("big", "foundation", 4).with_extra(AscendWish())
     assert all(row.metrics.switches is None for row in compare([gang], plain, ["gang", "spread"]).rows if row.metrics)
     both = compare([gang], plain, ["gang", "switch-affinity"])
     assert all(row.metrics is not None and row.metrics.switches is not None for row in both.rows)

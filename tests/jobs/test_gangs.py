@@ -6,7 +6,7 @@ import pytest
 
 from tests.notices import codes, said
 from workbench.jobs.gangs import Workload, read_workload
-from workbench.model.extras import Gather, GpuGroup
+from workbench.model.extras import AscendWish, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.objects.kinds import ClusterObjects
 from workbench.policies.volcano.task_order import task_rank
@@ -148,9 +148,9 @@ class TestJob:
 
     def test_the_record_comes_from_the_jobs_pod_group(self) -> None:
         record = {"volcano.sh/job-allocated-hypernode": "s4"}
-        assert gang(job(task("w", 1)), pod_group("j-1-2-3-4-5", record)).volcano.record == "s4"
-        assert gang(job(task("w", 1)), pod_group("j", record)).volcano.record == "s4"
-        assert gang(job(task("w", 1)), pod_group("other", record)).volcano.record == ""
+        assert gang(job(task("w", 1)), pod_group("j-1-2-3-4-5", record)).extra(VolcanoMemory).record == "s4"
+        assert gang(job(task("w", 1)), pod_group("j", record)).extra(VolcanoMemory).record == "s4"
+        assert gang(job(task("w", 1)), pod_group("other", record)).extra(VolcanoMemory).record == ""
 
     def test_priority_and_class_and_gpu_group(self) -> None:
         labels = {
@@ -162,7 +162,7 @@ class TestJob:
             priority_class("high", 7),
             priority_class("usual", 3, globalDefault=True),
         )
-        assert (found.priority, found.ascend.job_class, found.koordinator.gpu_group) == (
+        assert (found.priority, found.extra(AscendWish).job_class, found.extra(KoordinatorWish).gpu_group) == (
             7,
             "large-model-schema",
             GpuGroup("g", 2),
@@ -199,7 +199,7 @@ class TestPodGroup:
         group = pod_group("g", record, minMember=3, minTaskMember={"w": 2}, queue="q", networkTopology=topology)
         found = gang(group, *pods)
         assert (found.key, found.kind, found.min_available, found.ready, found.queue) == ("ns/g", "PodGroup", 3, 1, "q")
-        assert (found.volcano.record, found.constraint) == ("s4", TopologyConstraint("soft", 2))
+        assert (found.extra(VolcanoMemory).record, found.constraint) == ("s4", TopologyConstraint("soft", 2))
         assert [(r.name, r.count, r.min_available) for r in found.roles] == [("w", 2, 2), ("pod", 1, None)]
         assert [p.name for p in found.pods()] == ["a", "b", "c"]
 
@@ -251,7 +251,7 @@ class TestPodGroup:
     @pytest.mark.parametrize(("phase", "want"), [("Inqueue", True), ("Pending", False), ("", False)])
     def test_a_group_that_the_scheduler_admitted(self, phase: str, want: bool) -> None:
         group = {**pod_group("g"), "status": {"phase": phase}}
-        assert gang(group, pod("a", annotations=GROUP)).volcano.inqueue is want
+        assert gang(group, pod("a", annotations=GROUP)).extra(VolcanoMemory).inqueue is want
 
     def test_pods_are_tried_by_index_then_age_then_name(self) -> None:
         def aged(manifest: dict[str, Any], created: str) -> dict[str, Any]:
@@ -330,7 +330,7 @@ class TestPodsWithoutGroup:
         }
         found = gang(pod("a", labels=labels), pod("b", labels=labels), pod("c", "n0", labels=labels))
         assert (found.key, found.n_pods, found.min_available, found.ready) == ("ns/g", 2, 1, 1)
-        assert found.koordinator.gpu_group == GpuGroup("g", 3)
+        assert found.extra(KoordinatorWish).gpu_group == GpuGroup("g", 3)
         assert found.notes == ()
 
     def test_pods_of_a_koordinator_gang_are_one(self) -> None:
@@ -342,7 +342,7 @@ class TestPodsWithoutGroup:
         }
         found = gang(*(pod(name, annotations=annotations) for name in "ab"))
         assert (found.name, found.kind, found.n_pods, found.min_available) == ("g", "Gang", 2, 2)
-        assert found.koordinator.gather == (Gather("BlockLayer", True),)
+        assert found.extra(KoordinatorWish).gather == (Gather("BlockLayer", True),)
 
     @pytest.mark.parametrize("minimum", ["two", "", "²", "9" * 5000])
     def test_a_minimum_that_is_no_whole_number_counts_as_1_with_a_note(self, minimum: str) -> None:
@@ -357,7 +357,7 @@ class TestPodsWithoutGroup:
 
     def test_a_gather_rule_that_cannot_be_read_is_noted(self) -> None:
         found = gang(pod("a", annotations={"gang.scheduling.koordinator.sh/network-topology-spec": "x"}))
-        assert found.koordinator.gather == ()
+        assert found.extra(KoordinatorWish).gather == ()
         assert "invalid-gather" in codes(found.notes)
 
     def test_a_pod_whose_group_and_gang_contradict_each_other_is_refused(self) -> None:
@@ -386,7 +386,7 @@ class TestPodsWithoutGroup:
         if replica is not None:
             labels["gputopology.scheduling.koordinator.sh/replica"] = replica
         found = gang(pod("a", labels=labels))
-        assert found.koordinator.gpu_group is None
+        assert found.extra(KoordinatorWish).gpu_group is None
         assert found.notes[0].code == "invalid-gpu-group"
 
 

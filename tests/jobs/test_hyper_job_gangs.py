@@ -78,7 +78,7 @@ def test_each_job_is_the_gang_that_its_manifest_gives() -> None:
     for job, made in zip(gang.jobs, made_by(manifest), strict=True):
         (alone,) = gangs(made).values()
         assert job.gang is not None
-        for name in ("name", "roles", "min_available", "constraint", "queue", "volcano", "sub_groups", "ascend"):
+        for name in ("name", "roles", "min_available", "constraint", "queue", "sub_groups", "extras"):
             assert getattr(job.gang, name) == getattr(alone, name)
 
 

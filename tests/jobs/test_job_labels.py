@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 import workbench
+from workbench.model.extras import AscendWish
 
 POD = """
     apiVersion: v1
@@ -47,7 +48,11 @@ def test_labels_of_the_pod_group_count_for_pending_and_running_pods(tmp_path: Pa
     scenario = load(tmp_path, NODE, GROUP, *pods)
 
     gang = scenario.gang("big")
-    assert (gang.ascend.job_class, gang.ascend.framework, gang.ready) == ("large-model-schema", "mindspore", 1)
+    assert (gang.extra(AscendWish).job_class, gang.extra(AscendWish).framework, gang.ready) == (
+        "large-model-schema",
+        "mindspore",
+        1,
+    )
     (running,) = scenario.snapshot.running
     assert (running.job_class, running.group_phase) == ("large-model-schema", "Unknown")
 
@@ -85,4 +90,4 @@ def test_a_framework_plugin_names_the_framework_where_no_label_does(
           tasks: [{{name: w, replicas: 1, template: {{spec: {{containers: [{{name: c}}]}}}}}}]
     """
     (gang,) = load(tmp_path, NODE, job).gangs
-    assert gang.ascend.framework == want
+    assert gang.extra(AscendWish).framework == want

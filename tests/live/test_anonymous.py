@@ -15,6 +15,7 @@ from workbench.evaluate.choices import make_policy
 from workbench.live import LiveSnapshot
 from workbench.live.kubernetes.anonymous import anonymized
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
+from workbench.model.extras import KoordinatorWish
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement
 
@@ -146,7 +147,7 @@ def test_gang_groups_name_the_same_gangs_as_before() -> None:
     gangs = hidden.scenario().gangs
     keys = tuple(gang.key for gang in gangs)
     assert len(keys) == 2
-    assert [gang.koordinator.gang_groups for gang in gangs] == [keys, keys]
+    assert [gang.extra(KoordinatorWish).gang_groups for gang in gangs] == [keys, keys]
 
 
 def test_the_same_bytes_again_and_nothing_to_hide_twice() -> None:

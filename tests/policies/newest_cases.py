@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.policies.random_cases import DEFAULTS, not_tried, open_amounts, random_cluster, random_gang
 from tests.reference import volcano_1_15 as oracle
-from workbench.model.extras import NO_VOLCANO_MEMORY, VolcanoMemory
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.policies import get_policy
 
@@ -18,10 +18,10 @@ WEIGHTS = {**DEFAULTS, "topology": 10, "packing": 10, "hypernode": {"cpu": 1, "m
 
 def random_newest_gang(rng, cluster):
     """A gang of `random_gang`, half of them with sub-groups."""
-    gang = replace(random_gang(rng, cluster), volcano=NO_VOLCANO_MEMORY)
+    gang = random_gang(rng, cluster).with_extra(VolcanoMemory())
     if rng.random() < 0.3:
         minimum = {"cpu": rng.choice([0, 4000, 9000]), "pods": rng.randint(0, 6)}
-        gang = replace(gang, volcano=VolcanoMemory(min_resources=minimum))
+        gang = gang.with_extra(VolcanoMemory(min_resources=minimum))
     if rng.random() < 0.4:
         return gang
     policies = rng.choice(["v", "v", "vw"])

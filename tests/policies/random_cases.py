@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.fabrics import snapshot
 from tests.reference import volcano_1_13 as oracle
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeTaints, Taint
 from workbench.model.snapshot import RunningPod
@@ -106,7 +106,9 @@ def random_gang(rng, cluster):
         ready + rng.choice([0, n, n, rng.randint(0, n), rng.randint(0, n)]),
         TopologyConstraint(mode, tier) if mode is not None else None,
         order=_any_order(roles),
-        volcano=VolcanoMemory(rng.choice(["", "gone", *cluster.topology.domain_names, *cluster.topology.domain_names])),
+        extras=extras_of(
+            VolcanoMemory(rng.choice(["", "gone", *cluster.topology.domain_names, *cluster.topology.domain_names]))
+        ),
         ready=ready,
         **not_tried(roles),
     )

@@ -16,7 +16,7 @@ from tests.profiles import max_examples
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.explanation import Recorder
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy, list_policies
@@ -195,7 +195,9 @@ BEST_EFFORT = Role("helper", 2, {})
 @pytest.mark.parametrize("name", NODE)
 def test_pods_without_requests_come_last_and_blind_to_topology(name):
     worker = Role("w", 2, {"nvidia.com/gpu": 8}, (8,))
-    gang = Gang("d", "j", (BEST_EFFORT, worker), 4, TopologyConstraint("hard", 1), volcano=VolcanoMemory("s3"))
+    gang = Gang(
+        "d", "j", (BEST_EFFORT, worker), 4, TopologyConstraint("hard", 1), extras=extras_of(VolcanoMemory("s3"))
+    )
     policy = get_policy(name)
     assert isinstance(policy, Composed)
     placement = policy.place(gang, document_tree().ledger())

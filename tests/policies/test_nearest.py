@@ -15,7 +15,7 @@ from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
 from tests.reference import nearest as oracle
 from workbench.kernels.domains import pods_per_node
-from workbench.model.extras import NO_VOLCANO_MEMORY
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeTaints, Taint
 from workbench.model.placement import Refusal
@@ -57,7 +57,7 @@ def test_every_nearest_hypernode_of_a_refusal_is_the_oracles(name, seed):
     rng = random.Random(seed)
     cluster = random_cluster(rng)
     make = rng.choice([random_gang, random_newest_gang])
-    gang = replace(make(rng, cluster), volcano=NO_VOLCANO_MEMORY)
+    gang = make(rng, cluster).with_extra(VolcanoMemory())
     if gang.sub_grouped and name != "volcano-1.15":
         gang = replace(gang, sub_groups=(), sub_grouped=False, min_subgroups={})
     policy = get_policy(name)

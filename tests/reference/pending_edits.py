@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.jobs.hyper_job.gangs import JOBS, gang_of_hyper_job
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints, Requirement, Taint, Toleration
 from workbench.model.resources import request_vector
@@ -111,7 +112,7 @@ def _smaller(before: Gang, after: Gang) -> Gang:
 
     minResources holds the requests of running pods, which stay, and of as many pending pods as are needed besides.
     """
-    resources = before.volcano.min_resources
+    resources = before.extra(VolcanoMemory).min_resources
     if resources is None:
         return after
     old, new = _needed(before), _needed(after)
@@ -119,7 +120,7 @@ def _smaller(before: Gang, after: Gang) -> Gang:
     for name, amount in resources.items():
         plain = name.removeprefix("requests.").removeprefix("limits.").removeprefix("count/")
         changed[name] = max(0, amount - old.get(plain, 0) + new.get(plain, 0))
-    return replace(after, volcano=replace(after.volcano, min_resources=changed))
+    return after.with_extra(replace(after.extra(VolcanoMemory), min_resources=changed))
 
 
 def _needed(gang: Gang) -> dict[str, int]:

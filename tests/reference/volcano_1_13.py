@@ -11,6 +11,7 @@ import math
 
 from tests.reference.copies import copied
 from tests.reference.task_order import task_order
+from workbench.model.extras import VolcanoMemory
 
 
 class Cluster:
@@ -81,7 +82,11 @@ class Job:
             self.request.append(row)
         self.assumed = [role.assumed for role in gang.roles]
         self.impossible = [any(a and n not in snapshot.resources for n, a in r.requests.items()) for r in gang.roles]
-        mine = [pod for pod in snapshot.running if pod.gang == gang.key] if gang.ready or gang.volcano.record else []
+        mine = (
+            [pod for pod in snapshot.running if pod.gang == gang.key]
+            if gang.ready or gang.extra(VolcanoMemory).record
+            else []
+        )
         self.running_nodes = [snapshot.topology.node_names[pod.node] for pod in mine if pod.node >= 0]
         self.best_effort = [i for i, r in enumerate(self.role_of) if gang.roles[r].best_effort]
         self.running_role = [0] * len(gang.roles)
@@ -270,7 +275,7 @@ def place(gang, snapshot, weights, topology_weight):
             return None
         record = hard(cluster, job, tasks, gang, weights, topology_weight)
     else:
-        record = gang.volcano.record if mode == "soft" else ""
+        record = gang.extra(VolcanoMemory).record if mode == "soft" else ""
         weight = topology_weight if mode == "soft" else None
         while tasks:
             before = copied((cluster, job))
@@ -286,7 +291,7 @@ def place(gang, snapshot, weights, topology_weight):
 
 def hard(cluster, job, tasks, gang, weights, topology_weight):
     allowed = gang.constraint.highest_tier if gang.constraint.highest_tier is not None else 1
-    record = gang.volcano.record
+    record = gang.extra(VolcanoMemory).record
     sums = {}
     while tasks:
         solutions = {}

@@ -12,6 +12,7 @@ from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask
 from tests.reference.task_order import task_order
 from tests.reference.two_level import NO_RECORD, Search, Sub, Tree
+from workbench.model.extras import VolcanoMemory
 
 TOP = "<cluster-top-hypernode>"
 UNLIMITED = 2**62
@@ -288,7 +289,9 @@ def search_of(gang, snapshot, cluster, w, plugins):
         job,
         gang.sub_grouped,
         limit_of(gang.constraint, cluster, cluster.tree.top_tier),
-        cluster.amounts([[(gang.volcano.min_resources or {}).get(n, 0) for n in cluster.resources] + [0, 0]]),
+        cluster.amounts(
+            [[(gang.extra(VolcanoMemory).min_resources or {}).get(n, 0) for n in cluster.resources] + [0, 0]]
+        ),
         [gang.min_subgroups[name] for name in policies],
         record,
         subs,

@@ -37,7 +37,7 @@ def test_switches_are_parts_by_their_cross_switch_jobs() -> None:
 
 def test_no_chart_and_no_table_where_nobody_asks_about_switches() -> None:
     plain = dataclasses.replace(CLUSTER, switches=None)
-    compared = compare([dataclasses.replace(job("a", "common", 2), ascend=AscendWish())], plain, ["spread"])
+    compared = compare([job("a", "common", 2).with_extra(AscendWish())], plain, ["spread"])
     assert switch_chart(compared) == ""
     assert "shared switches" not in html.comparison_html(compared)
     assert not any("Switches by" in chart for chart in comparison_view(compared)["charts"])

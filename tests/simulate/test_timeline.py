@@ -15,7 +15,7 @@ import workbench  # noqa: F401 - hands in the drawing code
 from tests.switch_fabric import Switch, fabric, job
 from workbench.errors import InputError, UnknownNameError
 from workbench.formats.load import load
-from workbench.model.extras import AscendWish
+from workbench.model.extras import AscendWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement
 from workbench.policies.registry import get_policy
@@ -91,7 +91,7 @@ def test_a_broken_npu_takes_its_node_from_whole_node_pods() -> None:
 def test_a_broken_npu_of_nobody_moves_nobody() -> None:
     timeline = two_switches()
     small = Role("worker", 1, {"huawei.com/Ascend910": 2}, container_gpus=(2,))
-    timeline.submit(Gang("default", "small", (small,), 1, ascend=AscendWish("normal-schema")))
+    timeline.submit(Gang("default", "small", (small,), 1, extras=extras_of(AscendWish("normal-schema"))))
     node = where(timeline, "small")["0"]
     assert timeline.fault(node, [7]).decisions == ()
     assert where(timeline, "small")["0"] == node

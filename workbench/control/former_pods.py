@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.control.kinds import Ref
 from workbench.control.store import Object
-from workbench.model.extras import FormerPod
+from workbench.model.extras import AscendWish, FormerPod
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import IS_HEALTHY, RANK_ANNOTATION, mark_of
@@ -58,4 +58,4 @@ class FormerPods:
             for pod in gang.pods()
             if (one := known.get(pod.name)) is not None
         )
-        return replace(gang, ascend=replace(gang.ascend, former=former))
+        return gang.with_extra(replace(gang.extra(AscendWish), former=former))

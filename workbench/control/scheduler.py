@@ -23,7 +23,7 @@ from workbench.control.visible_devices import device_annotations
 from workbench.errors import InputError
 from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
 from workbench.model.placement import Decision, Placement, Unplaced
@@ -323,9 +323,9 @@ class Scheduler(Reconciler):
         return gang.kind != "PodGroup" or gang.key in admitted
 
     def _as_admitted(self, gang: Gang) -> Gang:
-        if gang.kind != "PodGroup" or gang.volcano.inqueue:
+        if gang.kind != "PodGroup" or gang.extra(VolcanoMemory).inqueue:
             return gang
-        return replace(gang, volcano=replace(gang.volcano, inqueue=True))
+        return gang.with_extra(replace(gang.extra(VolcanoMemory), inqueue=True))
 
     def _carry_out(self, decision: Decision) -> None:
         gang, result = decision.gang, decision.result
@@ -452,7 +452,7 @@ def _without_pods(group: PodGroup) -> Gang:
         kind="PodGroup",
         created=group.metadata.created,
         uid=group.metadata.uid,
-        volcano=VolcanoMemory(group.record, group.min_resources, group.phase not in _WAITS),
+        extras=extras_of(VolcanoMemory(group.record, group.min_resources, group.phase not in _WAITS)),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.model.extras import AscendWish
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
 
@@ -85,7 +86,10 @@ def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) ->
     """
     if snapshot.switches is not None and snapshot.switches.names:
         return True
-    asked = any(d.gang.ascend.job_class or (isinstance(d.result, Placement) and d.result.job_class) for d in decisions)
+    asked = any(
+        d.gang.extra(AscendWish).job_class or (isinstance(d.result, Placement) and d.result.job_class)
+        for d in decisions
+    )
     return asked and snapshot.switch_table is not None
 
 

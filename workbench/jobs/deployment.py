@@ -16,7 +16,7 @@ from workbench.jobs.roles import (
     notes_about,
     read_gpu_group,
 )
-from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
+from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang
 from workbench.objects.deployment import Deployment
 from workbench.objects.metadata import Metadata
@@ -89,9 +89,11 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         notes=tuple(notes),
         uid=deployment.metadata.uid,
         resource_version=deployment.metadata.resource_version,
-        volcano=VolcanoMemory(min_resources=group.min_resources or {}),
-        koordinator=KoordinatorWish(gpu_group, gather, gang_groups),
-        ascend=AscendWish(job_class=job_class),
+        extras=extras_of(
+            VolcanoMemory(min_resources=group.min_resources or {}),
+            KoordinatorWish(gpu_group, gather, gang_groups),
+            AscendWish(job_class=job_class),
+        ),
     )
 
 

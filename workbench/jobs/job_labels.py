@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.jobs.membership import Membership
 from workbench.jobs.roles import JOB_CLASS_LABEL
+from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
@@ -69,11 +70,11 @@ def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
     `said` holds both by ``namespace/name`` of the job.
     """
     labels = said.get(gang.key)
-    known = gang.ascend
+    known = gang.extra(AscendWish)
     if labels is None or ((known.job_class or not labels.job_class) and not labels.framework):
         return gang
     wish = replace(known, job_class=known.job_class or labels.job_class, framework=labels.framework)
-    return replace(gang, ascend=wish)
+    return gang.with_extra(wish)
 
 
 def _labels(rows: list[Mapping[str, str]], pods: Iterable[Pod], phase: str) -> JobLabels:

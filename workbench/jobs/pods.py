@@ -19,7 +19,7 @@ from workbench.jobs.roles import (
     notes_about,
     read_gpu_group,
 )
-from workbench.model.extras import NO_VOLCANO_MEMORY, AscendWish, GpuGroup, KoordinatorWish, VolcanoMemory
+from workbench.model.extras import AscendWish, GpuGroup, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, pod_index
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
@@ -90,11 +90,11 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         uid=group.metadata.uid if group else "",
         resource_version=group.metadata.resource_version if group else "",
         notes=tuple(notes),
-        volcano=(
-            VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else NO_VOLCANO_MEMORY
+        extras=extras_of(
+            VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else VolcanoMemory(),
+            KoordinatorWish(gpu_group, gather, gang_groups),
+            AscendWish(_job_class(pending)),
         ),
-        koordinator=KoordinatorWish(gpu_group, gather, gang_groups),
-        ascend=AscendWish(_job_class(pending)),
     )
 
 
@@ -204,9 +204,11 @@ def _gang_of(
         notes=tuple(notes),
         uid=pods[0].metadata.uid if kind == "Pod" else "",
         resource_version=pods[0].metadata.resource_version if kind == "Pod" else "",
-        volcano=VolcanoMemory(min_resources=min_resources),
-        koordinator=KoordinatorWish(gpu_group, gather, gang_groups),
-        ascend=AscendWish(_job_class(pods)),
+        extras=extras_of(
+            VolcanoMemory(min_resources=min_resources),
+            KoordinatorWish(gpu_group, gather, gang_groups),
+            AscendWish(_job_class(pods)),
+        ),
     )
 
 

@@ -20,7 +20,7 @@ from workbench.jobs.roles import (
     read_gpu_group,
 )
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id
-from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
+from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
 from workbench.objects.job import Job, Task
@@ -68,12 +68,20 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     parts = _sub_groups(job, policies, roles, [*started, *gated])
     sub_groups = parts.make()
     annotations = [job.metadata.annotations, *(task.template.annotations for task in job.tasks)]
-    wish = KoordinatorWish(
-        gpu_group=groups.pop() if len(groups) == 1 else None,
-        gather=first_gather(annotations, notes),
-        gang_groups=first_gang_groups(annotations, notes),
-    )
     labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
+    extras = extras_of(
+        VolcanoMemory(
+            record=(group.record if group else "") or job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, ""),
+            min_resources=(group or made).min_resources,
+            inqueue=group is not None and group.inqueue,
+        ),
+        KoordinatorWish(
+            gpu_group=groups.pop() if len(groups) == 1 else None,
+            gather=first_gather(annotations, notes),
+            gang_groups=first_gang_groups(annotations, notes),
+        ),
+        AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), "")),
+    )
     return Gang(
         namespace=job.metadata.namespace,
         name=job.metadata.name,
@@ -94,13 +102,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         notes=tuple(notes),
         uid=job.metadata.uid,
         resource_version=job.metadata.resource_version,
-        volcano=VolcanoMemory(
-            record=(group.record if group else "") or job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, ""),
-            min_resources=(group or made).min_resources,
-            inqueue=group is not None and group.inqueue,
-        ),
-        koordinator=wish,
-        ascend=AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), "")),
+        extras=extras,
     )
 
 

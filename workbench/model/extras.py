@@ -1,26 +1,30 @@
-"""Parts of a gang's request that only one scheduler reads (Volcano, Koordinator, or Ascend switch affinity).
+"""Extras of a gang: the parts of its request that only one scheduler reads.
 
-Each class has empty defaults, for objects without such a request.
+`Gang.extras` maps the class of an extra to its value, so the twin of another scheduler brings a class of its own and
+changes nothing here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 __all__ = [
-    "NO_ASCEND_WISH",
-    "NO_KOORDINATOR_WISH",
-    "NO_VOLCANO_MEMORY",
     "REMAINING_SECONDS",
     "RUN_SECONDS",
     "AscendWish",
+    "Extra",
     "FormerPod",
     "Gather",
     "GpuGroup",
     "KoordinatorWish",
     "VolcanoMemory",
+    "empty_extra",
+    "extras_of",
 ]
+
+E = TypeVar("E", bound="Extra")
 
 #: Annotation of a running pod: seconds until it ends.
 REMAINING_SECONDS = "topology-workbench/remaining-seconds"
@@ -29,7 +33,33 @@ RUN_SECONDS = "topology-workbench/run-seconds"
 
 
 @dataclass(frozen=True)
-class VolcanoMemory:
+class Extra:
+    """Base class of extras: frozen dataclasses in which every field has a default.
+
+    The value with all defaults is the empty extra, which a gang has whose objects request nothing of the kind.
+    """
+
+
+#: The empty extra of each class that was asked for.
+_EMPTY: dict[type[Extra], Extra] = {}
+
+
+def empty_extra(kind: type[E]) -> E:
+    """The extra of a class with all defaults; one object for all callers."""
+    found = _EMPTY.get(kind)
+    if found is None:
+        found = _EMPTY[kind] = kind()
+    return cast("E", found)
+
+
+def extras_of(*extras: Extra) -> dict[type[Extra], Extra]:
+    """Extras by class, for `Gang.extras`: the last one of each class; empty ones are left out."""
+    last = {type(extra): extra for extra in extras}
+    return {kind: extra for kind, extra in last.items() if extra != empty_extra(kind)}
+
+
+@dataclass(frozen=True)
+class VolcanoMemory(Extra):
     """What Volcano stored about a job in earlier scheduling sessions.
 
     Read by the policies whose names begin with ``volcano``.
@@ -77,7 +107,7 @@ class Gather:
 
 
 @dataclass(frozen=True)
-class KoordinatorWish:
+class KoordinatorWish(Extra):
     """What a gang requests by Koordinator's labels and annotations.
 
     Read by `koordinator-gpu` and `koordinator-network`.
@@ -126,7 +156,7 @@ class FormerPod:
 
 
 @dataclass(frozen=True)
-class AscendWish:
+class AscendWish(Extra):
     """What an Ascend job requests about leaf switches; read by the ``switch-affinity`` policies.
 
     Attributes
@@ -142,9 +172,3 @@ class AscendWish:
     job_class: str = ""
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
-
-
-#: The extras of a gang about which nothing was said.
-NO_VOLCANO_MEMORY = VolcanoMemory()
-NO_KOORDINATOR_WISH = KoordinatorWish()
-NO_ASCEND_WISH = AscendWish()

@@ -7,10 +7,10 @@ Jobs, PodGroups and Deployments in `workbench.jobs`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.extras import (
-    NO_ASCEND_WISH,
-    NO_KOORDINATOR_WISH,
-    NO_VOLCANO_MEMORY,
-    AscendWish,
-    KoordinatorWish,
-    VolcanoMemory,
-)
+from workbench.model.extras import Extra, VolcanoMemory, empty_extra, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
@@ -50,6 +43,9 @@ __all__ = [
     "needed_of_jobs",
     "pod_index",
 ]
+
+
+E = TypeVar("E", bound=Extra)
 
 
 @dataclass(frozen=True)
@@ -259,9 +255,10 @@ def needed_of_jobs(jobs: Sequence[Gang], needed: int) -> tuple[int, dict[str, in
     pods = sum(gang.ready for gang in jobs) + sum(max(gang.min_available - gang.ready, 0) for gang in smallest)
     total: dict[str, int] = {}
     for gang in smallest:
-        if gang.volcano.min_resources is None:
+        resources = gang.extra(VolcanoMemory).min_resources
+        if resources is None:
             return pods, None
-        for name, amount in gang.volcano.min_resources.items():
+        for name, amount in resources.items():
             total[name] = total.get(name, 0) + amount
     return pods, total
 
@@ -327,10 +324,8 @@ class Gang(Value, Displayed):
     jobs : tuple of MemberJob
         Jobs of a HyperJob, in order; empty for any other gang. The roles and sub-groups are those of the Jobs with
         pending pods, Job by Job. The Jobs go to HyperNodes of one tier, one Job to each.
-    volcano : VolcanoMemory
-    koordinator : KoordinatorWish
-    ascend : AscendWish
-        Requests that only one scheduler reads (`workbench.model.extras`); empty if there are none, never None.
+    extras : mapping of type to Extra
+        Requests that only one scheduler reads (`workbench.model.extras`), by their class; `extra` reads one.
     n_pods : int
         Pending pods.
     n_not_tried : int
@@ -373,9 +368,7 @@ class Gang(Value, Displayed):
     uid: str = ""
     resource_version: str = ""
     jobs: tuple[MemberJob, ...] = ()
-    volcano: VolcanoMemory = NO_VOLCANO_MEMORY
-    koordinator: KoordinatorWish = NO_KOORDINATOR_WISH
-    ascend: AscendWish = NO_ASCEND_WISH
+    extras: Mapping[type[Extra], Extra] = field(default_factory=dict)
     n_pods: int = field(init=False)
     n_not_tried: int = field(init=False)
     tried_roles: tuple[int, ...] = field(init=False)
@@ -425,6 +418,15 @@ class Gang(Value, Displayed):
     def key(self) -> str:
         """The gang's identifier: ``namespace/name``."""
         return f"{self.namespace}/{self.name}"
+
+    def extra(self, kind: type[E]) -> E:
+        """The gang's extra of a class; the empty one of the class if the gang has none."""
+        found = self.extras.get(kind)
+        return empty_extra(kind) if found is None else cast("E", found)
+
+    def with_extra(self, *extras: Extra) -> Gang:
+        """A copy of the gang with these extras, each in place of the one of its class."""
+        return replace(self, extras=extras_of(*self.extras.values(), *extras))
 
     @property
     def stored(self) -> bool:

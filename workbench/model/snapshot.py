@@ -17,7 +17,7 @@ from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.extras import GpuGroup
+from workbench.model.extras import AscendWish, GpuGroup, KoordinatorWish
 from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
@@ -550,7 +550,7 @@ class ClusterSnapshot(Value, Displayed):
 def running_pods(placement: Placement) -> list[RunningPod]:
     """The placed pods of a placement as they will be once they run, in the order of the gang."""
     gang, found = placement.gang, []
-    job_class = placement.job_class or gang.ascend.job_class
+    job_class = placement.job_class or gang.extra(AscendWish).job_class
     for position in np.flatnonzero(placement.node >= 0).tolist():
         ref = gang.pod(position)
         found.append(
@@ -566,7 +566,7 @@ def running_pods(placement: Placement) -> list[RunningPod]:
                 annotations={**ref.role.annotations, **placement.annotations_of(position)},
                 queue=gang.queue,
                 job_class=job_class,
-                gpu_group=gang.koordinator.gpu_group,
+                gpu_group=gang.extra(KoordinatorWish).gpu_group,
                 assumed=ref.role.assumed,
                 # Binding a pod writes it: the resourceVersion that it waited with is out of date.
                 uid=ref.uid,

@@ -20,6 +20,7 @@ from workbench.cancel import check
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
+from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -601,7 +602,7 @@ class Composed(Policy):
         if not self.node.sub_groups and (gang.sub_groups or gang.sub_grouped):
             text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
             found.append(Notice("sub-groups-merged", text))
-        if not self.node.gang_groups and gang.koordinator.gang_groups:
+        if not self.node.gang_groups and gang.extra(KoordinatorWish).gang_groups:
             text = f"{self.node.name} knows no gang groups: the gang is placed by itself"
             found.append(Notice("gang-groups-not-read", text))
         return tuple(found)

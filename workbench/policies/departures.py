@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 
 __all__ = ["DEPARTURES", "DOCUMENTS", "departures_for"]
@@ -42,7 +43,7 @@ def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
     newest = policy == "volcano-1.15"
     asking = [gang for gang in gangs if gang.constraint is not None]
     rules = []
-    if newest and any(gang.volcano.record or gang.ready for gang in asking):
+    if newest and any(gang.extra(VolcanoMemory).record or gang.ready for gang in asking):
         rules.append(_LCA)
     without = [gang for gang in asking if gang.constraint is not None and gang.constraint.mode == "hard"]
     without = [gang for gang in without if gang.constraint is not None and gang.constraint.highest_tier is None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 
@@ -15,7 +16,8 @@ def without_gang_group(gang: Gang) -> Gang:
 
     Jobs arrive and are placed one by one in a simulation, so the other gangs of a group cannot be decided with it.
     """
-    if not gang.koordinator.gang_groups:
+    if not gang.extra(KoordinatorWish).gang_groups:
         return gang
     note = Notice("gang-groups-not-read", "a simulation does not follow gang groups: the gang is placed by itself")
-    return replace(gang, koordinator=replace(gang.koordinator, gang_groups=()), notes=(*gang.notes, note))
+    alone = gang.with_extra(replace(gang.extra(KoordinatorWish), gang_groups=()))
+    return replace(alone, notes=(*gang.notes, note))

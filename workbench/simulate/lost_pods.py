@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
 from workbench.jobs.hyper_job.gangs import waiting_jobs
-from workbench.model.extras import AscendWish, FormerPod, KoordinatorWish
+from workbench.model.extras import AscendWish, FormerPod, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.model.placement import UNPLACED, Placement
 from workbench.model.snapshot import ClusterSnapshot, RunningPod, gpu_words_row
@@ -116,9 +116,11 @@ def missing_pods(placement: Placement, former: Collection[FormerPod] = (), fault
         ready=gang.ready + len(placement.node) - len(missing),
         sub_groups=(),
         sub_grouped=False,
-        volcano=replace(gang.volcano, record=""),
-        ascend=replace(
-            gang.ascend, former=tuple(replace(pod, faulty=pod.faulty and pod.node in faulty) for pod in former)
+    ).with_extra(
+        replace(gang.extra(VolcanoMemory), record=""),
+        replace(
+            gang.extra(AscendWish),
+            former=tuple(replace(pod, faulty=pod.faulty and pod.node in faulty) for pod in former),
         ),
     )
     if not gang.sub_grouped:
@@ -275,8 +277,7 @@ def placement_of_running(key: str, snapshot: ClusterSnapshot) -> Placement:
         roles,
         len(pods),
         queue=first.queue or "default",
-        koordinator=KoordinatorWish(gpu_group=first.gpu_group),
-        ascend=AscendWish(first.job_class),
+        extras=extras_of(KoordinatorWish(gpu_group=first.gpu_group), AscendWish(first.job_class)),
     )
     width = snapshot.gpu_total.shape[1]
     ranks = [whole_number(pod.annotations.get(RANK_ANNOTATION, "")) for pod in pods]

@@ -8,7 +8,6 @@ from dataclasses import fields
 from typing import Literal, NamedTuple
 
 from workbench.errors import InputError
-from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang
 
 __all__ = [
@@ -47,8 +46,6 @@ _READ = frozenset(
 _DEFAULTS = {
     each.name: getattr(Gang("", "", (), 0), each.name) for each in fields(Gang) if each.init and each.name not in _READ
 }
-assert _DEFAULTS["volcano"] == VolcanoMemory() and _DEFAULTS["koordinator"] == KoordinatorWish()
-assert _DEFAULTS["ascend"] == AscendWish()
 
 
 def kind_of(gang: Gang) -> Hashable | None:

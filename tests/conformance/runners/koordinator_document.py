@@ -14,7 +14,7 @@ from tests.fabrics import snapshot
 from workbench.jobs.pods import gangs_of_lone_pods
 from workbench.jobs.roles import Priorities
 from workbench.kernels.bottleneck import indices_of, mask_of
-from workbench.model.extras import GpuGroup, KoordinatorWish
+from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
 from workbench.model.placement import Placement, Refusal
@@ -59,7 +59,7 @@ def group_of(pods: list[int]) -> Gang:
     """A GPU group that needs all its pods, one role per pod."""
     roles = tuple(Role(f"p{i}", 1, {"nvidia.com/gpu": gpus}, (gpus,)) for i, gpus in enumerate(pods))
     return Gang(
-        "default", "j", roles, len(pods), koordinator=KoordinatorWish(GpuGroup("j", len(pods))), kind="GpuGroup"
+        "default", "j", roles, len(pods), extras=extras_of(KoordinatorWish(GpuGroup("j", len(pods)))), kind="GpuGroup"
     )
 
 
@@ -73,7 +73,7 @@ def _annotation(given: dict[str, Any], want: dict[str, Any]) -> None:
     cluster = snapshot(["n"], gpus=16)
     group = group_of([sum(counts), 1])
     role = Role("p0", 1, {"nvidia.com/gpu": sum(counts)}, counts)
-    gang = Gang("default", "j", (role, group.roles[1]), 2, koordinator=group.koordinator)
+    gang = Gang("default", "j", (role, group.roles[1]), 2, extras=extras_of(group.extra(KoordinatorWish)))
     placed = Placement(
         gang,
         cluster.topology,

@@ -17,7 +17,7 @@ from tests.conformance.registry import NotUnderstood, Runner, Runners
 from tests.conformance.runners.switch_affinity_checks import CHECKS, After, accepts, check, check_invariants
 from tests.switch_fabric import LABEL_OF, Switch, fabric, job, running_pod, states, with_running
 from workbench.kernels.switches import SAYS_UNHEALTHY
-from workbench.model.extras import AscendWish, FormerPod
+from workbench.model.extras import AscendWish, FormerPod, extras_of
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
@@ -174,7 +174,7 @@ def damaged_cluster(empty: ClusterSnapshot, running: Mapping[str, Any]) -> tuple
     snapshot = with_running(dataclasses.replace(empty, unschedulable=unschedulable), survivors)
     gang = job(name, kind, len(pods) - len(survivors))
     wish = AscendWish(LABEL_OF[kind], former=tuple(former))
-    return snapshot, dataclasses.replace(gang, min_available=len(pods), ready=len(survivors), ascend=wish)
+    return snapshot, dataclasses.replace(gang, min_available=len(pods), ready=len(survivors), extras=extras_of(wish))
 
 
 @everywhere("sequence", _CLUSTER, ("steps",))

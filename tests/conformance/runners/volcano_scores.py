@@ -16,6 +16,7 @@ from tests.fabrics import snapshot as fabric
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns
 from workbench.kernels.two_level import TwoLevel
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
@@ -91,12 +92,14 @@ def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -
     if sub.topology:
         if release is Release.V1_13:
             scores, total = topology_scores_1_13(topology, parameters.weight), gang.n_pods + gang.ready
-            record = to_score(read_record(gang.volcano.record, topology))
+            record = to_score(read_record(gang.extra(VolcanoMemory).record, topology))
         else:
             scores, total = topology_scores_newest(topology, parameters.weight), sub.total
             # A session drops a record that is no HyperNode.
-            known = gang.volcano.record == VIRTUAL_TOP or topology.has_domain(gang.volcano.record)
-            record = topology.domain(gang.volcano.record) if known else NO_RECORD
+            known = gang.extra(VolcanoMemory).record == VIRTUAL_TOP or topology.has_domain(
+                gang.extra(VolcanoMemory).record
+            )
+            record = topology.domain(gang.extra(VolcanoMemory).record) if known else NO_RECORD
         found = by_record(snapshot, nodes, scores, record, sub.running_nodes, total)
     elif release is Release.V1_13 or not parameters.normal_pod_enable:
         found = None

@@ -26,6 +26,7 @@ from tests.reference.pending import Case, can_ever, check_report, every_edit, ha
 from tests.reference.pending_edits import CannotApply, apply_all
 from workbench.cli import main
 from workbench.evaluate.whatif.fix import fix_report
+from workbench.model.extras import VolcanoMemory
 from workbench.policies import get_policy
 
 Json = dict[str, Any]
@@ -269,4 +270,4 @@ def test_a_smaller_job_is_what_its_manifest_would_be(seed: int) -> None:
         gang = scenario.gang(case.job)
         assert (value.min_available, value.n_pods) == (gang.min_available, gang.n_pods)
         if case.gang.ready == 0:
-            assert value.volcano.min_resources == gang.volcano.min_resources, edit
+            assert value.extra(VolcanoMemory).min_resources == gang.extra(VolcanoMemory).min_resources, edit

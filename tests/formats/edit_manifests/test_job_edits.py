@@ -15,6 +15,7 @@ from workbench import load
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.apply import apply_edits
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.extras import KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import Toleration
 from workbench.model.snapshot import Scenario
@@ -59,12 +60,13 @@ def assert_changed(before: Scenario, after: Scenario, wanted: Gang) -> None:
 
 
 def scaled(gang: Gang, minimum: int) -> dict[str, Any]:
-    """The field volcano of a gang of equal pods that needs fewer of them."""
-    least = gang.volcano.min_resources
+    """The extras of a gang of equal pods that needs fewer of them."""
+    least = gang.extra(VolcanoMemory).min_resources
     if least is None:
-        return {"volcano": gang.volcano}
+        return {"extras": gang.extras}
     amounts = {name: amount * minimum // gang.min_available for name, amount in least.items()}
-    return {"volcano": replace(gang.volcano, min_resources=amounts)}
+    fewer = replace(gang.extra(VolcanoMemory), min_resources=amounts)
+    return {"extras": extras_of(*gang.extras.values(), fewer)}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -104,10 +106,10 @@ def test_a_smaller_minimum(form: str) -> None:
     [gang] = before.gangs
     wanted = replace(gang, min_available=2, **scaled(gang, 2))
     if form == "GpuGroup":
-        assert gang.koordinator.gpu_group is not None
-        group = replace(gang.koordinator.gpu_group, replica=2)
+        assert gang.extra(KoordinatorWish).gpu_group is not None
+        group = replace(gang.extra(KoordinatorWish).gpu_group, replica=2)
         [found] = after.gangs
-        assert found.koordinator.gpu_group == group
+        assert found.extra(KoordinatorWish).gpu_group == group
         assert found.min_available == 2
         return
     if form == "Gang":

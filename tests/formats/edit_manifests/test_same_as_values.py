@@ -22,6 +22,7 @@ from workbench.evaluate.whatif.job_edits import (
 )
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
 from workbench.formats.edit_manifests.apply import apply_edits
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role
 from workbench.model.labels import Requirement, Taint
 
@@ -86,12 +87,12 @@ def test_a_pending_job(form: str, edit: Edit) -> None:
 def test_a_smaller_job(form: str) -> None:
     manifests = [*nodes(), *FORMS[form]()]
     case, found = _edited(manifests, LowerMinimum(JOB, 4, 2))
-    sizes = [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in found.gangs]
-    assert sizes == [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in case.gangs]
+    sizes = [(gang.min_available, gang.n_pods, gang.extra(VolcanoMemory).min_resources) for gang in found.gangs]
+    assert sizes == [(gang.min_available, gang.n_pods, gang.extra(VolcanoMemory).min_resources) for gang in case.gangs]
     role = case.gang.roles[-1]
     case, found = _edited(manifests, FewerReplicas(JOB, role.name, role.count, role.count - 1, 1))
-    sizes = [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in found.gangs]
-    assert sizes == [(gang.min_available, gang.n_pods, gang.volcano.min_resources) for gang in case.gangs]
+    sizes = [(gang.min_available, gang.n_pods, gang.extra(VolcanoMemory).min_resources) for gang in found.gangs]
+    assert sizes == [(gang.min_available, gang.n_pods, gang.extra(VolcanoMemory).min_resources) for gang in case.gangs]
 
 
 @pytest.mark.parametrize("form", ["HyperJob", "HyperJob with Jobs", "HyperJob of the document"])

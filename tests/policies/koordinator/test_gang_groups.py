@@ -13,7 +13,7 @@ from tests.jobs.test_gangs import gang as gang_of
 from tests.jobs.test_gangs import pod, pod_group
 from tests.notices import codes
 from tests.profiles import max_examples
-from workbench.model.extras import KoordinatorWish
+from workbench.model.extras import KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, Placement
@@ -30,7 +30,7 @@ GROUPS = "gang.scheduling.koordinator.sh/groups"
 def gang(name: str, *group: str, pods: int = 2, priority: int = 0, ready: int = 0) -> Gang:
     role = Role("w", pods, {"nvidia.com/gpu": 8}, (8,))
     wish = KoordinatorWish(gang_groups=tuple(f"d/{each}" for each in group))
-    return Gang("d", name, (role,), ready or pods, koordinator=wish, priority=priority, ready=ready)
+    return Gang("d", name, (role,), ready or pods, extras=extras_of(wish), priority=priority, ready=ready)
 
 
 def cluster(n: int, running: tuple[RunningPod, ...] = ()) -> ClusterSnapshot:
@@ -113,7 +113,7 @@ def oracle(policy: str, gangs: list[Gang], where: ClusterSnapshot) -> set[str]:
     for first in order:
         if first.key in done:
             continue
-        group = [one for one in order if one is first or one.key in first.koordinator.gang_groups]
+        group = [one for one in order if one is first or one.key in first.extra(KoordinatorWish).gang_groups]
         done |= {one.key for one in group}
         trial: Ledger = ledger.copy()
         if all(isinstance(chosen.place(one, trial), Placement) for one in group):
@@ -156,24 +156,24 @@ def test_other_policies_say_that_they_do_not_know_groups(policy: str) -> None:
 class TestReading:
     def test_pods_of_a_gang_and_pod_groups_name_groups(self) -> None:
         names = {"gang.scheduling.koordinator.sh/name": "a", GROUPS: '["ns/a", "ns/b", "ns/a"]'}
-        assert gang_of(pod("p", annotations=names)).koordinator.gang_groups == ("ns/a", "ns/b")
+        assert gang_of(pod("p", annotations=names)).extra(KoordinatorWish).gang_groups == ("ns/a", "ns/b")
         member = pod("p", annotations={"scheduling.k8s.io/group-name": "g"})
         found = gang_of(pod_group("g", {GROUPS: '["ns/g", "ns/h"]'}, minMember=1), member)
-        assert found.koordinator.gang_groups == ("ns/g", "ns/h")
+        assert found.extra(KoordinatorWish).gang_groups == ("ns/g", "ns/h")
 
     @pytest.mark.parametrize("text", ["ns/a", "{}", '["a"]', "[1]", '["ns/"]', "[" * 100_000])
     def test_a_list_that_cannot_be_read_is_told(self, text: str) -> None:
         found = gang_of(pod("p", annotations={"gang.scheduling.koordinator.sh/name": "a", GROUPS: text}))
-        assert found.koordinator.gang_groups == ()
+        assert found.extra(KoordinatorWish).gang_groups == ()
         assert "invalid-gang-groups" in codes(found.notes)
 
     def test_an_empty_list_is_no_group(self) -> None:
         found = gang_of(pod("p", annotations={"gang.scheduling.koordinator.sh/name": "a", GROUPS: "[]"}))
-        assert (found.koordinator.gang_groups, codes(found.notes)) == ((), ())
+        assert (found.extra(KoordinatorWish).gang_groups, codes(found.notes)) == ((), ())
 
 
 def test_a_simulation_places_each_gang_by_itself_and_says_so() -> None:
     found = without_gang_group(gang("g1", "g1", "g2"))
-    assert found.koordinator.gang_groups == ()
+    assert found.extra(KoordinatorWish).gang_groups == ()
     assert codes(found.notes) == ("gang-groups-not-read",)
     assert without_gang_group(gang("g1")).notes == ()

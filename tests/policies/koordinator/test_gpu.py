@@ -10,7 +10,7 @@ from tests.fabrics import snapshot
 from tests.machines import koordinator_matrix_a
 from tests.notices import codes, said
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.extras import GpuGroup, KoordinatorWish
+from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
@@ -33,7 +33,7 @@ def gang(*sizes, name="j", minimum=1, group=True, ready=0, **more):
         )
         for i, gpus in enumerate(sizes)
     )
-    return Gang("d", name, roles, minimum, koordinator=KoordinatorWish(own), kind="GpuGroup", ready=ready, **more)
+    return Gang("d", name, roles, minimum, extras=extras_of(KoordinatorWish(own)), kind="GpuGroup", ready=ready, **more)
 
 
 def cluster(*free, **options):
@@ -49,7 +49,7 @@ def decide(what, where, **parameters):
 
 
 def planned(what, *pods, made_at=""):
-    return GpuPlan("d", what.koordinator.gpu_group, tuple(PlannedPod(*pod) for pod in pods), made_at)
+    return GpuPlan("d", what.extra(KoordinatorWish).gpu_group, tuple(PlannedPod(*pod) for pod in pods), made_at)
 
 
 def where_of(placement):
@@ -168,7 +168,7 @@ def test_after_a_restart_bound_pods_count_by_the_gpus_they_hold():
     what = gang(2, ready=1)
     before = decide(gang(2), cluster("11110000")).result
     running = cluster("11110000").with_placement(before).running[0]
-    bound = dataclasses.replace(running, gpu_mask=0b110000, gpu_group=what.koordinator.gpu_group, name="j-9")
+    bound = dataclasses.replace(running, gpu_mask=0b110000, gpu_group=what.extra(KoordinatorWish).gpu_group, name="j-9")
     where = dataclasses.replace(cluster("11001111"), running=(bound,))
     placement = decide(what, where).result
     assert where_of(placement) == [("n0", (6, 7))]
@@ -206,13 +206,13 @@ def test_nodes_without_a_matrix_are_named():
 
 
 def test_a_job_that_is_not_as_large_as_its_group_is_told():
-    what = dataclasses.replace(gang(2, 2), kind="Job", koordinator=KoordinatorWish(GpuGroup("j", 4)))
+    what = dataclasses.replace(gang(2, 2), kind="Job", extras=extras_of(KoordinatorWish(GpuGroup("j", 4))))
     assert "gpu-group-size" in codes(decide(what, cluster(8)).result.warnings)
 
 
 def test_a_large_group_on_equal_nodes_is_placed_exactly():
     role = Role("w", 300, {"nvidia.com/gpu": 2}, (2,))
-    what = Gang("d", "big", (role,), 300, koordinator=KoordinatorWish(GpuGroup("big", 300)))
+    what = Gang("d", "big", (role,), 300, extras=extras_of(KoordinatorWish(GpuGroup("big", 300))))
     placement = decide(what, cluster(*[8] * 90)).result
     assert isinstance(placement, Placement)
     assert len(np.unique(placement.node)) == 75

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fabrics import document_tree, snapshot
 from tests.notices import codes, said
-from workbench.model.extras import Gather, KoordinatorWish
+from workbench.model.extras import Gather, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import RunningPod
@@ -18,7 +18,7 @@ ONE_NODE = {"nvidia.com/gpu": 8}
 
 def gang(count, *gather, requests=ONE_NODE, annotations=None, **more):
     role = Role("w", count, requests, (requests.get("nvidia.com/gpu", 0),), annotations=annotations or {})
-    return Gang("d", "j", (role,), count, koordinator=KoordinatorWish(gather=gather), **more)
+    return Gang("d", "j", (role,), count, extras=extras_of(KoordinatorWish(gather=gather)), **more)
 
 
 def place(what, where, **options):

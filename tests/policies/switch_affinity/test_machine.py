@@ -13,6 +13,7 @@ from tests.conformance.runners.switch_affinity_checks import After, check_invari
 from tests.profiles import max_examples
 from tests.switch_fabric import Switch, fabric, job, states
 from workbench.formats.fabric.tor_tables import share_of, states_of_share, switch_table_of, tor_nodes_of
+from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.tor_node import as_payload, parse_tor_node
@@ -120,7 +121,7 @@ class SwitchMachine(RuleBasedStateMachine):
             for pod in before.running
             if pod.gang == gang.key
         ]
-        lost = [(pod.rank, pod.node, pod.faulty) for pod in gang.ascend.former]
+        lost = [(pod.rank, pod.node, pod.faulty) for pod in gang.extra(AscendWish).former]
         return [
             {
                 "rank": rank,

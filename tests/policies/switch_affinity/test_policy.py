@@ -8,7 +8,7 @@ import pytest
 
 from tests.hand_made import document_tree, snapshot_of
 from tests.switch_fabric import REQUEST, Switch, fabric, job, running_pod, states, with_running
-from workbench.model.extras import AscendWish, FormerPod
+from workbench.model.extras import AscendWish, FormerPod, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement, Refusal
@@ -36,7 +36,7 @@ def test_jobs_of_one_session_see_the_states_that_the_earlier_ones_left() -> None
 
 def test_no_two_pods_share_a_node_even_where_both_would_fit() -> None:
     role = Role("worker", 6, {"huawei.com/Ascend910": 2}, container_gpus=(2,))
-    small = Gang("default", "small", (role,), 6, ascend=AscendWish("normal-schema"))
+    small = Gang("default", "small", (role,), 6, extras=extras_of(AscendWish("normal-schema")))
     snapshot = fabric(TWO, 4)
     policy = get_policy("switch-affinity")
     first = placed(policy.place(small, snapshot.ledger()))
@@ -50,7 +50,7 @@ def test_roles_that_ask_for_different_nodes_share_those_that_suit_all() -> None:
     snapshot = fabric(TWO, 4)
     condition = NodeFilter((Requirement("missing", "DoesNotExist"),))
     roles = (Role("master", 1, REQUEST, (8,), filter=condition), Role("worker", 3, REQUEST, (8,)))
-    gang = Gang("default", "two-roles", roles, 4, ascend=AscendWish("large-model-schema"))
+    gang = Gang("default", "two-roles", roles, 4, extras=extras_of(AscendWish("large-model-schema")))
     result = placed(get_policy("switch-affinity").place(gang, snapshot.ledger()))
     assert result.rank is not None
     assert result.rank.tolist() == [0, 1, 2, 3]
@@ -59,7 +59,11 @@ def test_roles_that_ask_for_different_nodes_share_those_that_suit_all() -> None:
 def test_pods_that_ask_for_nothing_have_the_last_ranks_and_no_annotation() -> None:
     snapshot = fabric(TWO, 4)
     gang = Gang(
-        "default", "j", (Role("watch", 1, {}), Role("worker", 5, REQUEST, (8,))), 6, ascend=AscendWish("normal-schema")
+        "default",
+        "j",
+        (Role("watch", 1, {}), Role("worker", 5, REQUEST, (8,))),
+        6,
+        extras=extras_of(AscendWish("normal-schema")),
     )
     result = placed(get_policy("switch-affinity").place(gang, snapshot.ledger()))
     assert result.rank is not None
@@ -73,7 +77,7 @@ def test_pods_without_npus_do_not_make_a_padding_job_larger() -> None:
 
     def driven(workers: int) -> Placement | Refusal:
         roles = (Role("driver", 1, {"cpu": 1000}), Role("worker", workers, REQUEST, (8,)))
-        gang = Gang("default", "j", roles, 1 + workers, ascend=AscendWish("large-model-schema"))
+        gang = Gang("default", "j", roles, 1 + workers, extras=extras_of(AscendWish("large-model-schema")))
         return get_policy("switch-affinity").place(gang, snapshot.ledger())
 
     refused = driven(3)
@@ -84,7 +88,7 @@ def test_pods_without_npus_do_not_make_a_padding_job_larger() -> None:
 
 def test_the_pods_of_a_job_without_npus_all_count() -> None:
     snapshot = fabric([Switch("S0", 3, 3), Switch("S1", 3, 3)], 3)
-    plain = Gang("default", "j", (Role("w", 4, {"cpu": 1000}),), 4, ascend=AscendWish("large-model-schema"))
+    plain = Gang("default", "j", (Role("w", 4, {"cpu": 1000}),), 4, extras=extras_of(AscendWish("large-model-schema")))
     assert placed(get_policy("switch-affinity").place(plain, snapshot.ledger())).n_placed == 4
 
 
@@ -109,7 +113,7 @@ def test_a_shared_switch_is_named_by_its_address() -> None:
     ],
 )
 def test_reasons(label: str, pods: int, code: str | None) -> None:
-    gang = dataclasses.replace(job("A", "common", pods), ascend=AscendWish(label))
+    gang = job("A", "common", pods).with_extra(AscendWish(label))
     result = get_policy("switch-affinity").place(gang, fabric(TWO, 4).ledger())
     assert (result.reasons[0].code if isinstance(result, Refusal) else None) == code
 
@@ -206,7 +210,7 @@ def test_a_pod_may_go_back_to_a_node_without_a_switch() -> None:
     snapshot = snapshot.with_switches(SwitchTable.build(under, snapshot.n_nodes, 4))
     former = tuple(FormerPod(i, node, mark=2) for i, node in enumerate(["none-n0", "S0-n0", "S0-n1", "S1-n0"]))
     gang = job("A", "foundation", 5)
-    gang = dataclasses.replace(gang, ascend=dataclasses.replace(gang.ascend, former=former))
+    gang = gang.with_extra(dataclasses.replace(gang.extra(AscendWish), former=former))
     result = placed(get_policy("switch-affinity").place(gang, snapshot.ledger()))
     names = snapshot.topology.node_names
     assert [names[node] for node in result.node[:4]] == ["none-n0", "S0-n0", "S0-n1", "S1-n0"]
@@ -277,7 +281,7 @@ def test_the_explanation_of_a_rescheduling_tells_every_step() -> None:
 
 def test_what_every_node_lacks_is_told_beside_the_plugins_own_text() -> None:
     role = Role("worker", 4, {**REQUEST, "cpu": 200_000}, container_gpus=(8,))
-    greedy = Gang("default", "greedy", (role,), 4, ascend=AscendWish("large-model-schema"))
+    greedy = Gang("default", "greedy", (role,), 4, extras=extras_of(AscendWish("large-model-schema")))
     answer = get_policy("switch-affinity").place(greedy, fabric(TWO, 4).ledger())
     assert isinstance(answer, Refusal)
     assert [(reason.code, reason.numbers["count"]) for reason in answer.reasons] == [

@@ -17,7 +17,7 @@ import pytest
 
 from tests.fabrics import document_tree
 from workbench.control.cluster import EmbeddedCluster
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import RunningPod
@@ -31,7 +31,7 @@ def gang(n_pods: int = 1, tier: int | None = 3, mode: str = "hard", record: str 
     role = Role("w", n_pods, {"nvidia.com/gpu": 8}, container_gpus=(8,))
     constraint = TopologyConstraint(mode, tier)
     memory = VolcanoMemory(record=record)
-    return Gang("d", "j", (role,), n_pods + ready, constraint=constraint, ready=ready, volcano=memory)
+    return Gang("d", "j", (role,), n_pods + ready, constraint=constraint, ready=ready, extras=extras_of(memory))
 
 
 def place(cluster: Any, job: Gang, policy: str = "volcano-documents") -> Placement | Refusal:

@@ -107,7 +107,7 @@ def test_queues_take_turns_and_jobs_come_in_their_order():
 
 def test_min_resources_are_what_the_pod_group_says():
     assert min_resources(gang(), ("cpu", "memory")) is None
-    given = dataclasses.replace(gang(), volcano=VolcanoMemory(min_resources={"cpu": 7, "requests.cpu": 9}))
+    given = gang().with_extra(VolcanoMemory(min_resources={"cpu": 7, "requests.cpu": 9}))
     assert min_resources(given, ("cpu", "memory")).tolist() == [7, 0]
-    beyond = dataclasses.replace(gang(), volcano=VolcanoMemory(min_resources={"cpu": 2**70}))
+    beyond = gang().with_extra(VolcanoMemory(min_resources={"cpu": 2**70}))
     assert min_resources(beyond, ("cpu",)).tolist() == [2**62 - 1]

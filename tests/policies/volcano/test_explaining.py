@@ -14,7 +14,7 @@ from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.model.snapshot import Queue
@@ -179,7 +179,14 @@ def test_a_job_without_a_topology_is_told_what_came_closest_on_each_tier(name):
 
 
 def test_a_hypernode_that_may_be_used_says_where_it_meets_the_record():
-    job = Gang("d", "j", (Role("w", 1, {"cpu": 1000}),), 1, TopologyConstraint("hard", 2), volcano=VolcanoMemory("s1"))
+    job = Gang(
+        "d",
+        "j",
+        (Role("w", 1, {"cpu": 1000}),),
+        1,
+        TopologyConstraint("hard", 2),
+        extras=extras_of(VolcanoMemory("s1")),
+    )
     explanation = get_policy("volcano-1.13").explain(job, document_tree(cpu=1000))
     assert {c.name: c.why for c in explanation.domains if c.tier == 1} == {
         "s0": "holds 1 of 1 pod, meets the recorded s1 in s4 (tier 2)",

@@ -12,7 +12,7 @@ from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster, seeds
 from tests.policies.stream_cases import SideBySide
 from tests.profiles import max_examples
-from workbench.model.extras import AscendWish, FormerPod, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
+from workbench.model.extras import AscendWish, Extra, FormerPod, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.policies import get_policy
@@ -72,9 +72,7 @@ OF_GANG = {
     "resource_version": text,
     # A HyperJob has no form: each of its Jobs is placed by itself.
     "jobs": None,
-    "volcano": None,
-    "koordinator": None,
-    "ascend": None,
+    "extras": None,
 }
 OF_VOLCANO = {
     "record": lambda rng, value: rng.choice(["h0", "h1", "gone"]),
@@ -91,7 +89,7 @@ OF_ASCEND = {
     "framework": text,
     "former": lambda rng, value: (FormerPod(0, "n1"),),
 }
-OF_EXTRAS = {"volcano": OF_VOLCANO, "koordinator": OF_KOORDINATOR, "ascend": OF_ASCEND}
+OF_EXTRAS = {VolcanoMemory: OF_VOLCANO, KoordinatorWish: OF_KOORDINATOR, AscendWish: OF_ASCEND}
 OF_ROLE = {
     "name": text,
     "count": None,
@@ -137,9 +135,9 @@ def variants(rng, gang):
             yield name, dataclasses.replace(plain, **{name: vary(rng, getattr(plain, name))})
     for extra, varied in OF_EXTRAS.items():
         for name, vary in varied.items():
-            was = getattr(plain, extra)
+            was = plain.extra(extra)
             other = dataclasses.replace(was, **{name: vary(rng, getattr(was, name))})
-            yield f"{extra} {name}", dataclasses.replace(plain, **{extra: other})
+            yield f"{extra.__name__} {name}", plain.with_extra(other)
     yield "order", dataclasses.replace(gang, order=mixed(rng, plain))
     at = rng.randrange(len(gang.roles))
     role = gang.roles[at]
@@ -218,6 +216,15 @@ def test_gangs_that_differ_in_their_names_alone_share_a_search():
 
 def test_what_a_search_reads_of_the_extras_is_part_of_the_key():
     gang = random_newest_gang(random.Random(1), random_cluster(random.Random(1)))
-    remembered = dataclasses.replace(gang, volcano=VolcanoMemory(min_resources={"cpu": 7}))
-    assert form_of(remembered) != form_of(dataclasses.replace(gang, volcano=VolcanoMemory(min_resources={"cpu": 8})))
-    assert form_of(remembered) != form_of(dataclasses.replace(gang, volcano=VolcanoMemory()))
+    remembered = gang.with_extra(VolcanoMemory(min_resources={"cpu": 7}))
+    assert form_of(remembered) != form_of(gang.with_extra(VolcanoMemory(min_resources={"cpu": 8})))
+    assert form_of(remembered) != form_of(gang.with_extra(VolcanoMemory()))
+    # What another scheduler reads is not part of the key, an extra of which nothing is known is part of it.
+    assert form_of(gang.with_extra(AscendWish("common"))) == form_of(gang)
+
+    @dataclasses.dataclass(frozen=True)
+    class Unheard(Extra):
+        shards: int = 0
+
+    assert form_of(gang.with_extra(Unheard(2))) != form_of(gang.with_extra(Unheard(3)))
+    assert form_of(gang.with_extra(Unheard(2))) != form_of(gang)

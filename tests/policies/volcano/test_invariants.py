@@ -17,7 +17,7 @@ from tests.fabrics import snapshot
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
-from workbench.model.extras import NO_VOLCANO_MEMORY, VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.model.snapshot import RunningPod
@@ -66,7 +66,7 @@ def partly_running(rng, cluster, home, mode, tier):
         gang,
         min_available=ready + rng.choice([gang.n_pods, rng.randint(0, gang.n_pods)]),
         ready=ready,
-        volcano=VolcanoMemory(cluster.topology.domain_names[home] if ready else ""),
+        extras=extras_of(VolcanoMemory(cluster.topology.domain_names[home] if ready else "")),
     )
 
 
@@ -198,7 +198,7 @@ def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_
 def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
     rng = random.Random(seed)
     cluster = tree(rng, outside=rng.randint(0, 3))
-    gang = replace(GANG[name](rng, cluster), volcano=NO_VOLCANO_MEMORY)
+    gang = GANG[name](rng, cluster).with_extra(VolcanoMemory())
     result = get_policy(name).place(gang, cluster.ledger())
     if not isinstance(result, Placement) or not result.has_record or gang.ready:
         return

@@ -62,7 +62,7 @@ def test_1_13_goes_on_from_what_it_wrote_although_the_object_does_not_say_it_yet
     assert get_policy("volcano-1.13").place(again, running(2).ledger()).hypernode == "s0"
     assert get_policy("volcano-1.13").place(again, cluster.ledger()).records == {"d/j": "s1"}
     # The object's own word comes first.
-    named = replace(again, volcano=VolcanoMemory("s3"))
+    named = again.with_extra(VolcanoMemory("s3"))
     assert get_policy("volcano-1.13").place(named, cluster.ledger()).records == {"d/j": "s3"}
 
 

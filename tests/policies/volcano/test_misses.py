@@ -13,7 +13,7 @@ from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.policies.volcano.test_invariants import identical, tree
 from tests.profiles import max_examples
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Refusal
 from workbench.policies import get_policy
@@ -50,7 +50,7 @@ def test_of_a_hard_job_the_tiers_that_it_may_use():
 
 
 def test_hypernodes_that_min_resources_rule_out_count_too():
-    job = gang(3, "hard", 1, volcano=VolcanoMemory(min_resources={"cpu": 3000}))
+    job = gang(3, "hard", 1, extras=extras_of(VolcanoMemory(min_resources={"cpu": 3000})))
     refusal = get_policy("volcano-1.15").place(job, document_tree(cpu=1000).ledger())
     assert misses("volcano-1.15", job, document_tree(cpu=1000)) == [(1, "s0", 2, 3)]
     assert refusal.reasons[0].message == ("no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3")
@@ -110,7 +110,7 @@ def test_a_pending_job_of_any_kind_has_one_per_tier_that_it_may_use(name, make, 
         assert 0 <= miss.holds <= miss.needs
         domain = topology.domain(miss.domain) if topology.has_domain(miss.domain) else -1
         assert topology.domain_tier(domain) == miss.tier
-    if not job.ready and not job.volcano.record and all(not role.best_effort for role in job.roles):
+    if not job.ready and not job.extra(VolcanoMemory).record and all(not role.best_effort for role in job.roles):
         highest = topology.top_tier
         if job.constraint is not None and job.constraint.mode == "hard":
             highest = 1 if job.constraint.highest_tier is None and name == "volcano-1.13" else highest

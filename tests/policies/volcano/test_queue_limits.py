@@ -12,7 +12,6 @@ from tests.fabrics import document_tree
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.policies.volcano.test_session import job, nodes, run, wanting
 from tests.profiles import max_examples
-from workbench.model.extras import NO_VOLCANO_MEMORY
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import Queue, RunningPod
@@ -151,7 +150,7 @@ def test_jobs_that_reserve_what_a_job_asks_for_are_named_with_amounts():
 def test_a_queue_is_a_reason_only_where_the_job_needs_more_than_it_takes(name, seed):
     rng = random.Random(seed)
     cluster = random_cluster(rng)
-    gang = dataclasses.replace(random_gang(rng, cluster), volcano=NO_VOLCANO_MEMORY, queue="q", ready=0)
+    gang = dataclasses.replace(random_gang(rng, cluster), extras={}, queue="q", ready=0)
     capability = {"cpu": rng.randint(0, 6) * 500, GPU: rng.randint(0, 5)}
     limited = dataclasses.replace(cluster, queues={"q": Queue("q", capability=capability)}, running=())
     (decision,), (free,) = (get_policy(name).schedule([gang], where) for where in (limited, _unlimited(limited)))

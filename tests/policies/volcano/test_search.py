@@ -10,7 +10,7 @@ from tests.policies.random_cases import DEFAULTS
 from tests.profiles import max_examples
 from tests.reference import volcano_1_13 as oracle
 from workbench.kernels.dry_runs import DryRuns
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.snapshot import RunningPod
 from workbench.policies import get_policy
@@ -42,7 +42,7 @@ def test_turns_remember_nothing_about_a_leaf_that_another_domain_took_a_pod_in()
     domains = [("leaf", 1, ["b", "c"], "top"), ("x", 2, ["a", "b"], "top"), ("y", 2, ["c", "e"], "top")]
     cluster = snapshot(names, [*domains, ("top", 3, names, "")])
     agree(job(8, 3, 3), cluster)
-    agree(job(8, 3, 5, volcano=VolcanoMemory("leaf")), cluster)
+    agree(job(8, 3, 5, extras=extras_of(VolcanoMemory("leaf"))), cluster)
 
 
 @max_examples(100)
@@ -90,7 +90,9 @@ def name_of(cluster, node):
 
 
 def test_a_tier_without_any_reachable_domain_is_no_near_miss():
-    refusal = get_policy("volcano-1.13").place(job(5, 1, 5, volcano=VolcanoMemory("s0")), document_tree().ledger())
+    refusal = get_policy("volcano-1.13").place(
+        job(5, 1, 5, extras=extras_of(VolcanoMemory("s0"))), document_tree().ledger()
+    )
     assert [(m.tier, m.domain, m.holds) for m in refusal.nearest_misses] == [(1, "s0", 4)]
 
 

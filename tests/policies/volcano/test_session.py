@@ -13,7 +13,7 @@ from tests.fabrics import document_tree, snapshot
 from tests.notices import said
 from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement, Refusal
@@ -185,8 +185,8 @@ DECIDED = {
     ),
     "a job that enqueue does not admit before all that are tried": (
         [
-            job("a", 2, volcano=VolcanoMemory(min_resources={"cpu": 2000})),
-            job("b", 9, volcano=VolcanoMemory(min_resources={"cpu": 9000})),
+            job("a", 2, extras=extras_of(VolcanoMemory(min_resources={"cpu": 2000}))),
+            job("b", 9, extras=extras_of(VolcanoMemory(min_resources={"cpu": 9000}))),
         ],
         ("gang", "overcommit"),
         ("enqueue", "allocate"),
@@ -279,7 +279,7 @@ def test_1_13_does_not_go_on_with_a_queue_whose_hard_job_meets_a_topology_that_i
 
 
 def wanting(gang, cpu):
-    return dataclasses.replace(gang, volcano=VolcanoMemory(min_resources={"cpu": cpu}))
+    return gang.with_extra(VolcanoMemory(min_resources={"cpu": cpu}))
 
 
 def test_a_job_that_is_not_admitted_waits_even_where_it_would_fit():
@@ -319,7 +319,7 @@ def test_what_a_running_job_holds_beyond_its_minimum_keeps_no_job_out_of_the_que
 
 def test_a_job_admitted_before_is_not_asked_again_and_counts():
     # 2.4 times a node's CPU may be asked for.
-    before = job("b", 2, volcano=VolcanoMemory(min_resources={"cpu": 2000}, inqueue=True))
+    before = job("b", 2, extras=extras_of(VolcanoMemory(min_resources={"cpu": 2000}, inqueue=True)))
     gangs = [wanting(job("a", 1), 1000), before]
     results = run(gangs, nodes(2), "gang", "overcommit", actions=("enqueue", "allocate"))
     assert placed(results) == {"a": 0, "b": 2}
@@ -421,8 +421,10 @@ def random_session(seed):
                 rng.choice(names),
                 rng.choice([0, 0, 1]),
                 ready=0 if i else len(running),
-                volcano=VolcanoMemory(
-                    min_resources=rng.choice([None, {"cpu": rng.randint(0, 9) * 1000, "pods": rng.randint(0, 9)}])
+                extras=extras_of(
+                    VolcanoMemory(
+                        min_resources=rng.choice([None, {"cpu": rng.randint(0, 9) * 1000, "pods": rng.randint(0, 9)}])
+                    )
                 ),
             )
         )

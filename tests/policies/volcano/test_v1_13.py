@@ -13,7 +13,7 @@ from tests.notices import said
 from tests.policies.random_cases import DEFAULTS, assert_same_at_random, seeds
 from tests.profiles import max_examples
 from tests.reference import volcano_1_13 as oracle
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement
@@ -42,21 +42,31 @@ PLACED = {
     "a lower tier wins though a higher one is allowed": (job(2, "hard", 3), {}, "s0", {0, 1}),
     "five pods spread over the whole tree when tier 3 is allowed": (job(5, "hard", 3), {}, "s6", {0, 1, 2, 3, 4}),
     "a busy leaf is passed over": (job(2, "hard", 1), {"cordoned": ("node0",)}, "s1", {2, 3}),
-    "a record pulls a hard job back to its leaf": (job(2, "hard", 2, volcano=VolcanoMemory("s3")), {}, "s3", {6, 7}),
+    "a record pulls a hard job back to its leaf": (
+        job(2, "hard", 2, extras=extras_of(VolcanoMemory("s3"))),
+        {},
+        "s3",
+        {6, 7},
+    ),
     "a soft job of six pods is placed whole": (job(6, "soft", 1), {}, "s6", {0, 1, 2, 3, 4, 5}),
     "later pods of a soft job prefer the domain of the record": (
-        job(2, "soft", volcano=VolcanoMemory("s3")),
+        job(2, "soft", extras=extras_of(VolcanoMemory("s3"))),
         {},
         "s3",
         {6, 7},
     ),
     "later pods of a soft job prefer the siblings of a full leaf": (
-        job(2, "soft", volcano=VolcanoMemory("s3")),
+        job(2, "soft", extras=extras_of(VolcanoMemory("s3"))),
         {"cordoned": ("node6", "node7")},
         "s5",
         {4, 5},
     ),
-    "an unknown record does not stop a soft job": (job(2, "soft", volcano=VolcanoMemory("gone")), {}, "s0", {0, 1}),
+    "an unknown record does not stop a soft job": (
+        job(2, "soft", extras=extras_of(VolcanoMemory("gone"))),
+        {},
+        "s0",
+        {0, 1},
+    ),
 }
 
 
@@ -87,7 +97,7 @@ REFUSED = {
         [(1, "s1", 2, 4), (2, "s4", 3, 4)],
     ),
     "a record too far away": (
-        job(2, "hard", 1, volcano=VolcanoMemory("s6")),
+        job(2, "hard", 1, extras=extras_of(VolcanoMemory("s6"))),
         {},
         "no HyperNode of tier <= 1 meets the recorded s6 at an allowed tier",
         [],
@@ -178,7 +188,7 @@ def test_the_pods_of_a_hard_job_widen_the_record_by_which_the_next_ones_are_scor
         (chief, Role("worker", 4, requests, (8,))),
         5,
         TopologyConstraint("hard", 3),
-        volcano=VolcanoMemory("s3"),
+        extras=extras_of(VolcanoMemory("s3")),
     )
     placement = answer(gang, cluster)
     assert placement.node.tolist() == [0, 1, 2, 3, 4]
@@ -233,7 +243,7 @@ def test_the_explanation_says_when_idle_resources_lie_on_too_many_nodes():
 def test_the_explanation_of_a_job_with_a_record_splits_the_score(mode):
     running = [RunningPod("default", "job-worker-9", 6, {}, "default/job")]
     cluster = document_tree(used={"node0": (0, 0, 0, 3)}, running=running)
-    gang = job(2, mode, 3, volcano=VolcanoMemory("s5"), ready=1, min_available=3)
+    gang = job(2, mode, 3, extras=extras_of(VolcanoMemory("s5")), ready=1, min_available=3)
     explanation = get_policy("volcano-1.13", weight=1).explain(gang, cluster)
     nodes = {c.name: c for c in explanation.nodes}
     kept = [c for c in nodes.values() if c.kept]
@@ -247,14 +257,18 @@ def test_the_explanation_of_a_job_with_a_record_splits_the_score(mode):
 
 
 def test_the_explanation_of_a_job_far_from_its_record_says_how_far():
-    explanation = get_policy("volcano-1.13").explain(job(2, "hard", 2, volcano=VolcanoMemory("s3")), document_tree())
+    explanation = get_policy("volcano-1.13").explain(
+        job(2, "hard", 2, extras=extras_of(VolcanoMemory("s3"))), document_tree()
+    )
     why = {c.name: c.why for c in explanation.domains}
     assert why["s0"] == "meets the recorded s3 only at tier 3, 2 is allowed"
     assert why["s5"] == "not tried: a lower tier has a solution"
-    gone = get_policy("volcano-1.13").explain(job(2, "hard", 2, volcano=VolcanoMemory("gone")), document_tree())
+    gone = get_policy("volcano-1.13").explain(
+        job(2, "hard", 2, extras=extras_of(VolcanoMemory("gone"))), document_tree()
+    )
     assert gone.domains[0].why == "the recorded HyperNode does not exist"
     trees = snapshot(["a", "b"], [("x", 1, ["a"], ""), ("y", 1, ["b"], "")])
-    apart = get_policy("volcano-1.13").explain(job(1, "hard", 1, volcano=VolcanoMemory("x")), trees)
+    apart = get_policy("volcano-1.13").explain(job(1, "hard", 1, extras=extras_of(VolcanoMemory("x"))), trees)
     assert {c.name: c.why for c in apart.domains}["y"] == "no common HyperNode with the recorded x"
 
 

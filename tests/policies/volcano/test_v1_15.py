@@ -23,7 +23,7 @@ from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
 from workbench.errors import InternalError
 from workbench.model.explanation import Recorder
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Refusal
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
@@ -215,7 +215,7 @@ def test_what_all_pods_ask_for_may_be_more_than_an_amount_on_one_node(sub_groups
     role = Role("worker", 4, {"cpu": disk})
     wish = TopologyConstraint("hard", 2)
     memory = VolcanoMemory(min_resources={"cpu": 4 * disk})
-    options = {"volcano": memory, "sub_groups": sub_groups, "sub_grouped": bool(sub_groups)}
+    options = {"extras": extras_of(memory), "sub_groups": sub_groups, "sub_grouped": bool(sub_groups)}
     gang, cluster = Gang("d", "j", (role,), 4, wish, **options), document_tree(cpu=disk, gpus=0)
     placement = get_policy("volcano-1.15").place(gang, cluster.ledger())
     assert placement.node.tolist() == [0, 1, 2, 3]
@@ -229,7 +229,7 @@ def test_a_job_that_asks_for_more_than_can_be_counted_is_pending():
         (role,),
         5000,
         TopologyConstraint("hard", 3),
-        volcano=VolcanoMemory(min_resources={"cpu": 5000 * 2**52}),
+        extras=extras_of(VolcanoMemory(min_resources={"cpu": 5000 * 2**52})),
     )
     refusal = get_policy("volcano-1.15").place(gang, document_tree(cpu=2**52, gpus=0).ledger())
     assert refusal.reasons[0].message.endswith("best s6 (tier 3) holds 8 of 5000")
@@ -314,7 +314,7 @@ REFUSED = {
         "no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3",
     ),
     "every HyperNode is smaller than minResources, though the pods would fit": (
-        job(1, "hard", 1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20})),
+        job(1, "hard", 1, extras=extras_of(VolcanoMemory(min_resources={"nvidia.com/gpu": 20}))),
         {},
         "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for the 1 pod needed, but less "
         "than minResources was idle there when the session began",
@@ -340,7 +340,7 @@ def test_refused(gang, options, want):
 
 
 def test_where_no_hypernode_is_tried_no_node_is_said_to_lack_anything():
-    gang = job(1, "hard", 1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20}))
+    gang = job(1, "hard", 1, extras=extras_of(VolcanoMemory(min_resources={"nvidia.com/gpu": 20})))
     assert [reason.message for reason in answer(gang, document_tree()).reasons[1:]] == [
         "1/1 tasks in gang unschedulable: pod group is not ready, 1 Pending, 1 minAvailable"
     ]
@@ -396,7 +396,7 @@ def test_a_plain_pod_is_drawn_to_the_fuller_leaf():
 
 def test_min_resources_of_the_job_keep_it_out_of_small_hypernodes():
     cluster = document_tree(used={f"node{i}": (0, 0, 0, 4) for i in range(4)})
-    small = job(1, "hard", 3, gpus=1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20}))
+    small = job(1, "hard", 3, gpus=1, extras=extras_of(VolcanoMemory(min_resources={"nvidia.com/gpu": 20})))
     placement = answer(small, cluster)
     assert placement.hypernode == "s5"
 
@@ -444,7 +444,7 @@ def test_the_explanation_of_the_pre_filter_names_the_resource():
         "began (nvidia.com/gpu: 32 asked, 16 idle)"
     )
     assert explanation.notes == ("no HyperNode chosen", "nodes of s0 as the first pod sees them")
-    small = job(1, "hard", 3, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20, "memory": 1 << 30}))
+    small = job(1, "hard", 3, extras=extras_of(VolcanoMemory(min_resources={"nvidia.com/gpu": 20, "memory": 1 << 30})))
     explanation = get_policy("volcano-1.15").explain(small, document_tree())
     assert {c.name: c.why for c in explanation.domains}["s1"] == (
         "smaller than minResources when the session began (nvidia.com/gpu: 20 asked, 16 idle)"

@@ -32,6 +32,7 @@ from workbench.evaluate.whatif.job_edits import (
 )
 from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.trials import EditOutcome
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.labels import Taint
 from workbench.model.node_keys import CORDON_TAINT, NOT_READY_TAINTS
@@ -405,7 +406,7 @@ def _wanted_of(case: EditedSession, queue: str) -> dict[str, int]:
     for gang in case.gangs:
         if gang.queue != queue:
             continue
-        asked: dict[str, int] = dict(gang.volcano.min_resources or {})
+        asked: dict[str, int] = dict(gang.extra(VolcanoMemory).min_resources or {})
         for name in {name for role in gang.roles for name in role.requests}:
             pods = sum(role.count * role.requests.get(name, 0) for role in gang.roles)
             asked[name] = max(asked.get(name, 0), pods)
@@ -466,5 +467,7 @@ _FAMILIES: tuple[Callable[[EditedSession], Iterable[Family]], ...] = (
 
 def _withdrawals(case: EditedSession, most: int) -> list[Family]:
     rivals = [gang for gang in case.gangs if gang.key != case.job]
-    rivals.sort(key=lambda gang: (gang.queue != case.gang.queue, not gang.volcano.inqueue, gang.key.encode()))
+    rivals.sort(
+        key=lambda gang: (gang.queue != case.gang.queue, not gang.extra(VolcanoMemory).inqueue, gang.key.encode())
+    )
     return [One(Withdraw(gang.key)) for gang in rivals[:most]]

@@ -13,6 +13,7 @@ from workbench.evaluate.whatif.edit import Edit
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.counted import counted
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.placement import NearestMiss, Placement, Refusal
 from workbench.model.resources import amount_text, quantity_text
@@ -137,7 +138,7 @@ def _add_admitted(sums: _HeldAmounts, of: str, base: EditOutcome, gang: Gang) ->
         other = decision.gang
         admitted = not any(reason.code == "not-admitted" for reason in _reasons(decision.result))
         if other.key != gang.key and other.queue == gang.queue and not decision.placed and admitted:
-            sums.add(of, other.key, "reserved", 0, dict(other.volcano.min_resources or {}))
+            sums.add(of, other.key, "reserved", 0, dict(other.extra(VolcanoMemory).min_resources or {}))
 
 
 def _add_placed(sums: _HeldAmounts, of: str, base: EditOutcome, inside: Any, queue: str = "") -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.evaluate.whatif.edit import Edit, EditedSession, every_role
 from workbench.model.counted import counted
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, needed_of_jobs
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
 from workbench.model.lower_minimum import lower_minimum
@@ -135,12 +136,12 @@ class LowerMinimum(JobEdit):
             waiting = [part.gang for part in gang.jobs if part.gang is not None]
             needed = max(self.new - (len(gang.jobs) - len(waiting)), 0)
             pods, resources = needed_of_jobs(waiting, needed)
-            return dataclasses.replace(
+            lower = dataclasses.replace(
                 gang,
                 min_subgroups=dict.fromkeys(gang.min_subgroups, needed) if needed else {},
                 min_available=pods,
-                volcano=dataclasses.replace(gang.volcano, min_resources=resources),
             )
+            return lower.with_extra(dataclasses.replace(gang.extra(VolcanoMemory), min_resources=resources))
         return _with_resources_of(gang, dataclasses.replace(gang, min_available=self.new))
 
     @property
@@ -153,7 +154,7 @@ def _with_resources_of(before: Gang, after: Gang) -> Gang:
 
     The part of minResources beyond the pending pods needed before, such as running pods, is kept.
     """
-    resources = before.volcano.min_resources
+    resources = before.extra(VolcanoMemory).min_resources
     if resources is None:
         return after
     old, new = _needed(before), _needed(after)
@@ -161,7 +162,7 @@ def _with_resources_of(before: Gang, after: Gang) -> Gang:
     for name, amount in resources.items():
         plain = name.removeprefix("requests.").removeprefix("limits.").removeprefix("count/")
         changed[name] = max(amount - old.get(plain, 0) + new.get(plain, 0), 0)
-    return dataclasses.replace(after, volcano=dataclasses.replace(after.volcano, min_resources=changed))
+    return after.with_extra(dataclasses.replace(after.extra(VolcanoMemory), min_resources=changed))
 
 
 def _needed(gang: Gang) -> dict[str, int]:

@@ -15,6 +15,7 @@ from workbench.evaluate.whatif.job_edits import ChangeSelector, RaisePriority, T
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.counted import counted
+from workbench.model.extras import KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.labels import Requirement, Taint
 from workbench.model.name_list import name_list
@@ -68,7 +69,7 @@ def idle_text(policy: Policy, case: EditedSession) -> str | Notice:
     same gang group.
     """
     # Gangs of one gang group are decided together.
-    together = {case.job, *case.gang.koordinator.gang_groups}
+    together = {case.job, *case.gang.extra(KoordinatorWish).gang_groups}
     alone = dataclasses.replace(case, gangs=tuple(gang for gang in case.gangs if gang.key in together))
     alone = alone.with_snapshot(case.snapshot.without_pods(lambda pod: pod.gang not in case.own_keys))
     others = dict.fromkeys(pod.gang for pod in case.snapshot.running if pod.gang and pod.gang not in case.own_keys)
@@ -254,7 +255,7 @@ def _reserved_text(edit: Withdraw, base: EditOutcome) -> str:
     other = next(decision for decision in base.decisions if decision.gang.key == edit.job)
     if isinstance(other.result, Placement):
         return f"{edit.job} comes first and takes what it needs"
-    resources = other.gang.volcano.min_resources or {}
+    resources = other.gang.extra(VolcanoMemory).min_resources or {}
     amounts = [
         f"{amount_text(name, resources[name])} {name}"
         for name in base.case.snapshot.resources

@@ -11,7 +11,7 @@ from workbench.jobs.membership import Membership
 from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
 from workbench.jobs.volcano_job import gang_of_job
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import AscendWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup, needed_of_jobs
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, HyperJob, read_child_job
 from workbench.objects.job import Job
@@ -173,11 +173,12 @@ def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | 
         uid=metadata.uid,
         resource_version=metadata.resource_version,
         jobs=tuple(jobs),
-        volcano=VolcanoMemory(
-            min_resources=min_resources,
-            inqueue=any(gang.volcano.inqueue for gang in waiting),
+        extras=extras_of(
+            VolcanoMemory(
+                min_resources=min_resources, inqueue=any(gang.extra(VolcanoMemory).inqueue for gang in waiting)
+            ),
+            first.extra(AscendWish),
         ),
-        ascend=first.ascend,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
+from workbench.model.extras import Extra, VolcanoMemory
 from workbench.model.gang import Gang, Role
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
@@ -108,11 +109,16 @@ def _alike(one: Gang, other: Gang) -> bool:
         other.tasks_by_priority,
     ):
         return False
-    if one.ready or one.min_subgroups != other.min_subgroups or one.koordinator != other.koordinator:
+    if one.ready or one.min_subgroups != other.min_subgroups or _asked(one) != _asked(other):
         return False
     if one.roles is other.roles:
         return True
     return [_plain(role) for role in one.roles] == [_plain(role) for role in other.roles]
+
+
+def _asked(gang: Gang) -> dict[type[Extra], Extra]:
+    """The extras of a Job except what Volcano remembers of it."""
+    return {kind: extra for kind, extra in gang.extras.items() if kind is not VolcanoMemory}
 
 
 def _plain(role: Role) -> Role:

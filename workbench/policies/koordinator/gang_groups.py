@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from workbench.cancel import check
+from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
@@ -51,7 +52,7 @@ def schedule_groups(
         In the order of `gangs`.
     """
     order = session_order(gangs)
-    if not any(gang.koordinator.gang_groups for gang in gangs):
+    if not any(gang.extra(KoordinatorWish).gang_groups for gang in gangs):
         made = {}
         for turn, i in enumerate(order):
             check()
@@ -120,7 +121,7 @@ class _Session:
         if i not in self._together:
             found, left = {i}, [i]
             while left:
-                for key in self._gangs[left.pop()].koordinator.gang_groups:
+                for key in self._gangs[left.pop()].extra(KoordinatorWish).gang_groups:
                     j = self._position.get(key)
                     if j is not None and j not in found:
                         found.add(j)
@@ -137,7 +138,7 @@ class _Session:
         for j in self.together(i):
             if j != i and self.runs(j):
                 continue
-            for key in self._gangs[j].koordinator.gang_groups:
+            for key in self._gangs[j].extra(KoordinatorWish).gang_groups:
                 if key not in self._position and key not in self._running:
                     yield key
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from workbench.errors import InternalError
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
-from workbench.model.extras import GpuGroup
+from workbench.model.extras import GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.ledger import Ledger
@@ -74,7 +74,9 @@ class _GroupGpus(GpuQuestions):
     def __init__(self, whole: KoordinatorGpu, ledger: Ledger, cache: PlanCache, gang: Gang) -> None:
         super().__init__(whole.gpu, ledger)
         self.cache = cache
-        self.free = ledger.gpu_free & ~cache.reserved(ledger.snapshot, gang.namespace, gang.koordinator.gpu_group)
+        self.free = ledger.gpu_free & ~cache.reserved(
+            ledger.snapshot, gang.namespace, gang.extra(KoordinatorWish).gpu_group
+        )
         self.turn: GangTurn | None = None
         self.shared = False
 
@@ -113,7 +115,7 @@ class _GroupNodes(NodePolicy):
         gang, gpus, given = request.gang, request.gpus, self._parameters
         if not isinstance(gpus, _GroupGpus):
             raise InternalError("koordinator-gpu is asked without the plans of its groups")
-        group = gang.koordinator.gpu_group
+        group = gang.extra(KoordinatorWish).gpu_group
         members, bound = _bound_members(request.snapshot, gang)
         choice = GpuChoice(
             given.symmetric,  # type: ignore[arg-type]
@@ -189,7 +191,7 @@ class KoordinatorGpu(Composed):
         gpus = _GroupGpus(self, ledger, cache, gang)
         result = self._place_with(gpus, gang, ledger, recorder)
         extra: dict[str, Any] = {}
-        group = gang.koordinator.gpu_group
+        group = gang.extra(KoordinatorWish).gpu_group
         if isinstance(result, Placement) and group is not None and gpus.turn is not None:
             extra["gpu_plan"] = _plan(gang, group, gpus.turn, ledger.snapshot)
         return Decision(gang, result, extra)
@@ -218,7 +220,7 @@ class KoordinatorGpu(Composed):
         def place(i: int) -> Decision:
             nonlocal cache
             found = self._decide(gangs[i], ledger, recorders.get(i), cache)
-            group = gangs[i].koordinator.gpu_group
+            group = gangs[i].extra(KoordinatorWish).gpu_group
             if found.placed and group is not None:
                 # Its pods are bound now, by the old plan or another: what they use is in the ledger.
                 cache = cache.without(gangs[i].namespace, group)
@@ -237,7 +239,7 @@ class KoordinatorGpu(Composed):
 
 def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int], int]:
     """GPUs that running pods of the gang's GPU group hold (mask by node), and the number of these pods."""
-    group = gang.koordinator.gpu_group
+    group = gang.extra(KoordinatorWish).gpu_group
     members: dict[int, int] = {}
     bound = 0
     if group is not None:
@@ -250,7 +252,7 @@ def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int
 
 
 def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
-    group = gang.koordinator.gpu_group
+    group = gang.extra(KoordinatorWish).gpu_group
     if group is None:
         if grouped or gang.n_pods < 2:
             return []

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorders
+from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, Decision, NearestMiss
@@ -144,7 +145,7 @@ class KoordinatorNetwork(NodePolicy):
                 "its slots were counted for others; give all pods of the gang equal requests",
             )
             return Declined((held,), warnings=warnings)
-        if not (gang.koordinator.gather or gang.constraint):
+        if not (gang.extra(KoordinatorWish).gather or gang.constraint):
             return Assignment(node, warnings=warnings)
         record = next((at.domain for at in candidate.chain() if at.node < 0), TOP)
         return Assignment(node, record=record, has_record=True, warnings=warnings)
@@ -211,7 +212,7 @@ def _layers(topology: Topology) -> list[tuple[int, str]]:
 
 def _wish(gang: Gang, topology: Topology, layers: list[tuple[int, str]]) -> _Wish:
     known = [CLUSTER_LAYER, *(name for _, name in layers), NODE_LAYER]
-    rules = gang.koordinator.gather
+    rules = gang.extra(KoordinatorWish).gather
     if rules:
         unknown = [rule.layer for rule in rules if rule.layer not in known]
         # The lowest of several: known is sorted from the widest down.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
@@ -79,8 +80,8 @@ class SwitchJob:
         if request.demand.best_effort:
             pending = np.flatnonzero(~np.isin(gang.role_of_pod, request.demand.best_effort))
             _, none, nothing = _nobody(len(pending))
-        label = gang.ascend.job_class or default_label
-        if not gang.ready and not gang.ascend.former:
+        label = gang.extra(AscendWish).job_class or default_label
+        if not gang.ready and not gang.extra(AscendWish).former:
             n = len(pending)
             rank = np.arange(n, dtype=np.int32)
             return cls(
@@ -99,7 +100,7 @@ class SwitchJob:
         mine = [pod for pod in same if pod.requests]
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
         former, returns, says = none.copy(), nothing.copy(), np.zeros(len(none), dtype=np.int8)
-        by_rank = {pod.rank: pod for pod in gang.ascend.former}
+        by_rank = {pod.rank: pod for pod in gang.extra(AscendWish).former}
         if by_rank:
             for i, number in enumerate(rank.tolist()):
                 pod = by_rank.get(number)
@@ -109,7 +110,7 @@ class SwitchJob:
                     says[i] = pod.mark + SAYS_UNHEALTHY * pod.unhealthy
         idle = str(IDLE)
         marked = any(pod.annotations.get(IS_SHARED, idle) != idle for pod in mine) or any(
-            pod.mark != IDLE for pod in gang.ascend.former
+            pod.mark != IDLE for pod in gang.extra(AscendWish).former
         )
         return cls(
             label=label,
@@ -157,7 +158,7 @@ def _nobody(n: int) -> tuple[npt.NDArray[np.int64], Ints, Mask]:
 
 def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints:
     """Give each pending pod a free rank: the one that a pod of its name had before, else the next free one."""
-    had = {pod.pod: pod.rank for pod in gang.ascend.former if pod.pod}
+    had = {pod.pod: pod.rank for pod in gang.extra(AscendWish).former if pod.pod}
     if not had:
         return free
     left = set(free.tolist())

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from workbench.errors import InternalError
 from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
 from workbench.model.counted import counted
+from workbench.model.extras import AscendWish
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.model.switch_book import JobPods, SwitchBook
@@ -139,7 +140,7 @@ class _Affinity(NodePolicy):
             table = replace(table, nodes_per_switch=self._parameters.nodes_per_switch)
         switches = _look(request, table, book)
         found = self.find(switches, job, book, request)
-        warnings = _framework_warning(request.gang.ascend.framework)
+        warnings = _framework_warning(request.gang.extra(AscendWish).framework)
         if request.recorder is not None:
             tell(request.recorder, switches, None if isinstance(found, NoPlan) else found.node)
         if isinstance(found, NoPlan):

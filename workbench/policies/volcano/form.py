@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
-from functools import reduce
-from operator import attrgetter, or_
+from operator import attrgetter
 from typing import Any
 
-from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
+from workbench.model.extras import AscendWish, Extra, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.policies.volcano.task_order import task_rank
 
@@ -36,16 +35,14 @@ _UNREAD_OF_GANG = frozenset(
         "roles",
         "sub_groups",
         "order",
-        "volcano",
-        "koordinator",
-        "ascend",
+        "extras",
     }
 )
-#: Per extra its class and the fields that the search of the newest release does not read.
-_UNREAD_OF_EXTRAS = {
-    "volcano": (VolcanoMemory, frozenset({"record", "inqueue"})),
-    "koordinator": (KoordinatorWish, frozenset({"gpu_group", "gather", "gang_groups"})),
-    "ascend": (AscendWish, frozenset({"job_class", "framework", "former"})),
+#: Per class of extras the fields that the search of the newest release does not read.
+_UNREAD_OF_EXTRAS: dict[type[Extra], frozenset[str]] = {
+    VolcanoMemory: frozenset({"record", "inqueue"}),
+    KoordinatorWish: frozenset({"gpu_group", "gather", "gang_groups"}),
+    AscendWish: frozenset({"job_class", "framework", "former"}),
 }
 #: Names of pods and what is written on them.
 _UNREAD_OF_ROLE = frozenset({"first_index", "pod_names", "pod_uids", "pod_resource_versions", "labels", "annotations"})
@@ -58,24 +55,24 @@ def form_of(gang: Gang) -> Hashable:
     """
     return (
         _gang(gang),
+        _extras(gang),
         task_rank(gang).tobytes() if len(gang.roles) > 1 else b"",
         *map(_role, gang.roles),
         *map(_sub_group, gang.sub_groups),
     )
 
 
-def _read(kind: type, unread: frozenset[str], before: str = "") -> dict[str, bool]:
-    """Paths of the dataclass fields of ``kind`` that a search reads, each with whether the field is a mapping.
-
-    ``unread`` lists the fields left out; ``before`` is put in front of each path.
-    """
+def _read(kind: type, unread: frozenset[str]) -> dict[str, bool]:
+    """The dataclass fields of a class that a search reads, without ``unread``: whether each is a mapping, by name."""
     read = (each for each in fields(kind) if each.init and each.name not in unread)
-    return {before + each.name: "Mapping" in str(each.type) for each in read}
+    return {each.name: "Mapping" in str(each.type) for each in read}
 
 
 def _reader(read: Mapping[str, bool]) -> Callable[[Any], tuple[Hashable, ...]]:
-    """Make a function that reads the fields with these paths from an object as a tuple; mappings become tuples."""
+    """Make a function that reads these fields of an object as a tuple; mappings become tuples."""
     tables = [path for path, is_table in read.items() if is_table]
+    if len(read) < 2:
+        return lambda of: tuple([_hashable(getattr(of, name)) for name in read])
     # Few calls, because every placement of a stream begins with the key.
     plain = attrgetter(*(path for path in read if path not in tables))
     if not tables:
@@ -95,7 +92,21 @@ def _hashable(value: Any) -> Hashable:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
-_of_extras = (_read(kind, unread, f"{name}.") for name, (kind, unread) in _UNREAD_OF_EXTRAS.items())
-_gang = _reader(reduce(or_, _of_extras, _read(Gang, _UNREAD_OF_GANG)))
+def _extras(gang: Gang) -> tuple[Hashable, ...]:
+    """What a search reads of the gang's extras, each with its class; all of an extra whose class is not listed."""
+    found: list[Hashable] = []
+    for kind, extra in gang.extras.items():
+        if kind not in _extra_readers:
+            read = _read(kind, _UNREAD_OF_EXTRAS.get(kind, frozenset()))
+            _extra_readers[kind] = _reader(read) if read else None
+        reader = _extra_readers[kind]
+        if reader is not None:
+            found.append((kind.__name__, reader(extra)))
+    return tuple(found)
+
+
+#: Per class of extras the function that reads one; None: a search reads nothing of it.
+_extra_readers: dict[type[Extra], Callable[[Any], tuple[Hashable, ...]] | None] = {}
+_gang = _reader(_read(Gang, _UNREAD_OF_GANG))
 _role = _reader(_read(Role, _UNREAD_OF_ROLE))
 _sub_group = _reader(_read(SubGroup, frozenset()))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_SUM
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
@@ -37,7 +38,7 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
     out, as in Volcano, which compares only what nodes offer; amounts above `MAX_SUM`, which no cluster has, become
     `MAX_SUM`.
     """
-    amounts = gang.volcano.min_resources
+    amounts = gang.extra(VolcanoMemory).min_resources
     if amounts is None:
         return None
     return np.array([min(amounts.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from workbench.cancel import check
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder, Recorders
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
@@ -187,7 +188,7 @@ class Session:
         """Positions of the jobs that need no admission in this session."""
         if "enqueue" not in self._config.actions:
             return set(range(len(self._jobs)))
-        return {i for i, job in enumerate(self._jobs) if job.gang.ready or job.gang.volcano.inqueue}
+        return {i for i, job in enumerate(self._jobs) if job.gang.ready or job.gang.extra(VolcanoMemory).inqueue}
 
     def _by_name(self) -> list[_Job]:
         return sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode()))
@@ -237,7 +238,7 @@ class Session:
                 # A job without minResources could give all of it back.
                 self._queues.beyond_minimum(job.gang.queue, held if least is None else np.maximum(held - least, 0.0))
             # What a job that runs in part still lacks is not counted.
-            if job.gang.volcano.inqueue and not job.gang.ready and (asked := minimum(i)) is not None:
+            if job.gang.extra(VolcanoMemory).inqueue and not job.gang.ready and (asked := minimum(i)) is not None:
                 admission.count(job.gang, asked)
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
         for i, why in refused.items():

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.explanation import Recorder
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -74,8 +75,8 @@ class Volcano113(VolcanoPolicy):
             Receives every candidate that is considered.
         """
         # What the last session wrote, where nobody put it on the object yet.
-        if not gang.volcano.record and gang.key in ledger.snapshot.records:
-            gang = replace(gang, volcano=replace(gang.volcano, record=ledger.snapshot.records[gang.key]))
+        if not gang.extra(VolcanoMemory).record and gang.key in ledger.snapshot.records:
+            gang = gang.with_extra(replace(gang.extra(VolcanoMemory), record=ledger.snapshot.records[gang.key]))
         return super().request(gang, ledger, gpus, recorder)
 
     def turns(self, request: Request) -> Turns:
@@ -115,7 +116,7 @@ class _SoftTurns(FlatTurns):
         super().__init__(request, context_of)
         self._topology = topology = request.snapshot.topology
         self._scores = topology_scores_1_13(topology, weight)
-        self._record = self._first_record = read_record(request.gang.volcano.record, topology)
+        self._record = self._first_record = read_record(request.gang.extra(VolcanoMemory).record, topology)
         self._on_leaf = _running_on_leaf(request)
         self._total = self.progress.total
 
@@ -125,7 +126,7 @@ class _SoftTurns(FlatTurns):
     def tell(self, filling: Filling) -> None:
         request = filling.context.request
         assert request.recorder is not None
-        request.recorder.note(_soft_note(request.gang.volcano.record))
+        request.recorder.note(_soft_note(request.gang.extra(VolcanoMemory).record))
         record_nodes(
             filling,
             request.demand.order[0],
@@ -179,7 +180,7 @@ class HardTurns(Turns):
         # Its ready flag starts as false, and only a HyperNode can set it.
         self._ready = topology.ready and topology.n_domains > 0
         self._highest, self._warnings = _highest_tier(request)
-        self._record = read_record(request.gang.volcano.record, topology)
+        self._record = read_record(request.gang.extra(VolcanoMemory).record, topology)
         self._warnings += _record_warnings(request, self._record)
         self._on_leaf = _running_on_leaf(request)
         self._search: HardSearch | None = None
@@ -289,7 +290,7 @@ def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
 def _running_on_leaf(request: Request) -> Longs:
     """Number of the gang's running pods in each leaf HyperNode: int64 of shape (d,)."""
     topology = request.snapshot.topology
-    if not (request.gang.ready or request.gang.volcano.record):
+    if not (request.gang.ready or request.gang.extra(VolcanoMemory).record):
         return np.zeros(topology.n_domains, dtype=np.int64)
     nodes = [pod.node for pod in request.snapshot.running_index.gangs.get(request.gang.key, ())]
     return topology.count_on_leaves(np.array(nodes, dtype=np.int32))
@@ -317,7 +318,7 @@ def _name_warnings(request: Request) -> tuple[Notice, ...]:
 def _record_warnings(request: Request, record: int) -> tuple[Notice, ...]:
     if record != UNKNOWN_RECORD:
         return ()
-    name = request.gang.volcano.record
+    name = request.gang.extra(VolcanoMemory).record
     return (Notice("unknown-record", f"the recorded HyperNode '{name}' does not exist", f"HyperNode {name}"),)
 
 
@@ -346,10 +347,11 @@ def _declined(
             text = f"no HyperNode of tier <= {highest} takes the job: {best.domain} (tier {best.tier}) has room for "
             text += f"the {pods} needed{NODES_IN_TURN}"
         if record != NO_RECORD:
-            text += f"; the job is recorded in {request.gang.volcano.record}"
+            text += f"; the job is recorded in {request.gang.extra(VolcanoMemory).record}"
         reasons.append(Notice("no-domain", text, numbers={"count": within}))
     elif record != NO_RECORD:
-        text = f"no HyperNode of tier <= {highest} meets the recorded {request.gang.volcano.record} at an allowed tier"
+        name = request.gang.extra(VolcanoMemory).record
+        text = f"no HyperNode of tier <= {highest} meets the recorded {name} at an allowed tier"
         reasons.append(Notice("record-too-far", text, numbers={"count": within}))
     else:
         text = f"there is no HyperNode of tier <= {highest}"
