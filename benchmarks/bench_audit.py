@@ -25,7 +25,7 @@ from workbench.objects.node import Node
 from workbench.objects.pod import Pod, PodSpec
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
 from workbench.policies import get_policy
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 
 NODES, PODS, GANGS, SIZE, LEAF, RACKS = 5_000, 20_000, 200, 32, 10, 10
 POLICIES = ("volcano-1.15", "volcano-1.13", "binpack")

@@ -18,7 +18,7 @@ from tests.switch_fabric import Switch, fabric, job
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 
 SWITCHES, NODES_PER_SWITCH, JOBS = 400, 25, 500

@@ -29,7 +29,7 @@ from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import get_policy
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 
 REPEATS = 5
 """Of each call within a round."""

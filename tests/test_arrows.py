@@ -57,7 +57,7 @@ def test_every_room_has_a_contract() -> None:
 @pytest.mark.parametrize(
     ("importer", "imported"),
     [
-        ("workbench.model.gang", "workbench.policies.base"),
+        ("workbench.model.gang", "workbench.policies.contract"),
         ("workbench.model.gang", "workbench.objects.node"),
         ("workbench.model.gang", "workbench.topology"),
         ("workbench.model.gang", "workbench.cli"),
@@ -86,7 +86,7 @@ def test_a_planted_import_is_named(importer: str, imported: str) -> None:
     [
         ("workbench.model.gang", "workbench.errors"),
         ("workbench.kernels.tiers", "workbench._core"),
-        ("workbench.policies.volcano.session.session", "workbench.policies.base"),
+        ("workbench.policies.volcano.session.session", "workbench.policies.contract"),
         ("workbench.cli.app", "workbench"),
         ("workbench", "workbench.widgets.editor"),
     ],

@@ -10,7 +10,7 @@ from tests.cli.conftest import cluster_yaml, job_yaml
 from workbench.evaluate.compare import Comparison, compare
 from workbench.evaluate.differences import Move, differences, moves_in_brief
 from workbench.formats.load import load
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters

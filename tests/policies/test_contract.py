@@ -20,7 +20,8 @@ from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy, list_policies
-from workbench.policies.base import Composed, session_order
+from workbench.policies.composed import Composed
+from workbench.policies.contract import session_order
 from workbench.policies.progress import Progress
 
 NODE = [info.name for info in list_policies() if info.kind == "node"]
@@ -142,7 +143,7 @@ def test_turns_tell_the_order_in_which_a_session_decides(name, seed):
         assert again is None or [content(result) for result in again] == [content(d.result) for d in in_turn]
 
 
-@pytest.mark.parametrize("name", [n for n in NODE if get_policy(n).node.monotone])
+@pytest.mark.parametrize("name", NODE)
 @max_examples(60)
 @given(seed=seeds)
 def test_more_capacity_never_refuses_a_gang_of_identical_pods_that_was_placed(name, seed):
@@ -156,10 +157,6 @@ def test_more_capacity_never_refuses_a_gang_of_identical_pods_that_was_placed(na
     more[[rng.randrange(cluster.n_nodes) for _ in range(3)]] = 0
     larger = dataclasses.replace(cluster, used=more)
     assert isinstance(get_policy(name).place(gang, larger.ledger()), Placement)
-
-
-def test_every_built_in_node_policy_promises_it():
-    assert {n for n in NODE if get_policy(n).node.monotone} == set(NODE)
 
 
 def test_a_session_goes_by_priority_queue_and_name_and_answers_in_the_given_order():

@@ -10,7 +10,8 @@ from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss, Refusal
 from workbench.model.topology import Problem
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.function import FunctionPolicy, parameters_of
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, parameter_infos
@@ -113,7 +114,7 @@ def test_the_ledger_may_be_used_as_scratch():
 
 def test_a_policy_that_reads_the_topology_is_not_asked_before_it_is_ready():
     broken = document_tree(problems=(Problem("cycle", "s0", "s0 contains itself"),), ready=False)
-    refusal = place(lambda gang, ledger: [0, 1], cluster=broken, reads_topology=True)
+    refusal = place(lambda gang, ledger: [0, 1], cluster=broken, traits=SchedulerTraits(reads_topology=True))
     assert refusal.reasons[0].code == "topology-not-ready"
     assert "s0 contains itself" in refusal.reasons[0].message
 
@@ -149,9 +150,9 @@ def test_other_values_of_parameters_leave_the_function_as_it_is():
     def mine(gang, ledger, first=0, factor=1.0):
         return [first, first + 1]
 
-    made = FunctionPolicy("mine", mine, {"first": 1, "factor": 2.0}, reads_topology=True)
+    made = FunctionPolicy("mine", mine, {"first": 1, "factor": 2.0}, SchedulerTraits(reads_topology=True))
     other = made.with_parameters(first="4")
-    assert other.parameters == {"first": 4, "factor": 2.0} and other.function is mine and other.reads_topology
+    assert other.parameters == {"first": 4, "factor": 2.0} and other.function is mine and other.traits.reads_topology
     assert made.parameters == {"first": 1, "factor": 2.0}
     with pytest.raises(UnknownNameError, match="parameter of mine 'fist'; did you mean first"):
         made.with_parameters(fist=1)

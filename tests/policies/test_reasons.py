@@ -6,12 +6,12 @@ from tests.fabrics import snapshot
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
 from workbench.model.topology import Problem
-from workbench.policies.base import Request
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
 from workbench.policies.reasons import fit_reason, gang_text, told_once, topology_not_ready
+from workbench.policies.request import Request
 
 
 def request(cluster, n_pods=2):

@@ -10,7 +10,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.formats.scheduler_conf import parse_config
 from workbench.model.gang import Gang, Role
 from workbench.policies import get_policy, list_policies, policy, registry
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.registry import Entry
 

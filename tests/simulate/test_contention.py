@@ -14,7 +14,8 @@ from workbench.evaluate.contention import Network, RoutedFabric, TierLinks, Trai
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.topology import DomainSpec, Topology
-from workbench.policies.base import Composed, Policy
+from workbench.policies.composed import Composed
+from workbench.policies.contract import Policy
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters

@@ -14,7 +14,7 @@ from workbench.cancel import Cancelled, Token
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.gang import Gang, Role
 from workbench.model.ledger import Ledger
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters

@@ -57,7 +57,7 @@ def test_back_off_doubles_up_to_the_longest() -> None:
     ],
 )
 def test_every_policy_tells_the_rule_of_its_scheduler(policy: str, rule: RetryRule) -> None:
-    assert get_policy(policy).retry == rule
+    assert get_policy(policy).traits.retry == rule
 
 
 def test_cycles_and_back_off_together_come_to_an_end() -> None:

@@ -20,8 +20,10 @@ from tests.hand_made import document_tree, gang_of, snapshot_of
 from workbench.errors import InputError
 from workbench.evaluate.cost import LeastCost
 from workbench.policies import Policy, get_policy
-from workbench.policies.base import Composed, NodePolicy
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.function import FunctionPolicy
+from workbench.policies.node_policy import NodePolicy
 from workbench.study.digest import digest_of, package_digest, policy_digest
 from workbench.study.own_modules import imported_modules, own_modules
 
@@ -394,7 +396,8 @@ class Own(Base):
 
 def test_whether_a_function_reads_the_topology_counts() -> None:
     gpu = get_policy("binpack").gpu  # type: ignore[attr-defined]
-    made = [Composed("own", FunctionPolicy("own", function(TWO, A=1), {}, reads), gpu) for reads in (False, True)]  # type: ignore[arg-type]
+    traits = [SchedulerTraits(reads_topology=reads) for reads in (False, True)]
+    made = [Composed("own", FunctionPolicy("own", function(TWO, A=1), {}, each), gpu) for each in traits]  # type: ignore[arg-type]
     assert policy_digest(made[0]) != policy_digest(made[1])
 
 

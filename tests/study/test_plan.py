@@ -14,7 +14,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.openb import read_openb
 from workbench.policies import Policy, get_policy, policy, registry
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.simulate import FaultRates
 from workbench.simulate.from_log import judging_by

@@ -22,7 +22,7 @@ from workbench.evaluate.whatif import fix
 from workbench.formats.scheduler_conf import load_config
 from workbench.model.explanation import NO_RECORDERS
 from workbench.policies import registry
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters

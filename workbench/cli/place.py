@@ -147,7 +147,7 @@ def place(
     else:
         from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
 
-        written = ALLOCATED_HYPERNODE_ANNOTATION if chosen.annotates_group else ""
+        written = ALLOCATED_HYPERNODE_ANNOTATION if chosen.traits.annotates_group else ""
         record: dict[str, Any] = session_record(
             chosen.name, chosen.parameters, shown, metrics, advice, group_annotation=written
         )

@@ -244,7 +244,7 @@ def simulate(
                 discipline=discipline.value,
                 breakdowns=breakdowns,
                 quotas=log.quotas,
-                retry=policy.retry if retry is Retry.own else RetryRule(cycle_s=cycle or 0.0),
+                retry=policy.traits.retry if retry is Retry.own else RetryRule(cycle_s=cycle or 0.0),
                 network=network,
             )
             simulation.run(float("inf") if until is None else until, progress=told)

@@ -45,7 +45,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.objects.fields import shown, wrong
 from workbench.objects.metadata import is_stored
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 
 __all__ = ["EmbeddedCluster"]
@@ -221,7 +221,7 @@ class EmbeddedCluster(Working, Displayed):
         made = [one(*parts) for one in others]
         for one in made:
             if isinstance(one, HyperNodeStatus):
-                one.counts_all_nodes = self._policy.counts_all_nodes
+                one.counts_all_nodes = self._policy.traits.counts_all_nodes
         controllers = (*made, self._jobs)
         stages = ((self._kubelets,), (GarbageCollector(*parts),), controllers, (self._scheduler,))
         self._manager = Manager(self.store, self._clock, stages, self._order)

@@ -32,7 +32,7 @@ from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup, read_pod_group
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy, SessionPolicy
 
 __all__ = ["Scheduler"]
 
@@ -191,7 +191,7 @@ class Scheduler(Reconciler):
             return False
         self.policy = policy
         self._say(change.key, "Configured", f"policy {policy.name} follows it")
-        for notice in policy.node.warnings:
+        for notice in policy.warnings:
             self._say(change.key, "NotModelled", notice.message, warning=True)
         return True
 
@@ -270,9 +270,9 @@ class Scheduler(Reconciler):
             self.decisions = self.policy.schedule(waiting, snapshot)
             for decision in sorted(self.decisions, key=lambda one: one.turn):
                 self._carry_out(decision)
-                if isinstance(decision.result, Placement) and self.policy.publishes_switches:
+                if isinstance(decision.result, Placement) and self.policy.traits.publishes_switches:
                     snapshot = snapshot.with_placement(decision.result)
-        if self.policy.publishes_switches:
+        if self.policy.traits.publishes_switches:
             owners = {key: group.metadata.controller for key, group in groups.items()}
             named = {key: owner.name for key, owner in owners.items() if owner is not None and owner.kind == "Job"}
             self._switches.publish(self.store, snapshot, named)
@@ -303,7 +303,7 @@ class Scheduler(Reconciler):
         """Ask the policy which PodGroups it admits, and write their phase; return the keys of the admitted ones."""
         with_pods = {gang.key: gang for gang in gangs if gang.kind == "PodGroup"}
         asked = [with_pods.get(key) or _without_pods(group) for key, group in groups.items()]
-        refused = self.policy.admit(asked, snapshot)
+        refused = self.policy.admit(asked, snapshot) if isinstance(self.policy, SessionPolicy) else [None] * len(asked)
         admitted = set()
         for gang, why in zip(asked, refused, strict=True):
             group = groups[gang.key]
@@ -345,7 +345,7 @@ class Scheduler(Reconciler):
             self._write_jobs(gang, placement, why)
             return
         record = None
-        if placement is not None and placement.n_placed and placement.records and self.policy.annotates_group:
+        if placement is not None and placement.n_placed and placement.records and self.policy.traits.annotates_group:
             record = placement.records.get(gang.key, "")
         self._write_decision(key, placement is not None and placement.n_placed > 0, why, record)
 

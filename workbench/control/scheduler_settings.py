@@ -7,7 +7,8 @@ from workbench.control.store import StoreChange
 from workbench.errors import UnknownNameError
 from workbench.formats.scheduler_conf import CONFIG_KEY, parse_config
 from workbench.model.value import Working
-from workbench.policies.base import Composed, Policy
+from workbench.policies.composed import Composed
+from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 
 __all__ = ["SchedulerSettings"]

@@ -17,7 +17,7 @@ from workbench.errors import InputError
 from workbench.live.kubernetes.cluster_view import ClusterView
 from workbench.live.kubernetes.view import LiveView
 from workbench.objects.fields import shown
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 
 __all__ = ["Recording", "is_recording", "record"]
 

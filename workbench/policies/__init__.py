@@ -1,6 +1,6 @@
 """Placement policies: their contract, the registry that finds them by name, and the policies themselves."""
 
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.registry import PolicyInfo, get_gpu_policy, get_policy, list_policies, policy
 
 __all__ = ["Policy", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy"]

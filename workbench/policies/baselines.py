@@ -16,11 +16,12 @@ from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import Demand, node_reasons, node_text
 from workbench.policies.nearest import cluster_short
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
 from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
 
@@ -70,8 +71,6 @@ class _Rest:
 
 class _Slots(NodePolicy):
     """Base class of the baselines: goes through the roles of a gang and places all pods of a role in one call."""
-
-    monotone = True
 
     def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Choose nodes for the pods of one role.

@@ -15,10 +15,12 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, Refusal
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_text
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, parameter, read_parameters
 from workbench.policies.reasons import gang_incomplete
+from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["FunctionPolicy", "PlaceFunction", "parameters_of"]
 
@@ -59,7 +61,7 @@ class FunctionPolicy(NodePolicy):
     name: str
     function: PlaceFunction
     values: Mapping[str, Any] = field(default_factory=dict)
-    reads_topology: bool = False
+    traits: SchedulerTraits = field(default_factory=SchedulerTraits)
 
     @property
     def parameters(self) -> Mapping[str, Any]:

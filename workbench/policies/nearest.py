@@ -12,9 +12,9 @@ import numpy.typing as npt
 from workbench.kernels.domains import pods_per_node
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
-from workbench.policies.base import Request
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import gang_incomplete
+from workbench.policies.request import Request
 
 __all__ = ["cluster_short", "held_pods", "nearest_misses"]
 

@@ -6,7 +6,6 @@ If Volcano or the Kubernetes scheduler has a text for a reason, that text is use
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,7 @@ from workbench.model.resources import amount_text
 from workbench.model.topology import Topology
 from workbench.policies.demand import node_causes
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
-
-if TYPE_CHECKING:
-    from workbench.policies.base import Request
+from workbench.policies.request import Request
 
 __all__ = [
     "cannot_start",

@@ -13,8 +13,9 @@ from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.policies.base import Composed, NodePolicy, Policy
 from workbench.policies.baselines import BinPack, GangFirstFit, Random, RandomParameters, ScoreParameters, Spread
+from workbench.policies.composed import Composed
+from workbench.policies.contract import Policy, SchedulerTraits
 from workbench.policies.departures import DEPARTURES
 from workbench.policies.function import FunctionPolicy, PlaceFunction, parameters_of
 from workbench.policies.gpu.ascend910 import GpuAscend910
@@ -32,9 +33,11 @@ from workbench.policies.gpu_sharing.policy import (
     HeadroomParameters,
     TieParameters,
 )
+from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
-from workbench.policies.koordinator.network import KoordinatorNetwork
+from workbench.policies.koordinator.network import GangGroupScheduler, KoordinatorNetwork
 from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
     SingleLayer,
@@ -44,8 +47,9 @@ from workbench.policies.switch_affinity.policy import (
     TableParameters,
 )
 from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParameters
-from workbench.policies.volcano.newest.policy import Volcano115
+from workbench.policies.volcano.newest.policy import Volcano115, Volcano115Scheduler
 from workbench.policies.volcano.plain import Allocate
+from workbench.policies.volcano.policy import VolcanoScheduler
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
 from workbench.policies.volcano.v1_13.documents import VolcanoDocuments
 from workbench.policies.volcano.v1_13.policy import Volcano113
@@ -76,6 +80,8 @@ class Entry:
         One line.
     source : str
         Document or program whose behaviour it is.
+    compose : type of Composed
+        Policy that is made of the node policy and a GPU policy; a scheduler with sessions of its own has its own class.
     """
 
     name: str
@@ -84,6 +90,7 @@ class Entry:
     parameters: type
     meaning: str
     source: str
+    compose: type[Composed] = Composed
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ _BUILT_IN = (
         NodeOrderParameters,
         "Volcano without topology: gang, binpack and nodeorder scores",
         f"{_VOLCANO} 1.13, allocate action",
+        VolcanoScheduler,
     ),
     Entry(
         "volcano-1.13",
@@ -132,6 +140,7 @@ _BUILT_IN = (
         TopologyParameters,
         "hard, soft and plain jobs tier by tier, LCA score, recorded HyperNode",
         f"{_VOLCANO} 1.13, network-topology-aware",
+        VolcanoScheduler,
     ),
     Entry(
         "volcano-documents",
@@ -140,6 +149,7 @@ _BUILT_IN = (
         TopologyParameters,
         "the letter of the design documents: LCA rule, scores 100/50/0, tier 1 by default, record on the PodGroup",
         "Volcano design document and article on 1.13",
+        VolcanoScheduler,
     ),
     Entry(
         "volcano-1.15",
@@ -148,6 +158,7 @@ _BUILT_IN = (
         HyperNodeParameters,
         "two-level search with sub-groups, soft as hard at the virtual top, packing of HyperNodes",
         f"{_VOLCANO}, newest after 1.15, network-topology-aware",
+        Volcano115Scheduler,
     ),
     Entry(
         "switch-affinity",
@@ -180,6 +191,7 @@ _BUILT_IN = (
         NoParameters,
         "a gang under one domain of the network, MustGather or PreferGather per layer",
         "Koordinator, ClusterNetworkTopology solver",
+        GangGroupScheduler,
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
@@ -332,7 +344,8 @@ def watch(told: Callable[[str], None]) -> Callable[[], None]:
 
 def _function_entry(name: str, function: PlaceFunction, reads_topology: bool = False, meaning: str = "") -> Entry:
     def make(parameters: Any) -> FunctionPolicy:
-        return FunctionPolicy(name, function, asdict(parameters), reads_topology)
+        traits = SchedulerTraits(reads_topology=reads_topology)
+        return FunctionPolicy(name, function, asdict(parameters), traits)
 
     first_line = (function.__doc__ or "").strip().partition("\n")[0]
     return Entry(name, "node", make, parameters_of(name, function), meaning or first_line, function.__module__)
@@ -408,9 +421,10 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
     node: NodePolicy = _make(entry, of_node, NodePolicy)
     if not plus:
         default = read_parameters(GpuBottleneck.name, BottleneckParameters, of_gpu)
-        return Composed(entry.name, node, make_policy(partial(GpuBottleneck, required=False), default))
+        chosen = make_policy(partial(GpuBottleneck, required=False), default)
+        return entry.compose(entry.name, node, chosen, place_hyper_job)
     chooser = _find(second, ("gpu",))
-    return Composed(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy))
+    return entry.compose(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy), place_hyper_job)
 
 
 def get_gpu_policy(name: str, **parameters: object) -> GpuPolicy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,17 @@ from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.model.value import Working
 from workbench.policies.taking import take_placement
 
-if TYPE_CHECKING:
-    from workbench.policies.base import Policy
-
 __all__ = ["Stream", "Taken"]
 
 #: Nodes, requests and GPUs of some pods, as `Ledger.take` has them.
 Taken = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint64] | None]
+
+
+class Placer(Protocol):
+    """Places one gang on a ledger; a `Policy` does."""
+
+    def place(self, gang: Gang, ledger: Ledger) -> Placement | Refusal:
+        """Place one gang; `ledger` holds the placement afterwards."""
 
 
 class Stream(Working):
@@ -33,12 +37,12 @@ class Stream(Working):
 
     Parameters
     ----------
-    policy : Policy
+    policy : Placer
     snapshot : ClusterSnapshot
         The cluster at the beginning, with its running pods; not changed.
     """
 
-    def __init__(self, policy: Policy, snapshot: ClusterSnapshot) -> None:
+    def __init__(self, policy: Placer, snapshot: ClusterSnapshot) -> None:
         self._policy = policy
         self._ledger = snapshot.ledger()
         # Placements are compared by identity.

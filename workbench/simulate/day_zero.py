@@ -16,7 +16,7 @@ from workbench.errors import InputError
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.pod_trace import PodTrace
 from workbench.model.value import Value
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.gpu_sharing.policy import GpuSharingPolicy
 
 if TYPE_CHECKING:

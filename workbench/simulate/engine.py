@@ -26,7 +26,7 @@ from workbench.model.placement import Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies import get_policy
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.breakdowns import Breakdown
 from workbench.simulate.held_nodes import HeldNodes, held_gpus, smallest_missing
@@ -87,8 +87,8 @@ class Simulation(Working):
     weights : mapping of str to float
         Of queues, for ``shares``; 1 if missing.
     retry : RetryRule
-        When waiting jobs are tried. By default at every instant that may let one start; `Policy.retry` is the rule of
-        the scheduler that a policy follows.
+        When waiting jobs are tried. By default at every instant that may let one start; `SchedulerTraits.retry` is the
+        rule of the scheduler that a policy follows.
     network : Network, optional
         Links that the jobs share; jobs with a `SimulatedJob.step` then work as fast as their steps allow, which changes
         when another job starts, ends or meets a fault, or a cable breaks. None: every job works as fast anywhere.

@@ -12,7 +12,7 @@ from workbench.cancel import check
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.model.pod_trace import PodTrace
 from workbench.model.value import Value
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.simulate.day_zero import DayZero, Ints, Longs, tuned_arrivals
 from workbench.simulate.fill_bound import allocation_bound
 

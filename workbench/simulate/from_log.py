@@ -11,7 +11,7 @@ from workbench.model.gang import Gang
 from workbench.model.job_log import GPU, JobLog, LoggedStep
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.simulate.job import Restarts, SimulatedJob
 
 __all__ = ["fault_horizon_s", "judging_by", "simulated_jobs"]

@@ -16,7 +16,7 @@ from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.lost_pods import joined, placement_of_running
 

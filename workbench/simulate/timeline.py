@@ -20,7 +20,7 @@ from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable
 from workbench.model.value import Working
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.simulate.faults import break_gpus
 from workbench.simulate.gang_groups import without_gang_group
 from workbench.simulate.held_nodes import HeldNodes

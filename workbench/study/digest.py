@@ -35,9 +35,10 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.evaluate.provenance import version
-from workbench.policies.base import NodePolicy, Policy
+from workbench.policies.contract import Policy
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.base import GpuPolicy
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import Parametrised
 from workbench.study.own_modules import MAIN, PACKAGE, imported_modules, is_installed, own_modules, reached_modules
 

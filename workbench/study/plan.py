@@ -16,7 +16,7 @@ from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
 from workbench.model.value import Value
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS, Arrivals
 from workbench.simulate.from_log import judging_by, simulated_jobs
@@ -126,7 +126,7 @@ class Study(Value):
         What a fault takes from a job, as of `SimulatedJob`.
     retry : {"changes", "own"}
         When waiting jobs are tried: whenever something arrives or is freed, or by the retry rule of the scheduler
-        that the policy models (`Policy.retry`).
+        that the policy models (`SchedulerTraits.retry`).
 
     Raises
     ------

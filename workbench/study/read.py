@@ -29,7 +29,7 @@ from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
 from workbench.policies import get_policy
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS
 from workbench.simulate.job import Restarts

@@ -14,7 +14,7 @@ from workbench.errors import ClusterError
 from workbench.evaluate.contention import Network
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.retry import AT_CHANGES
 from workbench.simulate import Breakdown, FaultRates, SimulatedJob, Simulation, draw_breakdowns
 from workbench.simulate.arrivals import Arrivals, at_load
@@ -50,7 +50,7 @@ class Case(Value):
     network : Network, optional
         Links that the jobs share; the seed of a run is that of hashed routes, too. None: none.
     own_retry : bool
-        Whether waiting jobs are tried by the retry rule of the scheduler that the policy models (`Policy.retry`).
+        Whether waiting jobs are tried by the retry rule of the policy's scheduler (`SchedulerTraits.retry`).
     """
 
     snapshot: ClusterSnapshot
@@ -116,7 +116,7 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
         discipline=discipline,
         breakdowns=breakdowns,
         quotas=case.quotas,
-        retry=policy.retry if case.own_retry else AT_CHANGES,
+        retry=policy.traits.retry if case.own_retry else AT_CHANGES,
         network=network,
     )
     return simulation.run(until).result().summary()

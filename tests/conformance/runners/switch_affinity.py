@@ -23,7 +23,7 @@ from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switch_book import SwitchBook
 from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED, SwitchStates
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 from workbench.policies.switch_affinity.annotations import (
     annotations_of,

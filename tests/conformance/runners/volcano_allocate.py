@@ -11,7 +11,7 @@ from workbench.model.notice import texts_of
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies import get_policy
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.volcano.plugins import config_warnings
 
 POLICY = {Release.V1_13: "volcano-1.13", Release.NEWEST: "volcano-1.15"}

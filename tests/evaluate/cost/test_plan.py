@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.evaluate.compare import compare
 from workbench.evaluate.cost import CommunicationPlan, LeastCost, ParallelShape
 from workbench.model.placement import Placement
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters

@@ -9,8 +9,8 @@ import pytest
 from tests.fabrics import snapshot
 from workbench.errors import InternalError
 from workbench.model.gang import Gang, Role
-from workbench.policies.base import Composed
 from workbench.policies.baselines import GangFirstFit
+from workbench.policies.composed import Composed
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions, NodeGpus
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters

@@ -26,9 +26,10 @@ from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod
 from workbench.model.topology import VIRTUAL_TOP
 from workbench.policies import get_policy
-from workbench.policies.base import Composed
+from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.parameters import NoParameters
 
 every_policy = pytest.mark.parametrize("policy", POLICIES)
@@ -294,7 +295,7 @@ def test_a_function_of_a_user_places_the_jobs_too() -> None:
         assert ledger.topology.n_nodes == 2 and len(ledger.topology.domain_names) == 1
         return list(range(ledger.topology.n_nodes))[-gang.n_pods :]
 
-    policy = Composed("last", FunctionPolicy("last", last_nodes, {}, False), GpuLowestIndex(NoParameters()))
+    policy = Composed("last", FunctionPolicy("last", last_nodes), GpuLowestIndex(NoParameters()), place_hyper_job)
     result = policy.place(hyper([job(0, 1), job(1, 1)]), document_tree().ledger())
     assert isinstance(result, Placement) and hypernodes(result) == ["s0", "s1"]
     assert [result.topology.node_names[node] for node in result.node] == ["node1", "node3"]

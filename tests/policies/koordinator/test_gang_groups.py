@@ -18,7 +18,7 @@ from workbench.model.gang import Gang, Role
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
-from workbench.policies.base import session_order
+from workbench.policies.contract import session_order
 from workbench.policies.registry import get_policy
 from workbench.policies.taking import take_placement
 from workbench.simulate.gang_groups import without_gang_group

@@ -84,7 +84,7 @@ def test_a_constraint_without_tier_or_mode_is_hard_at_tier_1(mode: str) -> None:
 def test_a_first_placement_has_no_lca_score_and_is_recorded() -> None:
     result = place(document_tree(), gang(2))
     assert isinstance(result, Placement) and result.records == {"d/j": "s0"}
-    assert get_policy("volcano-documents").annotates_group
+    assert get_policy("volcano-documents").traits.annotates_group
 
 
 def test_node_count_counts_all_nodes_below() -> None:

@@ -16,7 +16,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 
 __all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_waiting"]
 

@@ -11,7 +11,7 @@ from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 
 __all__ = ["LeastCost"]
 

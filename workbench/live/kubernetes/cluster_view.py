@@ -10,7 +10,7 @@ from workbench.live.wall_clock import WallClock
 from workbench.model.notice import texts_of
 from workbench.model.placement import Decision, Refusal
 from workbench.model.snapshot import ClusterSnapshot, Scenario
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 
 __all__ = ["ClusterView"]

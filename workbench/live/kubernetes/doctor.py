@@ -20,7 +20,6 @@ from workbench.live.kubernetes.shapes import mapping
 from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
 from workbench.model.counted import counted
 from workbench.policies import get_policy
-from workbench.policies.base import Composed
 
 __all__ = ["Check", "State", "examine", "examine_cluster"]
 
@@ -184,8 +183,7 @@ def _scheduler(snapshot: LiveSnapshot) -> Iterator[Check]:
         except InputError as error:
             yield Check("scheduler", State.problem, str(error))
             continue
-        warnings = policy.node.warnings if isinstance(policy, Composed) else ()
-        for warning in warnings:
+        for warning in policy.warnings:
             yield Check("scheduler", State.note, warning.message)
-        if not warnings:
+        if not policy.warnings:
             yield Check("scheduler", State.ok, "every setting of its configuration is modelled")

@@ -23,7 +23,7 @@ from workbench.live.kubernetes.mirror import without_managed_fields
 from workbench.live.kubernetes.ssh_keys import new_ssh_keys
 from workbench.live.kubernetes.writer import Writer
 from workbench.model.placement import Refusal
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 
 __all__ = ["Operator"]

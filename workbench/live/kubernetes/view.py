@@ -14,7 +14,7 @@ from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.mirror import Mirror
 from workbench.live.kubernetes.projection import projected
 from workbench.model.notice import Notice
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 
 __all__ = ["LiveView"]
 

@@ -22,7 +22,8 @@ from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
-from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_causes
 from workbench.policies.gpu.base import GpuAssignment, GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
@@ -34,8 +35,11 @@ from workbench.policies.gpu_sharing.state import (
     sharing_nodes,
     typical_arrays,
 )
+from workbench.policies.hyper_job.place import place_hyper_job
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.reasons import gang_incomplete
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.stream import Stream, Taken
 
 __all__ = [
@@ -133,7 +137,7 @@ class _SharingGpus(GpuQuestions):
 class _SharingNodes(NodePolicy):
     """Chooses a node and the GPUs for one pod after the other, by a rule of the kernel."""
 
-    shares_gpus = True
+    traits = SchedulerTraits(shares_gpus=True)
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:
         self.name = name
@@ -260,10 +264,6 @@ class _SharingNodes(NodePolicy):
         listed = ", ".join(sorted(texts)) or "the cluster has no nodes"
         return Notice(code, f"0/{n} nodes are unavailable: {listed}.", numbers={"count": n, "nodes": n})
 
-    def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
-        assert isinstance(whole, GpuSharingPolicy)
-        return _SharingStream(whole, snapshot)
-
 
 class GpuSharingPolicy(Composed):
     """Places pods one by one, with whole GPUs or a share of one, by a rule of `workbench.kernels.gpu_sharing`.
@@ -286,7 +286,7 @@ class GpuSharingPolicy(Composed):
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:
         # The GPU policy is never asked: _SharingGpus answers in its place.
-        super().__init__(name, _SharingNodes(name, rule, parameters), GpuLowestIndex(NoParameters()))
+        super().__init__(name, _SharingNodes(name, rule, parameters), GpuLowestIndex(NoParameters()), place_hyper_job)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -294,6 +294,9 @@ class GpuSharingPolicy(Composed):
 
     def _gpu_questions(self, gang: Gang, ledger: Ledger) -> _SharingGpus:
         return _SharingGpus(self, ledger, None)
+
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        return _SharingStream(self, snapshot)
 
     def place_beside(
         self, gang: Gang, ledger: Ledger, kinds: Ints, recorder: Recorder | None = None

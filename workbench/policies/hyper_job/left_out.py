@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
@@ -11,13 +10,11 @@ from workbench.model.ledger import Ledger
 from workbench.model.name_list import name_list
 from workbench.model.placement import Placement
 from workbench.model.topology import TOP
+from workbench.policies.composed import Composed
 from workbench.policies.hyper_job.search import Choice, Search
 from workbench.policies.hyper_job.trials import JobTrials
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import cannot_start
-
-if TYPE_CHECKING:
-    from workbench.policies.base import Composed
 
 __all__ = ["LeftOut", "shape_of"]
 
@@ -60,7 +57,7 @@ class LeftOut:
         job, kind = self._jobs[number], self._trials.kinds[number]
         search, trials, topology = self._search, self._trials, self._ledger.topology
         progress = Progress.of(job, self._ledger.snapshot)
-        if never := cannot_start(job, progress, sub_groups=self._policy.node.sub_groups):
+        if never := cannot_start(job, progress, sub_groups=self._policy.traits.sub_groups):
             return never[0].message
         if not search.may_use(kind, tier):
             return f"its constraint allows no HyperNode of tier {tier}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +12,13 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger, idle_accelerators
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, NearestMiss, Placement, Refusal, Unplaced
+from workbench.policies.composed import Composed
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.hyper_job.left_out import LeftOut, shape_of
 from workbench.policies.hyper_job.search import Choice, Search, TierTried
 from workbench.policies.hyper_job.trials import JobTrials
 from workbench.policies.reasons import not_offered, topology_not_ready
 from workbench.policies.taking import take_placement
-
-if TYPE_CHECKING:
-    from workbench.policies.base import Composed
 
 __all__ = ["place_hyper_job"]
 
@@ -97,7 +94,7 @@ def _placement(
     visible = np.zeros_like(words)
     unplaced: list[Unplaced] = []
     annotations: list[Mapping[str, str]] = []
-    warnings: dict[Notice, None] = dict.fromkeys((*gang.notes, *policy.node.warnings))
+    warnings: dict[Notice, None] = dict.fromkeys((*gang.notes, *policy.warnings))
     exclusive: dict[str, str] = {}
     score, any_words, any_visible, any_group = 0.0, False, False, False
     for number, (part, kind, domain) in enumerate(zip(gang.sub_groups, trials.kinds, choice.domains, strict=True)):
@@ -159,7 +156,7 @@ def _common(domains: Sequence[int], ledger: Ledger) -> int:
 def _refusal(
     policy: Composed, gang: Gang, reasons: tuple[Notice, ...], misses: tuple[NearestMiss, ...] = ()
 ) -> Refusal:
-    warnings = tuple(dict.fromkeys((*gang.notes, *policy.node.warnings)))
+    warnings = tuple(dict.fromkeys((*gang.notes, *policy.warnings)))
     return Refusal(gang, policy.name, policy.parameters, reasons, misses, warnings)
 
 

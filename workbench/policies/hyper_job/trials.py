@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +13,9 @@ from workbench.model.extras import Extra, VolcanoMemory
 from workbench.model.gang import Gang, Role
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
+from workbench.policies.composed import Composed
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.hyper_job.part import Parts
-
-if TYPE_CHECKING:
-    from workbench.policies.base import Composed
 
 __all__ = ["JobTrials"]
 

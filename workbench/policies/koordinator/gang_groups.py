@@ -16,7 +16,7 @@ from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.base import Policy, session_order
+from workbench.policies.contract import Policy, session_order
 
 __all__ = ["schedule_groups"]
 

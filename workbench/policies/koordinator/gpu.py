@@ -23,16 +23,20 @@ from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
-from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_reasons, node_text
 from workbench.policies.gpu.base import GpuAssignment, GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.koordinator.gang_groups import schedule_groups
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
 from workbench.policies.koordinator.turn import GangTurn
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.reasons import fit_reason, gang_incomplete
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import KUBE_SCHEDULER
 
 __all__ = ["KoordinatorGpu", "KoordinatorGpuParameters"]
@@ -101,8 +105,7 @@ class _GroupNodes(NodePolicy):
     """Chooses nodes and GPUs of a gang for `koordinator-gpu`, following the plans of GPU groups."""
 
     name = "koordinator-gpu"
-    retry = KUBE_SCHEDULER
-    gang_groups = True
+    traits = SchedulerTraits(gang_groups=True, retry=KUBE_SCHEDULER)
 
     def __init__(self, parameters: KoordinatorGpuParameters) -> None:
         self._parameters = parameters
@@ -181,7 +184,7 @@ class KoordinatorGpu(Composed):
 
     def __init__(self, parameters: KoordinatorGpuParameters) -> None:
         # The GPU policy is never asked: _GroupGpus answers in its place.
-        super().__init__("koordinator-gpu", _GroupNodes(parameters), GpuLowestIndex(NoParameters()))
+        super().__init__("koordinator-gpu", _GroupNodes(parameters), GpuLowestIndex(NoParameters()), place_hyper_job)
         self._ttl_s = parameters.plan_ttl_s
 
     def _gpu_questions(self, gang: Gang, ledger: Ledger) -> _GroupGpus:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.counted import counted
-from workbench.model.explanation import Recorders
+from workbench.model.explanation import NO_RECORDERS, Recorders
 from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
@@ -22,7 +22,8 @@ from workbench.model.placement import UNPLACED, Decision, NearestMiss
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
 from workbench.model.whole_number import whole_number
-from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_text
 from workbench.policies.koordinator.gang_groups import schedule_groups
 from workbench.policies.koordinator.network_tree import (
@@ -36,8 +37,10 @@ from workbench.policies.koordinator.network_tree import (
     ordered,
 )
 from workbench.policies.nearest import nearest_misses
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters
 from workbench.policies.reasons import fit_reason
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import KUBE_SCHEDULER
 
 __all__ = ["KoordinatorNetwork"]
@@ -79,40 +82,13 @@ class KoordinatorNetwork(NodePolicy):
     """
 
     name = "koordinator-network"
-    reads_topology = True
-    gang_groups = True
-    retry = KUBE_SCHEDULER
-    # Without multiples; with them upstream's rounding can lose a placement when a domain gains room.
-    monotone = True
+    traits = SchedulerTraits(reads_topology=True, gang_groups=True, retry=KUBE_SCHEDULER)
 
     def __init__(self, _: NoParameters) -> None: ...
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         return {}
-
-    def schedule(
-        self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders
-    ) -> list[Decision]:
-        """Decide on all gangs of one session, each gang group as a whole (`schedule_groups`).
-
-        Parameters
-        ----------
-        whole : Composed
-            The policy with its GPU part; it places each gang.
-        gangs : sequence of Gang
-            In the order of the session.
-        snapshot : ClusterSnapshot
-            The cluster when the session begins.
-        recorders : mapping of int to Recorder
-            Recorders of the gangs to explain, by the gang's index.
-        """
-        ledger = snapshot.ledger()
-
-        def place(i: int) -> Decision:
-            return Decision(gangs[i], whole.place(gangs[i], ledger, recorders.get(i)))
-
-        return schedule_groups(whole, gangs, snapshot, place, ledger.checkpoint, ledger.rollback)
 
     def assign(self, request: Request) -> Assignment | Declined:
         gang, topology = request.gang, request.ledger.topology
@@ -182,6 +158,27 @@ class KoordinatorNetwork(NodePolicy):
         nowhere = [role for role in demand.order if not demand.capacity(role, demand.idle, 1).any()]
         fit = tuple(fit_reason(request, role, demand.idle) for role in nowhere)
         return Declined((reason, *fit) if len(nowhere) < len(demand.order) else (*fit, reason), misses, warnings)
+
+
+class GangGroupScheduler(Composed):
+    """A policy that decides the gangs of a gang group together (`schedule_groups`), each gang as `place` would."""
+
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
+        """Decide on all gangs of one session, each gang group as a whole.
+
+        Parameters
+        ----------
+        gangs, snapshot, recorders
+            As in `Policy.schedule`.
+        """
+        ledger = snapshot.ledger()
+
+        def place(i: int) -> Decision:
+            return Decision(gangs[i], self.place(gangs[i], ledger, recorders.get(i)))
+
+        return schedule_groups(self, gangs, snapshot, place, ledger.checkpoint, ledger.rollback)
 
 
 def _misses(request: Request, roots: Sequence[TreeNode]) -> tuple[NearestMiss, ...]:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.placement import words_to_mask
-from workbench.policies.base import Request
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.node_set import NodeClass, Pods
+from workbench.policies.request import Request
 
 __all__ = ["matrix_for", "node_classes"]
 

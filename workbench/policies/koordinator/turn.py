@@ -17,11 +17,11 @@ from workbench.model.gpu_plan import GpuPlan
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
 from workbench.model.snapshot import gpu_words_row
-from workbench.policies.base import Request
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.node_classes import matrix_for, node_classes
 from workbench.policies.koordinator.node_set import choose_nodes
 from workbench.policies.koordinator.plan_cache import plan_action
+from workbench.policies.request import Request
 
 __all__ = ["GangTurn"]
 

@@ -16,7 +16,7 @@ from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
 from workbench.model.switch_book import JobPods
 from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, SwitchTable
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 from workbench.policies.switch_affinity.job_kind import JobKind, job_kind
 from workbench.policies.switch_affinity.rescheduling import Damage
 

@@ -23,10 +23,12 @@ from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.switches import IDLE, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.baselines import GangFirstFit
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_reasons
+from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, parameter
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import VOLCANO
 from workbench.policies.switch_affinity.annotations import annotations_of, marks_of
 from workbench.policies.switch_affinity.explaining import tell
@@ -97,11 +99,8 @@ class _NodesOfJob:
 class _Affinity(NodePolicy):
     """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed pods."""
 
-    reads_topology = True
-    publishes_switches = True
+    traits = SchedulerTraits(publishes_switches=True, retry=VOLCANO, reads_topology=True)
     # MindCluster's scheduler is a plugin of Volcano.
-    retry = VOLCANO
-    monotone = True
     #: Whether pods are annotated with the state of their switch.
     writes_states = False
 
@@ -401,7 +400,7 @@ class SwitchAffinity10(_Affinity):
     """Switch affinity 1.0: without switch states, jobs fill full switches or rows of positions (logical switches)."""
 
     name = "switch-affinity-1.0"
-    publishes_switches = False
+    traits = replace(SwitchAffinity.traits, publishes_switches=False)
 
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
         """Find nodes by version 1.0, which avoids switches under which another job has only some of its pods.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.dry_runs import Counts, DomainTotals, Trials
 from workbench.kernels.fading import Fading
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.job_parts import JobProgress, cache_names
 from workbench.policies.volcano.scored_nodes import domain_used

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_runs import Counts
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 from workbench.policies.volcano.node_scores.base import NodeScore
 from workbench.policies.volcano.scored_nodes import ScoredNodes, assumed_of
 

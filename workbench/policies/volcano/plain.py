@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.session.turns import FlatTurns, Turns
 
@@ -16,7 +16,6 @@ class Allocate(VolcanoPolicy):
     """
 
     name = "allocate"
-    monotone = True
 
     def turns(self, request: Request) -> Turns:
         return FlatTurns(request, self.context)

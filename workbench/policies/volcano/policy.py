@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.domains import ScoreWeights
-from workbench.model.explanation import Recorder, Recorders
+from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
@@ -22,9 +22,12 @@ from workbench.model.release import Release
 from workbench.model.resources import PODS
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits, SessionPolicy
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.node_policy import NodePolicy
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import VOLCANO
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling
@@ -77,7 +80,7 @@ class VolcanoPolicy(NodePolicy):
     """
 
     release: Release = Release.V1_13
-    retry = VOLCANO
+    traits = SchedulerTraits(retry=VOLCANO)
     waits_for_closer: bool = False
 
     def __init__(self, parameters: NodeOrderParameters) -> None:
@@ -186,43 +189,40 @@ class VolcanoPolicy(NodePolicy):
         demand = Demand(seen, ledger, gpus) if self._filters_nodes else _ResourceDemand(seen, ledger, gpus)
         return Request(seen, ledger, demand, gpus, recorder)
 
+
+class VolcanoScheduler(Composed, SessionPolicy):
+    """A policy whose node part is a `VolcanoPolicy`: decides in sessions of Volcano, with their queues and actions."""
+
     def schedule(
-        self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
     ) -> list[Decision]:
-        """Decide on all gangs in one session of Volcano, with its queues and actions.
+        """Decide on all gangs in one session of Volcano.
 
         Parameters
         ----------
-        whole : Composed
-            The policy that this is the node part of.
-        gangs : sequence of Gang
-        snapshot : ClusterSnapshot
-        recorders : mapping of int to Recorder
-            By position in `gangs`, as in `Policy.schedule`.
-
-        Returns
-        -------
-        list of Decision
-            In the order of `gangs`.
+        gangs, snapshot, recorders
+            As in `Policy.schedule`.
         """
-        return Session(whole, self, gangs, snapshot, recorders).run()
+        return self._session(gangs, snapshot, recorders).run()
 
-    def admit(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
+    def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
         """Decide which gangs are admitted, by running only the action enqueue of a session.
 
         Parameters
         ----------
-        whole : Composed
-            The policy that this is the node part of.
         gangs, snapshot
-            As in `Policy.admit`.
+            As in `SessionPolicy.admit`.
 
         Returns
         -------
         list of Notice or None
             The reason for each gang that is not admitted, else None.
         """
-        return Session(whole, self, gangs, snapshot, {}).admit()
+        return self._session(gangs, snapshot, NO_RECORDERS).admit()
+
+    def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders) -> Session:
+        assert isinstance(self.node, VolcanoPolicy)
+        return Session(self, self.node, gangs, snapshot, recorders)
 
 
 @dataclass(eq=False)

@@ -18,7 +18,7 @@ from workbench.kernels.dry_runs import DomainTotals, DryRuns
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
 from workbench.model.resources import ASSUMED
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 
 __all__ = ["ASSUMED_COLUMNS", "ScoredNodes", "assumed_of", "domain_used", "scored_columns"]
 

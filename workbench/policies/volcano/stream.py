@@ -23,9 +23,10 @@ from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.base import Assignment, Composed, Request
+from workbench.policies.composed import Composed
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import cannot_start
+from workbench.policies.request import Assignment, Request
 from workbench.policies.stream import Stream, Taken
 from workbench.policies.volcano.form import form_of
 from workbench.policies.volcano.memory import records_to_keep

@@ -16,7 +16,7 @@ from workbench.errors import InputError
 from workbench.model.labels import Requirement
 from workbench.model.release import Release
 from workbench.policies import get_policy
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 from workbench.policies.volcano import plugins
 from workbench.policies.volcano.node_scores.base import NodeScore
 from workbench.policies.volcano.node_scores.table import NODE_SCORES

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.resources import amount_text
-from workbench.policies.base import Request
 from workbench.policies.demand import Demand, node_causes
+from workbench.policies.request import Request
 from workbench.policies.volcano.filling import Filling
 
 if TYPE_CHECKING:

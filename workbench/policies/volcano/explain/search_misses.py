@@ -15,8 +15,8 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.two_level import TriedDomains
 from workbench.model.placement import NearestMiss, best_of
-from workbench.policies.base import Request
 from workbench.policies.nearest import nearest_misses
+from workbench.policies.request import Request
 from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, lacking
 from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.newest.constraints import Limits

@@ -11,7 +11,7 @@ from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.gang import Gang
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.job_parts import cache_names
 from workbench.policies.volcano.newest.splitting import SubJobs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,9 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Why, best_of
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried, topology_not_ready
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.explain.nodes import pods_text
 from workbench.policies.volcano.explain.search_explainer import SearchExplainer
@@ -42,7 +43,7 @@ from workbench.policies.volcano.newest.hypernode_scores import (
 )
 from workbench.policies.volcano.newest.splitting import SubJobs, split
 from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
-from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.policy import VolcanoPolicy, VolcanoScheduler
 from workbench.policies.volcano.scored_nodes import scored_columns
 from workbench.policies.volcano.session.queue_caps import QueueCaps
 from workbench.policies.volcano.session.queues import QueueHeadroom
@@ -70,8 +71,7 @@ class Volcano115(VolcanoPolicy):
     """
 
     name = "volcano-1.15"
-    monotone = True
-    sub_groups = True
+    traits = replace(VolcanoPolicy.traits, sub_groups=True)
     waits_for_closer = True
 
     release = Release.NEWEST
@@ -218,10 +218,7 @@ class Volcano115(VolcanoPolicy):
             fading=fading_of(p, request.snapshot.topology, seen.columns) if faded else None,
         )
 
-    def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
-        return SearchStream(whole, self._repeatable, snapshot)
-
-    def _repeatable(self, request: Request) -> Prepared | None:
+    def repeatable(self, request: Request) -> Prepared | None:
         """Prepare the search of a gang if a stream may repeat it; return None otherwise.
 
         A search may be repeated if the gang has no running pods and the result depends only on the resources of nodes.
@@ -238,6 +235,14 @@ class Volcano115(VolcanoPolicy):
         scores = topology_scores_newest(topology, self._parameters.weight)
         search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
         return Prepared(search, subs, limits.warnings, _is_recorded(gang))
+
+
+class Volcano115Scheduler(VolcanoScheduler):
+    """`VolcanoScheduler` of the newest release, whose stream repeats searches of equal gangs."""
+
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        assert isinstance(self.node, Volcano115)
+        return SearchStream(self, self.node.repeatable, snapshot)
 
 
 class _NewestTurns(Turns):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 
 __all__ = ["NodeScore"]
 

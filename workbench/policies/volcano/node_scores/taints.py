@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from workbench.policies.base import Request
+from workbench.policies.request import Request
 from workbench.policies.volcano.node_scores.base import NodeScore
 
 __all__ = ["TaintScore"]

@@ -32,8 +32,8 @@ from workbench.model.explanation import Recorder
 from workbench.model.ledger import Ledger
 from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
-from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.task_order import task_rank
 
 if TYPE_CHECKING:

@@ -30,9 +30,11 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
+from workbench.policies.composed import Composed
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.node_policy import place_best_effort
 from workbench.policies.reasons import cannot_start, fractional_gpus, gang_untried, gpus_unserved
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.session.enqueue import Admission, min_resources
 from workbench.policies.volcano.session.job_order import job_key
@@ -260,7 +262,7 @@ class Session:
             if job.gang.shares_gpus:
                 self._decline(job, Declined((fractional_gpus(self._whole.name, job.gang),)))
                 continue
-            if never := cannot_start(request.gang, progress, sub_groups=self._policy.sub_groups):
+            if never := cannot_start(request.gang, progress, sub_groups=self._policy.traits.sub_groups):
                 self._decline(job, Declined(never))
                 continue
             if job.gang.jobs:

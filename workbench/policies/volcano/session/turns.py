@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.notice import Notice
-from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.nearest import cluster_short, nearest_misses
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.explain.nodes import pods_text, record_nodes
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.ledger import Ledger
-from workbench.policies.base import Request
 from workbench.policies.departures import DOCUMENTS
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.request import Request
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.scores import topology_scores_1_13
 from workbench.policies.volcano.session.turns import Turns
@@ -42,7 +42,7 @@ class VolcanoDocuments(Volcano113):
     """
 
     name = DOCUMENTS
-    counts_all_nodes = True
+    traits = replace(Volcano113.traits, counts_all_nodes=True)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """Make the `Request` about a gang whose constraint has the documents' defaults.

@@ -15,10 +15,10 @@ from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import best_of
 from workbench.model.topology import Topology
-from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, pods_text, record_nodes
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass
@@ -54,8 +54,7 @@ class Volcano113(VolcanoPolicy):
     """
 
     name = "volcano-1.13"
-    annotates_group = True
-    monotone = True
+    traits = replace(VolcanoPolicy.traits, annotates_group=True)
     _parameters: TopologyParameters
 
     def __init__(self, parameters: TopologyParameters) -> None:

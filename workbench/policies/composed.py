@@ -1,0 +1,248 @@
+"""`Composed`: a policy made of a node policy and a GPU policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cancel import check
+from workbench.model.explanation import Recorder
+from workbench.model.extras import KoordinatorWish
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
+from workbench.model.placement import Placement, Refusal, Unplaced, Why
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.contract import Policy
+from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
+from workbench.policies.node_policy import NodePolicy, place_best_effort
+from workbench.policies.reasons import (
+    cannot_start,
+    fractional_gpus,
+    gpus_unserved,
+    not_offered,
+    told_once,
+    topology_not_ready,
+)
+from workbench.policies.request import Assignment, Declined, Request
+from workbench.policies.taking import take_pods
+
+__all__ = ["Composed"]
+
+PlaceJobs = Callable[["Composed", Gang, Ledger, Recorder | None], Placement | Refusal]
+
+
+class Composed(Policy):
+    """A policy made of a node policy and a GPU policy.
+
+    Parameters
+    ----------
+    name : str
+        The name that users type, such as ``volcano-1.13+gpu-bottleneck``.
+    node : NodePolicy
+        Chooses the node of each pod.
+    gpu : GpuPolicy
+        Chooses the GPUs on each node.
+    place_jobs : callable, optional
+        Places a HyperJob, a gang with `Gang.jobs`, by this policy (`place_hyper_job`); None: HyperJobs are refused.
+    """
+
+    def __init__(self, name: str, node: NodePolicy, gpu: GpuPolicy, place_jobs: PlaceJobs | None = None) -> None:
+        self.name = name
+        self.node = node
+        self.gpu = gpu
+        self.traits = node.traits
+        self.warnings = node.warnings
+        self._place_jobs = place_jobs
+        self._parameters = {**node.parameters, **{f"gpu.{name}": value for name, value in gpu.parameters.items()}}
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return dict(self._parameters)
+
+    def with_parameters(self, **values: object) -> Self:
+        """Make a policy like this one with other values of some parameters, those of the GPU part as ``gpu.NAME``.
+
+        Parameters
+        ----------
+        **values
+            Values by the names of `parameters`; the other parameters keep theirs.
+
+        Raises
+        ------
+        UnknownNameError, InputError
+            As `NodePolicy.with_parameters` of the node policy and of the GPU policy raise them.
+        """
+        if type(self).__init__ is not Composed.__init__:
+            # A derived class may keep more than its parts.
+            return super().with_parameters(**values)
+        of_gpu = {name.removeprefix("gpu."): value for name, value in values.items() if name.startswith("gpu.")}
+        of_node = {name: value for name, value in values.items() if not name.startswith("gpu.")}
+        return type(self)(
+            self.name, self.node.with_parameters(**of_node), self.gpu.with_parameters(**of_gpu), self._place_jobs
+        )
+
+    def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
+        """Place one gang: nodes by the node policy, then GPUs by the GPU policy.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            Holds the placement afterwards; unchanged if the answer is a refusal.
+        recorder : Recorder, optional
+            Receives every candidate that is considered; must not change the answer.
+        """
+        return self._place_with(self._gpu_questions(gang, ledger), gang, ledger, recorder)
+
+    def _gpu_questions(self, gang: Gang, ledger: Ledger) -> GpuQuestions:
+        """Make the questions that `place` asks the GPU policy about one gang."""
+        return GpuQuestions(self.gpu, ledger)
+
+    def _place_with(
+        self, gpus: GpuQuestions, gang: Gang, ledger: Ledger, recorder: Recorder | None
+    ) -> Placement | Refusal:
+        """Place one gang as `place` does, with answers of the GPU policy that several gangs can share.
+
+        Parameters
+        ----------
+        gpus : GpuQuestions
+            Asks the GPU policy about nodes, and remembers the answers.
+        gang : Gang
+        ledger : Ledger
+            Holds the placement afterwards; unchanged if the answer is a refusal.
+        recorder : Recorder or None
+            Receives every candidate that is considered; must not change the answer.
+        """
+        check()
+        if gang.jobs:
+            return self._hyper_job(gang, ledger, recorder)
+        request = self.node.request(gang, ledger, gpus, recorder)
+        progress = request.start
+        answer: Assignment | Declined
+        never = cannot_start(request.gang, progress, sub_groups=self.traits.sub_groups)
+        if gang.shares_gpus and not self.traits.shares_gpus:
+            answer = Declined((fractional_gpus(self.name, gang),))
+        elif never:
+            answer = Declined(never)
+        elif self.traits.reads_topology and not ledger.topology.ready:
+            answer = Declined((topology_not_ready(ledger.topology),))
+        elif request.demand.order:
+            answer = self.node.assign(request)
+        else:
+            answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
+        if isinstance(answer, Assignment) and request.demand.best_effort:
+            rest = ledger.copy()
+            take_pods(gang, rest, answer.node, request.demand.taken, None)
+            answer = place_best_effort(self.node, request, answer, rest)
+        if isinstance(answer, Assignment):
+            dealt = gpus.assign_gpus(gang, answer.node)
+            if dealt.unserved >= 0:
+                answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
+        if isinstance(answer, Declined):
+            return self.refusal(gang, request, answer)
+        take_pods(gang, ledger, answer.node, request.demand.taken, dealt.words)
+        if answer.running is not None:
+            ledger.set_job(gang.key, answer.running)
+        return self.placement(gang, ledger.snapshot, answer, dealt.words, dealt.warnings, dealt.visible)
+
+    def _hyper_job(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+        if self._place_jobs is not None:
+            return self._place_jobs(self, gang, ledger, recorder)
+        reason = Notice("refused", f"{self.name} places no HyperJobs")
+        return Refusal(gang, self.name, self.parameters, (reason,), (), (*gang.notes, *self.warnings))
+
+    def refusal(self, gang: Gang, request: Request, answer: Declined) -> Refusal:
+        """Make the `Refusal` that a user gets when the node policy cannot place a gang.
+
+        Resources that no node offers are the first reason; no HyperNode is then near to holding the gang.
+
+        Parameters
+        ----------
+        gang : Gang
+            The gang as the user gave it.
+        request : Request
+            The gang as the node policy sees it.
+        answer : Declined
+        """
+        warnings = (*gang.notes, *self.warnings, *answer.warnings, *self._notices(gang))
+        first, later = not_offered(request), answer.later
+        if later is not None:
+            return Refusal.deferred(gang, self.name, self.parameters, _after(first, later), warnings)
+        reasons = told_once((*first, *answer.reasons))
+        misses = () if first else answer.nearest_misses
+        return Refusal(gang, self.name, self.parameters, reasons, misses, warnings)
+
+    def placement(
+        self,
+        gang: Gang,
+        snapshot: ClusterSnapshot,
+        answer: Assignment,
+        gpu_words: npt.NDArray[np.uint64] | None,
+        warnings: tuple[Notice, ...],
+        visible_words: npt.NDArray[np.uint64] | None = None,
+    ) -> Placement:
+        """Combine the answers of the node policy and the GPU policy into the placement that the user gets.
+
+        Parameters
+        ----------
+        gang : Gang
+        snapshot : ClusterSnapshot
+        answer : Assignment
+            Nodes of the pods.
+        gpu_words : ndarray of shape (n_pods, w), uint64, or None
+            Bits of each pod's GPUs; None: no pod has any.
+        warnings : tuple of Notice
+            Warnings of the GPU policy.
+        visible_words : ndarray of shape (n_pods, w), uint64, optional
+            Bits of the GPUs that each pod sees; None: those it has.
+        """
+        without = answer.node < 0
+        unplaced = without.nonzero()[0].tolist() if np.count_nonzero(without) else ()
+        return Placement(
+            gang,
+            snapshot.topology,
+            self.name,
+            self.parameters,
+            node=answer.node,
+            gpu_words=gpu_words,
+            visible_words=visible_words,
+            record=answer.record,
+            has_record=answer.has_record,
+            records=answer.records,
+            unplaced=tuple([Unplaced(i, answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced]),
+            rank=answer.rank,
+            score=answer.score,
+            annotations=answer.annotations,
+            annotation_group=answer.annotation_group,
+            job_class=answer.job_class,
+            gpu_total=snapshot.gpu_total,
+            gpu_free=snapshot.gpu_free,
+            warnings=(*gang.notes, *self.warnings, *answer.warnings, *self._notices(gang), *warnings),
+        )
+
+    def _notices(self, gang: Gang) -> tuple[Notice, ...]:
+        found = []
+        if not self.traits.sub_groups and (gang.sub_groups or gang.sub_grouped):
+            text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
+            found.append(Notice("sub-groups-merged", text))
+        if not self.traits.gang_groups and gang.extra(KoordinatorWish).gang_groups:
+            text = f"{self.node.name} knows no gang groups: the gang is placed by itself"
+            found.append(Notice("gang-groups-not-read", text))
+        return tuple(found)
+
+
+def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
+    """Return a function that calls ``later`` and puts the reasons ``first`` before those that ``later`` returns.
+
+    No reason repeats another, and with a reason in ``first`` no HyperNode is near.
+    """
+
+    def why() -> Why:
+        reasons, misses = later()
+        return told_once((*first, *reasons)), () if first else misses
+
+    return why

@@ -1,0 +1,184 @@
+"""The contract of policies: `Policy`, `SessionPolicy`, and the traits of the scheduler that a policy follows.
+
+A `Policy` answers for whole gangs. Most are `Composed` of two parts: a `NodePolicy`, which gives every pod a node, and
+a GPU policy (`workbench.policies.gpu`), which then picks the GPUs on each node. Nothing is kept between calls; what
+must survive a session is read from the snapshot and returned in the answer. Clocks, files and the cluster are
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.cancel import check
+from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.parameters import Parametrised
+from workbench.policies.retry import AT_CHANGES, RetryRule
+from workbench.policies.stream import Stream
+
+__all__ = ["Policy", "SchedulerTraits", "SessionPolicy", "session_order"]
+
+
+def session_order(gangs: Sequence[Gang]) -> list[int]:
+    """Indices of gangs in the order in which one scheduling session takes them.
+
+    Higher priority first, then queue, namespace and name in byte order.
+    """
+    return sorted(
+        range(len(gangs)),
+        key=lambda i: (
+            -gangs[i].priority,
+            gangs[i].queue.encode(),
+            gangs[i].namespace.encode(),
+            gangs[i].name.encode(),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class SchedulerTraits:
+    """What a scheduler does beside placing gangs, and which requests it serves.
+
+    Attributes
+    ----------
+    annotates_group : bool
+        Whether it writes the HyperNode of a gang on its PodGroup (volcano.sh/job-allocated-hypernode).
+    publishes_switches : bool
+        Whether it writes the states of the leaf switches after a session (ConfigMap tor-share-cm).
+    counts_all_nodes : bool
+        Whether status.nodeCount of a HyperNode counts all nodes under it; otherwise its direct members, as in Volcano.
+    retry : RetryRule
+        When it tries a refused job again.
+    reads_topology : bool
+        Whether it needs the topology; if so, a gang is refused when the topology is not ready (docs/decisions.md,
+        decision 14).
+    sub_groups : bool
+        Whether it gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no sub-groups,
+        with a warning.
+    gang_groups : bool
+        Whether it decides the gangs of a gang group together (`workbench.policies.koordinator.gang_groups`); otherwise
+        each is placed by itself, with a warning.
+    shares_gpus : bool
+        Whether pods may ask for thousandths of a GPU; otherwise such a gang is refused.
+    """
+
+    annotates_group: bool = False
+    publishes_switches: bool = False
+    counts_all_nodes: bool = False
+    retry: RetryRule = AT_CHANGES
+    reads_topology: bool = False
+    sub_groups: bool = False
+    gang_groups: bool = False
+    shares_gpus: bool = False
+
+
+class Policy(Parametrised, ABC):
+    """Base class of all policies: places gangs (groups of pods that start together) on the nodes of a cluster.
+
+    Policies are deterministic: the same arguments give the same answer, byte for byte.
+
+    Attributes
+    ----------
+    name : str
+        The name that users type, aliases resolved: ``volcano-1.13+gpu-bottleneck``.
+    traits : SchedulerTraits
+        What the scheduler that the policy follows does beside placing, and what it cannot place.
+    warnings : tuple of Notice
+        Warnings that are part of every answer, for example about settings that are not modelled.
+    """
+
+    name: str
+    traits: SchedulerTraits = SchedulerTraits()
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Any]:
+        """Every parameter with its value; those of the GPU part begin with ``gpu.``."""
+
+    @abstractmethod
+    def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
+        """Place one gang on the free resources of a ledger.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            State of the nodes; holds the placement afterwards, and is unchanged if the answer is a refusal.
+        recorder : Recorder, optional
+            Receives every candidate that was considered; it must not change the answer.
+        """
+
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
+        """Decide on all gangs of one session, in `session_order`, on one ledger.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+        recorders : mapping of int to Recorder
+            Recorder of a gang, by its position in `gangs`, which receives every candidate; it must not change the
+            answers.
+
+        Returns
+        -------
+        list of Decision
+            Decisions in the order of `gangs`; `Decision.turn` gives the order in which they were made.
+        """
+        ledger = snapshot.ledger()
+        decisions: dict[int, Decision] = {}
+        for turn, i in enumerate(session_order(gangs)):
+            check()
+            decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger, recorders.get(i)), turn=turn)
+        return [decisions[i] for i in range(len(gangs))]
+
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        """Return a `Stream`, which places gangs one by one on a copy of a snapshot and can take placements back.
+
+        Each gang is placed as `place` would place it.
+        """
+        return Stream(self, snapshot)
+
+    def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
+        """Place one gang by itself on a snapshot and return the decision with every candidate that was considered.
+
+        To explain the decision on a gang in a session with other gangs, pass a recorder for it to `schedule`.
+        """
+        recorder = Recorder()
+        (decision,) = self.schedule([gang], snapshot, {0: recorder})
+        return recorder.explanation(decision)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({self.name}{': ' if values else ''}{values})"
+
+
+class SessionPolicy(Policy):
+    """Base class of policies whose scheduler admits gangs before it places them."""
+
+    @abstractmethod
+    def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
+        """Say which gangs are admitted: only for these the controllers create pods, which then wait for nodes.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+            Also gangs without pods, whose PodGroup alone exists, and gangs that run or were admitted before: they
+            count for the limits.
+        snapshot : ClusterSnapshot
+
+        Returns
+        -------
+        list of Notice or None
+            In the order of the gangs: None if the gang is admitted, else the reason.
+        """

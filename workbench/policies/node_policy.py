@@ -1,0 +1,155 @@
+"""`NodePolicy`: the part of a policy that gives every pod of a gang a node, and the placing of best-effort pods."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.counted import counted
+from workbench.model.explanation import Recorder
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
+from workbench.policies.contract import SchedulerTraits
+from workbench.policies.demand import Demand, node_reasons
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.parameters import Parametrised
+from workbench.policies.reasons import gang_text
+from workbench.policies.request import Assignment, Declined, Request
+
+__all__ = ["NodePolicy", "place_best_effort"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+class NodePolicy(Parametrised, ABC):
+    """Base class of node policies, which choose a node for each pod of a gang; GPUs are then chosen by a GPU policy.
+
+    Attributes
+    ----------
+    name : str
+        The name that users type.
+    traits : SchedulerTraits
+        What the scheduler that the policy follows does beside placing, and what it cannot place.
+    warnings : tuple of Notice
+        Warnings that are part of every answer, for example about settings that are not modelled.
+    """
+
+    name: str
+    traits: SchedulerTraits = SchedulerTraits()
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of this node policy, by name, with their present values."""
+
+    def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        """Make the `Request` about a gang that `assign` will answer.
+
+        A policy overrides this if its configuration changes how the gang is read.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            State of the nodes; not to be changed.
+        gpus : GpuQuestions
+            Asks the GPU policy about nodes.
+        recorder : Recorder or None
+            Receives every candidate that is considered.
+        """
+        return Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
+
+    @abstractmethod
+    def assign(self, request: Request) -> Assignment | Declined:
+        """Choose nodes for the gang's pods: for at least `min_available` of them, or for none (`Declined`).
+
+        The request's ledger stays unchanged.
+        """
+
+    def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
+        """Choose nodes for best-effort pods (pods that request no resource): the first nodes by name that accept them.
+
+        Parameters
+        ----------
+        request : Request
+            The question on a ledger that holds all pods placed before; the ledger is not changed.
+        role : int
+            Index of the role in the gang.
+        pods : ndarray of shape (m,), int64
+            Positions in the gang of pods of that role; either all of them have a topology constraint or none has.
+
+        Returns
+        -------
+        ndarray of shape (k,), int32
+            Nodes of the first k pods; k < m if the nodes have no room (pod slots) for all.
+        """
+        by_name = np.argsort(request.ledger.topology.node_rank)
+        room = request.demand.capacity(role, request.demand.idle, len(pods))[by_name]
+        nodes = np.repeat(by_name, np.diff(np.minimum(np.cumsum(room), len(pods)), prepend=0))
+        return nodes.astype(np.int32)
+
+
+def place_best_effort(
+    policy: NodePolicy, request: Request, answer: Assignment, ledger: Ledger
+) -> Assignment | Declined:
+    """Give each best-effort pod a node that the policy chooses, after all other pods, as Volcano's backfill does.
+
+    Parameters
+    ----------
+    policy : NodePolicy
+    request : Request
+    answer : Assignment
+        Nodes of the pods that request something; changed: the nodes of the best-effort pods are entered.
+    ledger : Ledger
+        A copy with the pods of `answer` placed; changed.
+
+    Returns
+    -------
+    Assignment or Declined
+        Declined if the gang then has fewer pods with a node than its minAvailable.
+    """
+    demand, gang = request.demand, request.gang
+    n_pods = sum(gang.roles[i].count for i in demand.best_effort)
+    text = f"{counted(n_pods, 'pod asks', 'pods ask')} for nothing: placed last, topology does not restrict them"
+    answer.warnings = (*answer.warnings, Notice("best-effort-last", text, numbers={"count": n_pods}))
+    reasons = dict(answer.reasons)
+    for role in demand.best_effort:
+        found = 0
+        for pods in _alike(gang, role):
+            seen = policy.request(gang, ledger, GpuQuestions(request.gpus.policy, ledger), None)
+            nodes = policy.best_effort_nodes(seen, role, pods)
+            answer.node[pods[: len(nodes)]] = nodes
+            ledger.take(nodes, demand.taken[role])
+            found += len(nodes)
+        if found < gang.roles[role].count:
+            everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+            reasons[role] = node_reasons(demand, role, ledger.idle, everywhere)
+    answer.reasons = reasons
+    missing = gang.min_available - gang.ready - int((answer.node >= 0).sum())
+    if missing > 0:
+        # Volcano counts pending best-effort pods as ready; a placement here promises min_available pods with nodes.
+        role = next(i for i in demand.best_effort if i in reasons)
+        return Declined((gang_text(request, missing, role, ledger.idle),), warnings=answer.warnings)
+    return answer
+
+
+def _alike(gang: Gang, role: int) -> Iterator[Longs]:
+    """Split the pods of a role into runs of consecutive pods that all have a topology constraint or all have none.
+
+    Yields int64 arrays of positions in the gang.
+    """
+    first, count = int(gang.role_start[role]), gang.roles[role].count
+    if count == 0:
+        return
+    whole = np.arange(first, first + count, dtype=np.int64)
+    wishes = gang.constraint is not None
+    of_pod = {pod: group.constraint is not None for group in gang.sub_groups for pod in group.pods}
+    flags = np.array([of_pod.get(pod, wishes) for pod in whole.tolist()], dtype=np.bool_)
+    yield from np.split(whole, np.flatnonzero(flags[1:] != flags[:-1]) + 1)
