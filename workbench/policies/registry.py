@@ -49,7 +49,7 @@ from workbench.policies.switch_affinity.policy import (
 from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParameters
 from workbench.policies.volcano.newest.policy import Volcano115, Volcano115Scheduler
 from workbench.policies.volcano.plain import Allocate
-from workbench.policies.volcano.policy import VolcanoScheduler
+from workbench.policies.volcano.scheduler import VolcanoScheduler
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
 from workbench.policies.volcano.v1_13.documents import VolcanoDocuments
 from workbench.policies.volcano.v1_13.policy import Volcano113

@@ -10,6 +10,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.switch_changes import after_session
 from workbench.evaluate.whatif.cluster_edits import Finish
 from workbench.evaluate.whatif.edit import CLASSES, Edit
+from workbench.evaluate.whatif.effect import Effect
 from workbench.evaluate.whatif.families import Family, One, families
 from workbench.evaluate.whatif.holders import Holder, holders
 from workbench.evaluate.whatif.new_nodes import new_nodes
@@ -25,7 +26,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy
 
-__all__ = ["MOST_ADVISED", "Effect", "FixReport", "JobFix", "advise", "advise_session", "fix_report"]
+__all__ = ["MOST_ADVISED", "FixReport", "JobFix", "advise", "advise_session", "fix_report"]
 
 #: Pending jobs of a session for which edits are tried where nobody says how many; a table shows no more.
 MOST_ADVISED = 40
@@ -43,37 +44,6 @@ _SMALL = 16
 _UNPROMISING = 24
 #: Sets of edits of one class, and pairs, that are reported at most.
 _ALTERNATIVES = 3
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What a fix does to another job.
-
-    Attributes
-    ----------
-    job : str
-        ``namespace/name``.
-    effect : {"ends", "waits", "starts", "withdrawn"}
-        The running gang ends; the job would have been placed and now waits; it would have waited and is now placed; it
-        was pending and leaves the session.
-    pods, gpus : int
-        Pods and GPUs that end; 0 for the other effects.
-    """
-
-    job: str
-    effect: str
-    pods: int = 0
-    gpus: int = 0
-
-    @property
-    def harms(self) -> bool:
-        """Whether the other job is worse off."""
-        return self.effect != "starts"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The effect as a JSON-ready dict; ``pods`` and ``gpus`` only for a gang that ends."""
-        loss = {"pods": self.pods, "gpus": self.gpus} if self.effect == "ends" else {}
-        return {"job": self.job, "effect": self.effect, **loss}
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.evaluate.whatif.cluster_edits import AwaitTermination, MakeReady, RemoveTaint, Uncordon
 from workbench.evaluate.whatif.edit import Edit, EditedSession
+from workbench.evaluate.whatif.effect import Effect
 from workbench.evaluate.whatif.families import families_of_nodes, held_by, tightest_limit
 from workbench.evaluate.whatif.job_edits import ChangeSelector, RaisePriority, Tolerate, requirement_text, taint_text
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
@@ -24,9 +24,6 @@ from workbench.model.placement import NearestMiss, Placement, Refusal
 from workbench.model.resources import amount_text
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy
-
-if TYPE_CHECKING:
-    from workbench.evaluate.whatif.fix import Effect
 
 __all__ = ["ROOM_KINDS", "cause_text", "fix_text", "idle_text"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
@@ -12,18 +12,14 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.domains import ScoreWeights
-from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
+from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
-from workbench.model.notice import Notice
-from workbench.model.placement import Decision
 from workbench.model.release import Release
 from workbench.model.resources import PODS
 from workbench.model.scheduler_config import SchedulerConfig
-from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.composed import Composed
-from workbench.policies.contract import SchedulerTraits, SessionPolicy
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.node_policy import NodePolicy
@@ -49,7 +45,6 @@ from workbench.policies.volcano.scored_nodes import assumed_of, scored_columns
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 from workbench.policies.volcano.session.job_order import with_plugins
 from workbench.policies.volcano.session.pipelined import assign_beside_endings
-from workbench.policies.volcano.session.session import Session
 from workbench.policies.volcano.session.turns import Turns
 from workbench.policies.volcano.switches import enabled
 
@@ -188,41 +183,6 @@ class VolcanoPolicy(NodePolicy):
         seen = with_plugins(self.config, gang)
         demand = Demand(seen, ledger, gpus) if self._filters_nodes else _ResourceDemand(seen, ledger, gpus)
         return Request(seen, ledger, demand, gpus, recorder)
-
-
-class VolcanoScheduler(Composed, SessionPolicy):
-    """A policy whose node part is a `VolcanoPolicy`: decides in sessions of Volcano, with their queues and actions."""
-
-    def schedule(
-        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
-    ) -> list[Decision]:
-        """Decide on all gangs in one session of Volcano.
-
-        Parameters
-        ----------
-        gangs, snapshot, recorders
-            As in `Policy.schedule`.
-        """
-        return self._session(gangs, snapshot, recorders).run()
-
-    def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
-        """Decide which gangs are admitted, by running only the action enqueue of a session.
-
-        Parameters
-        ----------
-        gangs, snapshot
-            As in `SessionPolicy.admit`.
-
-        Returns
-        -------
-        list of Notice or None
-            The reason for each gang that is not admitted, else None.
-        """
-        return self._session(gangs, snapshot, NO_RECORDERS).admit()
-
-    def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders) -> Session:
-        assert isinstance(self.node, VolcanoPolicy)
-        return Session(self, self.node, gangs, snapshot, recorders)
 
 
 @dataclass(eq=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from workbench.topology.lint.subject import Subject
+from workbench.topology.lint.place import Place
+from workbench.topology.lint.subject import Subject
 
-__all__ = ["FieldEdit", "Finding", "Fix", "Found", "Path", "Place", "Rule", "Severity", "field_text"]
+__all__ = ["FieldEdit", "Finding", "Fix", "Found", "Path", "Rule", "Severity", "field_text"]
 
 #: Keys and list positions from an object's root to one of its fields.
 Path = tuple[str | int, ...]
@@ -31,30 +31,6 @@ class Severity(StrEnum):
     def rank(self) -> int:
         """Position in order of severity; 0 is the most severe."""
         return list(Severity).index(self)
-
-
-@dataclass(frozen=True)
-class Place:
-    """File and position from which an object was read.
-
-    Attributes
-    ----------
-    file : str
-        Name of the file as the user gave it.
-    where : str
-        Place inside the file, such as ``document 3 (line 12)``.
-    line : int, optional
-        Line number, from 1; None if the input's format has no lines.
-    """
-
-    file: str
-    where: str = ""
-    line: int | None = None
-
-    def __str__(self) -> str:
-        if self.line is not None:
-            return f"{self.file}:{self.line}"
-        return f"{self.file}: {self.where}" if self.where else self.file
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from workbench.objects.node import Node
 from workbench.objects.schemas import Unknown, unknown_in
 from workbench.objects.selectors import NameIndex
 from workbench.topology.build import ResolvedTree, build_topology, resolve_tree
-from workbench.topology.lint.base import Place
+from workbench.topology.lint.place import Place
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
 __all__ = ["Subject"]

@@ -43,7 +43,8 @@ from workbench.policies.volcano.newest.hypernode_scores import (
 )
 from workbench.policies.volcano.newest.splitting import SubJobs, split
 from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
-from workbench.policies.volcano.policy import VolcanoPolicy, VolcanoScheduler
+from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.scheduler import VolcanoScheduler
 from workbench.policies.volcano.scored_nodes import scored_columns
 from workbench.policies.volcano.session.queue_caps import QueueCaps
 from workbench.policies.volcano.session.queues import QueueHeadroom

@@ -22,22 +22,20 @@ Source: docs/reference/volcano-topology.md, section 5.1 (steps 4 to 7, result), 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
+from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.task_order import task_rank
-
-if TYPE_CHECKING:
-    from workbench.policies.volcano.policy import VolcanoPolicy
 
 __all__ = ["Waiting", "assign_beside_endings", "waiting"]
 
@@ -63,14 +61,26 @@ class Waiting:
     later: npt.NDArray[np.bool_]
 
 
-def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment | Declined:
+class PlacesOnIdle(Protocol):
+    """A node policy of Volcano: places by idle resources alone, and says whether a job waits for a closer place."""
+
+    waits_for_closer: bool
+
+    def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        """Make the `Request` about a gang on a ledger."""
+
+    def assign_idle(self, request: Request) -> Assignment | Declined:
+        """Choose nodes by the idle resources alone."""
+
+
+def assign_beside_endings(policy: PlacesOnIdle, request: Request) -> Assignment | Declined:
     """Place one job while pods are terminating; decline it if it must wait for their resources."""
     now = policy.assign_idle(_on(policy, request, request.ledger.after_terminations(gone=False)))
     found = _waiting(policy, request, now)
     return now if found is None else found.declined
 
 
-def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
+def waiting(policy: PlacesOnIdle, request: Request) -> Waiting | None:
     """Find out whether a job must wait for terminating pods; None if it can start now, or if waiting does not help.
 
     The recorder receives the candidates only if the job waits; otherwise they are recorded when the job is placed.
@@ -84,7 +94,7 @@ def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
     return found
 
 
-def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined) -> Waiting | None:
+def _waiting(policy: PlacesOnIdle, request: Request, now: Assignment | Declined) -> Waiting | None:
     """Do the work of `waiting` (whether a job must wait for terminating pods).
 
     ``now`` is the answer to the job if terminating pods still hold their resources.
@@ -116,7 +126,7 @@ def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined
     return Waiting(Declined(reasons, misses, now.warnings), later.node, late)
 
 
-def _on(policy: VolcanoPolicy, request: Request, ledger: Ledger) -> Request:
+def _on(policy: PlacesOnIdle, request: Request, ledger: Ledger) -> Request:
     gpus = GpuQuestions(request.gpus.policy, ledger)
     return replace(policy.request(request.gang, ledger, gpus, request.recorder), opened=request.opened)
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -36,15 +35,13 @@ from workbench.policies.node_policy import place_best_effort
 from workbench.policies.reasons import cannot_start, fractional_gpus, gang_untried, gpus_unserved
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.job_parts import JobProgress
+from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.session.enqueue import Admission, min_resources
 from workbench.policies.volcano.session.job_order import job_key
 from workbench.policies.volcano.session.pipelined import Waiting, waiting
 from workbench.policies.volcano.session.queue_limits import counts_needed
 from workbench.policies.volcano.session.queues import QueueHeadroom, Queues
 from workbench.policies.volcano.session.turns import Turns, within_queue
-
-if TYPE_CHECKING:
-    from workbench.policies.volcano.policy import VolcanoPolicy
 
 __all__ = ["Session"]
 
