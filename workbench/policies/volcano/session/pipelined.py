@@ -67,7 +67,13 @@ class PlacesOnIdle(Protocol):
     waits_for_closer: bool
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """Make the `Request` about a gang on a ledger."""
+        """Make the `Request` about a gang on a ledger.
+
+        Parameters
+        ----------
+        gang, ledger, gpus, recorder
+            As in `NodePolicy.request`.
+        """
 
     def assign_idle(self, request: Request) -> Assignment | Declined:
         """Choose nodes by the idle resources alone."""
