@@ -11,7 +11,8 @@ import numpy as np
 from workbench.model.extras import AscendWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.labels import NodeLabels, NodeTaints
-from workbench.model.snapshot import ClusterSnapshot, RunningPod, gpu_words
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.switches import SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Topology
 

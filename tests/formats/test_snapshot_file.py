@@ -20,10 +20,11 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
-from workbench.model.links import SuspiciousLinks
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
-from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
+from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import SwitchStates, SwitchTable
 from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 

@@ -19,7 +19,8 @@ from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION
 from workbench.model.gpu_shares import WHOLE_GPU, free_milli, gpu_width, shared_words
 from workbench.model.placement import Decision
-from workbench.model.snapshot import RunningPod, gpu_words
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import gpu_words
 from workbench.simulate.lost_pods import after_fault, missing_pods, placement_of_running
 
 TOPOLOGY = document_tree()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.fabrics import snapshot
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.errors import InternalError
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 
 SNAPSHOT = snapshot_on(three_level_tree())
 

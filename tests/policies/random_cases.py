@@ -16,7 +16,7 @@ from tests.reference import volcano_1_13 as oracle
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeTaints, Taint
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 
 seeds = st.integers(0, 2**32)

@@ -13,7 +13,7 @@ from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy, list_policies
 
 NAMES = [info.name for info in list_policies() if info.kind in ("node", "whole")]

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fabrics import document_tree
 from workbench.model.gang import Gang, Role
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies.progress import Progress, invalid_gang
 
 CPU = {"cpu": 1000}

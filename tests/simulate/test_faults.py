@@ -7,7 +7,7 @@ import pytest
 
 from tests.simulate.test_engine import SNAPSHOT
 from workbench.errors import CapacityError, InputError
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies.retry import RetryRule
 from workbench.simulate import Simulation, breakdowns
 from workbench.simulate.lost_pods import former_pods, placement_of_running

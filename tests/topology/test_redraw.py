@@ -11,7 +11,7 @@ import workbench
 from workbench.cluster.assemble import assemble
 from workbench.formats.snapshot_file import snapshot_text
 from workbench.model.gpu_shares import gpu_width
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node

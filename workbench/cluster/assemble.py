@@ -15,7 +15,8 @@ from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
-from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from workbench.jobs.membership import job_of_group
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.model.topology import Topology
 from workbench.objects.hyper_job import HYPER_JOB_LABEL
 from workbench.objects.kinds import ClusterObjects

@@ -15,7 +15,8 @@ from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.running import Doubts, deal_gpus
 from workbench.model.resources import request_rows
 from workbench.model.running_index import RunningIndex
-from workbench.model.snapshot import RunningPod, gpu_words, gpu_words_row
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import gpu_words, gpu_words_row
 from workbench.objects.pod import Pod
 
 __all__ = ["PodsOnNodes"]

@@ -11,7 +11,7 @@ from workbench.control.store import StoreChange
 from workbench.jobs.hyper_job.gangs import gang_of_hyper_job
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, MemberJob
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.model.topology import Topology
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, HyperJob, read_hyper_job
 from workbench.objects.job_status import read_job_status

@@ -25,10 +25,11 @@ from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
-from workbench.model.links import SuspiciousLinks
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
-from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
+from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, wrong

@@ -13,7 +13,7 @@ from workbench.model.counted import counted
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.notice import Notice
 from workbench.model.resources import is_gpu_resource
-from workbench.model.snapshot import UNKNOWN_NODE, RunningPod
+from workbench.model.running_pod import UNKNOWN_NODE, RunningPod
 from workbench.objects.pod import Pod
 
 __all__ = ["Doubts", "deal_gpus", "running_pods"]

@@ -18,8 +18,8 @@ from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.links import SuspiciousLinks
 from workbench.model.machine_parts import MachineParts
+from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.value import Value
 
 __all__ = ["CLASS_GAP", "MAX_GPUS", "BandwidthMatrix", "Symmetric"]

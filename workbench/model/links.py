@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.suspicious_links import SuspiciousLinks
 
 __all__ = [
     "NOISE",
     "SLOW_DIRECTION",
     "LinkClass",
-    "SuspiciousLinks",
     "class_speeds_gb_s",
     "link_class_table",
     "pairs_text",
@@ -68,33 +66,6 @@ class LinkClass:
     def is_noise(self) -> bool:
         """Whether its measurements may be one speed and noise: the fastest is at most `NOISE` times the slowest."""
         return _is_noise(self.low_gb_s, self.high_gb_s)
-
-
-@dataclass(frozen=True)
-class SuspiciousLinks:
-    """GPU-to-GPU links of one machine that are suspicious for a common reason.
-
-    Attributes
-    ----------
-    code : str
-        ``one-slow-direction``, ``p2p-slower-than-staging``, ``p2p-disabled`` or ``no-direct-link``.
-    pairs : tuple of (int, int)
-        The links as (from GPU, to GPU), ascending.
-    message : str
-        What is suspicious about the links.
-    fact : str
-        The message without what a reader put in the place of a missing bandwidth, for a matrix that has a measured one;
-        empty: the message.
-    """
-
-    code: str
-    pairs: tuple[tuple[int, int], ...]
-    message: str
-    fact: str = field(default="", compare=False, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields of ``suspicious_links`` in `workbench gpus -o json`."""
-        return {"code": self.code, "pairs": [list(pair) for pair in self.pairs], "message": self.message}
 
 
 def link_class_table(matrix: BandwidthMatrix) -> tuple[LinkClass, ...]:

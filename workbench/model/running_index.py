@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 
 __all__ = ["QueueUse", "RunningIndex"]
 

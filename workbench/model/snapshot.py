@@ -17,7 +17,7 @@ from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.extras import AscendWish, GpuGroup, KoordinatorWish
+from workbench.model.extras import AscendWish, KoordinatorWish
 from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
@@ -29,6 +29,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Placement
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_vector
 from workbench.model.running_index import RunningIndex
+from workbench.model.running_pod import RunningPod
 from workbench.model.switch_book import RunningPods
 from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
@@ -36,16 +37,12 @@ from workbench.model.value import Value
 
 __all__ = [
     "NO_MATRIX",
-    "UNKNOWN_NODE",
     "ClusterSnapshot",
     "Queue",
-    "RunningPod",
     "Scenario",
     "gpu_words",
 ]
 
-#: `RunningPod.node` of a pod that runs on a node which the snapshot lacks.
-UNKNOWN_NODE = -1
 #: `ClusterSnapshot.node_matrix` of a node whose bandwidths nobody knows.
 NO_MATRIX = -1
 
@@ -81,57 +78,6 @@ class Queue:
     guarantee: Mapping[str, int] | None = None
     priority: int = 0
     created: str = ""
-
-
-@dataclass(frozen=True)
-class RunningPod:
-    """A pod that holds resources on a node.
-
-    Attributes
-    ----------
-    gang : str
-        ``namespace/name`` of the gang it belongs to; empty: none.
-    role : str
-    node : int
-        Node index, `UNKNOWN_NODE` (-1) where its node is not in the snapshot.
-    gpu_mask : int
-        GPUs of the node that the pod holds, as a bit mask.
-    queue : str
-        Queue of its gang; empty: none.
-    ending : bool
-        The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue.
-    job_class : str
-        Value of the gang's label tor-affinity; empty: none.
-    group_phase : str
-        Phase of the pod's PodGroup; empty: the pod has none, or the input does not say.
-    gpu_group : GpuGroup, optional
-        Koordinator's GPU topology group that the pod belongs to; None: none.
-    assumed : mapping of str to int
-        Resources that scores assume of the pod beyond `requests` (`workbench.model.gang.Role.assumed`).
-    uid, resource_version : str
-        metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
-    gpu_milli : int
-        Thousandths of each of its GPUs that the pod holds, 1 to 999, while other pods may hold the rest; 0: whole GPUs.
-    """
-
-    namespace: str
-    name: str
-    node: int
-    requests: Mapping[str, int]
-    gang: str = ""
-    role: str = ""
-    gpu_mask: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    queue: str = ""
-    ending: bool = False
-    job_class: str = ""
-    group_phase: str = ""
-    gpu_group: GpuGroup | None = None
-    assumed: Mapping[str, int] = field(default_factory=dict)
-    uid: str = ""
-    resource_version: str = ""
-    gpu_milli: int = 0
 
 
 # Derived parts of a snapshot that are worth keeping when the cluster changes, with the fields that they follow from.

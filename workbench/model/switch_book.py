@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switches import CROSSING, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
+from workbench.model.running_pod import RunningPod
 from workbench.model.switches import (
     IS_HEALTHY,
     SwitchStates,
@@ -22,9 +22,6 @@ from workbench.model.switches import (
     mark_of,
 )
 from workbench.model.value import Value, Working
-
-if TYPE_CHECKING:
-    from workbench.model.snapshot import RunningPod
 
 __all__ = ["JobPods", "RunningPods", "SwitchBook"]
 

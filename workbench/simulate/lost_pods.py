@@ -14,7 +14,8 @@ from workbench.jobs.hyper_job.gangs import waiting_jobs
 from workbench.model.extras import AscendWish, FormerPod, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.model.placement import UNPLACED, Placement
-from workbench.model.snapshot import ClusterSnapshot, RunningPod, gpu_words_row
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.model.switches import IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS, mark_of
 from workbench.model.whole_number import whole_number
 

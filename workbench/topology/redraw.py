@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
-from workbench.model.snapshot import NO_MATRIX, ClusterSnapshot, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import NO_MATRIX, ClusterSnapshot
 from workbench.model.topology import Topology
 
 __all__ = ["carry_over"]

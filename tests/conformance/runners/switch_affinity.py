@@ -20,7 +20,8 @@ from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.extras import AscendWish, FormerPod, extras_of
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_book import SwitchBook
 from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED, SwitchStates
 from workbench.policies.contract import Policy

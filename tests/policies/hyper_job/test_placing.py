@@ -23,7 +23,8 @@ from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.model.topology import VIRTUAL_TOP
 from workbench.policies import get_policy
 from workbench.policies.composed import Composed

@@ -17,7 +17,8 @@ from workbench.model.extras import KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, Placement
-from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import session_order
 from workbench.policies.registry import get_policy
 from workbench.policies.taking import take_placement

@@ -9,7 +9,7 @@ from tests.notices import codes, said
 from workbench.model.extras import Gather, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.koordinator.network import INDEX_ANNOTATION, SELECTOR_ANNOTATION
 

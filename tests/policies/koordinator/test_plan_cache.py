@@ -7,7 +7,7 @@ import pytest
 from tests.fabrics import snapshot
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies.koordinator.plan_cache import PlanCache, free_for_others, node_scores, plan_action
 
 J, K = GpuGroup("j", 2), GpuGroup("k", 1)

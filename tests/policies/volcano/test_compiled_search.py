@@ -12,7 +12,7 @@ from tests.policies.random_cases import random_cluster
 from tests.profiles import blocks
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 
 

@@ -20,7 +20,7 @@ from workbench.control.cluster import EmbeddedCluster
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies.departures import DEPARTURES, departures_for
 from workbench.policies.registry import get_policy, list_policies
 

@@ -20,7 +20,7 @@ from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 
 BOTH = pytest.mark.parametrize("name", ["volcano-1.13", "volcano-1.15"])

@@ -16,7 +16,7 @@ from workbench.kernels.domains import NO_RECORD
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.memory import records_at_open

@@ -16,7 +16,7 @@ from tests.profiles import max_examples
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 
 ALL = ("allocate", "volcano-1.13", "volcano-1.15")

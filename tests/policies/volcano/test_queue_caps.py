@@ -7,8 +7,9 @@ import dataclasses
 from tests.fabrics import snapshot
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Decision, Placement
+from workbench.model.running_pod import RunningPod
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
-from workbench.model.snapshot import Queue, RunningPod
+from workbench.model.snapshot import Queue
 from workbench.policies import get_policy
 
 

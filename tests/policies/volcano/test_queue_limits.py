@@ -14,7 +14,8 @@ from tests.policies.volcano.test_session import job, nodes, run, wanting
 from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import Queue, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import Queue
 from workbench.policies import get_policy
 
 QUEUE_CODES = {"queue-limit", "queue-share", "queue-guarantees"}

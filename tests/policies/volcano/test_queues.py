@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import snapshot
+from workbench.model.running_pod import RunningPod
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
-from workbench.model.snapshot import Queue, RunningPod
+from workbench.model.snapshot import Queue
 from workbench.policies.volcano.session.queues import QueueHeadroom, Queues, dominant_share, within
 
 CPU, MEMORY, PODS, GPU = range(4)

@@ -12,7 +12,7 @@ from tests.reference import volcano_1_13 as oracle
 from workbench.kernels.dry_runs import DryRuns
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.volcano.v1_13 import hard_search as search
 

@@ -17,8 +17,9 @@ from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement, Refusal
+from workbench.model.running_pod import RunningPod
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
-from workbench.model.snapshot import Queue, RunningPod
+from workbench.model.snapshot import Queue
 from workbench.model.topology import Problem
 from workbench.policies import get_policy
 from workbench.policies.progress import Progress

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.fabrics import document_tree
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.newest.constraints import limits_of

@@ -17,7 +17,7 @@ from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.model.topology import Problem
 from workbench.policies import get_policy
 

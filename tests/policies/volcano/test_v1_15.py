@@ -26,8 +26,8 @@ from workbench.model.explanation import Recorder
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Refusal
+from workbench.model.running_pod import RunningPod
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
-from workbench.model.snapshot import RunningPod
 from workbench.model.topology import Problem
 from workbench.policies import get_policy
 

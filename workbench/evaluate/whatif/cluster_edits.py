@@ -15,7 +15,8 @@ from workbench.model.counted import counted
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.name_list import name_list
 from workbench.model.node_keys import CORDON_TAINT, HOSTNAME_LABEL, NOT_READY_TAINTS
-from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import DomainSpec, Topology
 
 __all__ = [

@@ -11,7 +11,7 @@ from workbench.evaluate.whatif.cluster_edits import Finish, pod_subject
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.families import tightest_limit
 from workbench.model.resources import request_vector
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 
 __all__ = ["Victims"]
 

@@ -12,7 +12,8 @@ from workbench.model.extras import REMAINING_SECONDS, RUN_SECONDS
 from workbench.model.gang import Gang
 from workbench.model.name_list import name_list
 from workbench.model.placement import Placement
-from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy
 
 __all__ = ["EarliestStart", "RunTimes", "earliest_starts"]

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.model.ledger import Ledger
-from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["Parts"]
 

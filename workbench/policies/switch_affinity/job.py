@@ -13,7 +13,7 @@ from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
 from workbench.model.resources import is_gpu_resource
-from workbench.model.snapshot import RunningPod
+from workbench.model.running_pod import RunningPod
 from workbench.model.switch_book import JobPods
 from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, SwitchTable
 from workbench.policies.request import Request

@@ -17,7 +17,8 @@ from workbench.kernels.domains import MAX_SUM
 from workbench.kernels.sub_jobs import Runs, deal_pods
 from workbench.model.gang import Gang
 from workbench.model.resources import request_vector
-from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.demand import Demand
 from workbench.policies.volcano.newest.constraints import Limits
 from workbench.policies.volcano.task_order import runs_of

@@ -1,0 +1,64 @@
+"""`RunningPod`: a pod that holds resources on a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.model.extras import GpuGroup
+
+__all__ = ["UNKNOWN_NODE", "RunningPod"]
+
+#: `RunningPod.node` of a pod that runs on a node which the snapshot lacks.
+UNKNOWN_NODE = -1
+
+
+@dataclass(frozen=True)
+class RunningPod:
+    """A pod that holds resources on a node.
+
+    Attributes
+    ----------
+    gang : str
+        ``namespace/name`` of the gang it belongs to; empty: none.
+    role : str
+    node : int
+        Node index, `UNKNOWN_NODE` (-1) where its node is not in the snapshot.
+    gpu_mask : int
+        GPUs of the node that the pod holds, as a bit mask.
+    queue : str
+        Queue of its gang; empty: none.
+    ending : bool
+        The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue.
+    job_class : str
+        Value of the gang's label tor-affinity; empty: none.
+    group_phase : str
+        Phase of the pod's PodGroup; empty: the pod has none, or the input does not say.
+    gpu_group : GpuGroup, optional
+        Koordinator's GPU topology group that the pod belongs to; None: none.
+    assumed : mapping of str to int
+        Resources that scores assume of the pod beyond `requests` (`workbench.model.gang.Role.assumed`).
+    uid, resource_version : str
+        metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
+    gpu_milli : int
+        Thousandths of each of its GPUs that the pod holds, 1 to 999, while other pods may hold the rest; 0: whole GPUs.
+    """
+
+    namespace: str
+    name: str
+    node: int
+    requests: Mapping[str, int]
+    gang: str = ""
+    role: str = ""
+    gpu_mask: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    queue: str = ""
+    ending: bool = False
+    job_class: str = ""
+    group_phase: str = ""
+    gpu_group: GpuGroup | None = None
+    assumed: Mapping[str, int] = field(default_factory=dict)
+    uid: str = ""
+    resource_version: str = ""
+    gpu_milli: int = 0
