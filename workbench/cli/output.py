@@ -72,7 +72,7 @@ def check_out(out: Path | None, output: str = "") -> None:
         return
     if output == "table":
         raise InputError(
-            "a table goes to the terminal", source="--out", expected="-o json, or another form for files, beside it"
+            "tables are printed, not written to files", source="--out", expected="-o with another form, such as -o json"
         )
     from workbench.formats.whole_file import check_writable
 

@@ -25,9 +25,11 @@ from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
-from workbench.model.notice import Notice, texts_of
+from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Unplaced
+from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import place_name
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod, read_pod
@@ -333,12 +335,12 @@ class Scheduler(Reconciler):
         if isinstance(result, Placement):
             bound = self._bind(key, gang, result)
             self.records = {**self.records, **result.records}
-            where = f" inside {result.hypernode} (tier {result.tier})" if result.has_record else ""
+            where = f" inside {place_name(result.hypernode)} (tier {result.tier})" if result.has_record else ""
             if bound:
                 self._say(key, "Scheduled", f"{bound} of {gang.n_pods} waiting pods have a node{where}")
             why = _unplaced_text(result.unplaced)
         else:
-            why = "; ".join(texts_of(result.reasons))
+            why = "; ".join(map(quoted, result.reasons))
             self._say(key, "Unschedulable", why, warning=True)
         placement = result if isinstance(result, Placement) else None
         if gang.jobs:
@@ -461,4 +463,4 @@ def _unplaced_text(unplaced: Sequence[Unplaced]) -> str:
         return ""
     reasons: Sequence[Notice] = unplaced[0].reasons
     n = len(unplaced)
-    return f"{counted(n, 'pod stays', 'pods stay')} pending: {'; '.join(texts_of(reasons))}"
+    return f"{counted(n, 'pod stays', 'pods stay')} pending: {'; '.join(map(quoted, reasons))}"

@@ -10,6 +10,9 @@ from rich.text import Text
 
 from workbench.evaluate.audit import NOT_TRIED, Audit, by_loss, loss_sentence
 from workbench.model.counted import counted
+from workbench.model.quoted import quoted
+from workbench.model.topology import place_name
+from workbench.report.cluster_tables import short_name
 from workbench.report.gang_view import constraint_text
 from workbench.report.html import render
 from workbench.report.tables import new_table, text_row
@@ -169,7 +172,7 @@ def _waiting(audits: Sequence[Audit], said: Said) -> Any:
 def _waiting_rows(audits: Sequence[Audit], said: Said) -> list[tuple[str, str, str]]:
     rows = []
     for key, words in said.items():
-        rows += [(key, "the cluster", text) for text in words or ["nothing: no condition and no event"]]
+        rows += [(key, "the cluster", short_name(text)) for text in words or ["nothing: no condition and no event"]]
         for told in audits:
             if told.gang.key == key:
                 rows += [(key, told.policy, line) for line in _outcome(told)]
@@ -179,8 +182,8 @@ def _waiting_rows(audits: Sequence[Audit], said: Said) -> list[tuple[str, str, s
 def _outcome(told: Audit) -> list[str]:
     """What a policy does with a gang that waits, as lines."""
     if told.pods:
-        return [f"{counted(told.pods, 'pod')} placed" + (f" in {told.domain}" if told.domain else "")]
+        return [f"{counted(told.pods, 'pod')} placed" + (f" in {place_name(told.domain)}" if told.domain else "")]
     if told.advice is None:
-        return ["pending: " + "; ".join(reason.message for reason in told.reasons)]
+        return [f"pending: {'; '.join(map(quoted, told.reasons))}"]
     cause, *remedies = told.advice.headline_parts
     return [f"pending: {cause}", *remedies]

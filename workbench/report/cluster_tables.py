@@ -28,8 +28,8 @@ _UID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 _PHASES = ("pending", "running", "succeeded", "failed")
 
 
-def short_name(key: Ref) -> str:
-    """Kind and name of an object as text; a uid that is part of the name is cut to its first eight characters."""
+def short_name(key: Ref | str) -> str:
+    """Kind and name of an object, or a sentence about it, with uids inside names cut to eight characters."""
     return _UID.sub(r"\1…", str(key))
 
 

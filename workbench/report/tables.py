@@ -30,10 +30,11 @@ from workbench.model.machine_parts import near_lines
 from workbench.model.name_list import name_list
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
+from workbench.model.quoted import quoted
+from workbench.model.topology import place_name
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.metric_columns import Column, MetricCell, groups, legend, run_cells, run_columns, session_columns
 from workbench.report.number_text import number_text
-from workbench.report.quoted import quoted
 from workbench.topology.discovery.reconcile import ReconcilePlan
 from workbench.topology.presets import Preset
 
@@ -225,8 +226,8 @@ def _why_pending(key: str, refusal: Refusal, report: FixReport | None) -> list[T
         told.append(reason.message)
     for miss in refusal.nearest_misses if refusal.nearest is not None else ():
         held = f"holds {miss.holds} of {miss.needs}"
-        if miss.holds and not any(f"{miss.domain} (tier {miss.tier}) {held}" in text for text in told):
-            lines.append(f"  nearest on tier {miss.tier}: {miss.domain} {held}")
+        if miss.holds and not any(f"{miss.place} {held}" in text for text in told):
+            lines.append(f"  nearest on tier {miss.tier}: {place_name(miss.domain)} {held}")
     return list(map(Text, lines))
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.evaluate.closeness import Closeness
 from workbench.model.counted import counted
-from workbench.model.topology import TOP, Topology
+from workbench.model.topology import TOP, Topology, place_name
 
 if TYPE_CHECKING:
     from workbench.evaluate.audit.observed import Audit
@@ -27,20 +27,18 @@ class MeetingPlace(NamedTuple):
     Attributes
     ----------
     hypernode : str
+        The name of the virtual top (`VIRTUAL_TOP`) where no HyperNode holds all the pods.
     tier : int
         Smaller is closer.
-    whole_cluster : bool
-        No HyperNode holds all the pods; `hypernode` is then the name of the virtual top.
     """
 
     hypernode: str
     tier: int
-    whole_cluster: bool = False
 
     @property
     def name(self) -> str:
         """The HyperNode as people call it: the virtual top is the whole cluster."""
-        return "the whole cluster" if self.whole_cluster else self.hypernode
+        return place_name(self.hypernode)
 
     def __str__(self) -> str:
         return f"{self.name} (tier {self.tier})"
@@ -71,7 +69,7 @@ def meeting_place(topology: Topology, nodes: npt.NDArray[np.int32]) -> MeetingPl
     if not len(nodes):
         return None
     domain = TOP if (nodes < 0).any() else Closeness(topology, np.unique(nodes)).common_domain()
-    return MeetingPlace(topology.domain_name(domain), topology.domain_tier(domain), domain == TOP)
+    return MeetingPlace(topology.domain_name(domain), topology.domain_tier(domain))
 
 
 def pairs_beyond(topology: Topology, nodes: npt.NDArray[np.int32], tier: int) -> int:

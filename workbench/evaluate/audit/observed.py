@@ -18,7 +18,7 @@ from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.topology import TOP, Topology
+from workbench.model.topology import TOP, Topology, place_name
 from workbench.policies.base import Policy
 
 __all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_waiting"]
@@ -235,10 +235,10 @@ def _told(
         could_be_in=could_be_in,
         pairs_beyond=0 if could_be_in is None else pairs_beyond(topology, places, could_be_in.tier),
     )
-    return replace(told, difference=_difference(told, chosen, topology, equal_places))
+    return replace(told, difference=_difference(told, chosen, equal_places))
 
 
-def _difference(told: Audit, chosen: str | None, topology: Topology, equal_places: bool) -> str:
+def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
     pods, observed = told.pods, told.observed_pods
     if not observed and not pods:
         return ""
@@ -253,7 +253,7 @@ def _difference(told: Audit, chosen: str | None, topology: Topology, equal_place
         return ""
     if not told.equals and not (equal_places and told.gang.constraint is not None and told.could_be_closer):
         return ""
-    others = [_shown(topology, name) for name in told.equals if name != there.hypernode]
+    others = [place_name(name) for name in told.equals if name != there.hypernode]
     equals = f" or its equal{'s' if len(others) > 1 else ''} {name_list(others)}" if others else ""
     where = f"{here} instead of {there}{equals}"
     if here.tier > there.tier:
@@ -261,10 +261,6 @@ def _difference(told: Audit, chosen: str | None, topology: Topology, equal_place
     if here.tier < there.tier:
         return f"closer than by the policy: {where}"
     return "" if equal_places else f"as close, but not by the policy's rules: {where}"
-
-
-def _shown(topology: Topology, name: str) -> str:
-    return "the whole cluster" if topology.domain(name) == TOP else name
 
 
 def _chosen(equals: tuple[str, ...], gang: Gang, topology: Topology, places: npt.NDArray[np.int32]) -> str | None:
