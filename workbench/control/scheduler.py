@@ -23,7 +23,7 @@ from workbench.control.visible_devices import device_annotations
 from workbench.errors import InputError
 from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import FormerPod, VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Unplaced
@@ -62,6 +62,8 @@ class Scheduler(Reconciler):
         PodGroups, because no other scheduler is there.
     settings : SchedulerSettings, optional
         Makes `policy` anew when its configuration in the cluster changes; None: the policy stays as it is.
+    former : iterable of (Ref, FormerPod)
+        Deleted pods that the scheduler of a saved cluster remembered, each with its PodGroup (`FormerPods.known`).
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class Scheduler(Reconciler):
         records: Mapping[str, str] = MappingProxyType({}),
         names: Collection[str] | None = None,
         settings: SchedulerSettings | None = None,
+        former: Iterable[tuple[Ref, FormerPod]] = (),
     ) -> None:
         super().__init__(store, clock, log)
         self.policy = policy
@@ -104,9 +107,14 @@ class Scheduler(Reconciler):
         self._touched: dict[Ref, None] = {}
         self._hyper_gangs = HyperGangs()
         self._switches = SwitchMaps()
-        self._former = FormerPods()
+        self._former = FormerPods(former)
         self.session_due = False
         self.records = records
+
+    @property
+    def former(self) -> tuple[tuple[Ref, FormerPod], ...]:
+        """Deleted pods that are remembered, each with its PodGroup."""
+        return self._former.known
 
     @property
     def snapshot(self) -> ClusterSnapshot:
