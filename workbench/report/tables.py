@@ -13,6 +13,7 @@ from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.differences import differences, moves_in_brief
+from workbench.evaluate.lost_places import LostPlace
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
@@ -307,10 +308,10 @@ def job_tables(comparison: Comparison, job: str) -> list[Any]:
     return [table, *failed, *map(Text, _pending_lines(comparison, [job]))]
 
 
-def difference_tables(comparison: Comparison) -> list[Any]:
+def difference_tables(comparison: Comparison, lost: Sequence[LostPlace] = ()) -> list[Any]:
     """Terminal table of the jobs that not every policy places on the same nodes, and the pods that move.
 
-    Moves are relative to the first policy of the comparison.
+    Moves are relative to the first policy of the comparison. `lost` says to which jobs these lost their places.
     """
     found = differences(comparison)
     policies = [row.policy for row in comparison.rows]
@@ -327,6 +328,7 @@ def difference_tables(comparison: Comparison) -> list[Any]:
                 listed = ", ".join(move.text for move in moves[:_MOVES])
                 more = f" and {counted(len(moves) - _MOVES, 'more move')}" if len(moves) > _MOVES else ""
                 parts.append(Text(f"{one.job}, {policies[0]} → {policy}: {listed}{more}"))
+    parts += [Text(one.text) for one in lost]
     parts += [Text(line) for line in _pending_lines(comparison, [one.job for one in found[:_ROWS]])]
     differ = {one.job for one in found}
     pending = [
