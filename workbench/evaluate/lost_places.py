@@ -67,7 +67,7 @@ def lost_places(comparison: Comparison, policies: Sequence[Policy]) -> tuple[Los
         nodes that it has by the other policy; of several such jobs the one that was decided first. At most 24 sessions
         are run, so that of many different jobs only the first are looked at.
     """
-    found = []
+    found: list[LostPlace] = []
     left = _MOST_SESSIONS
     for job in (one.job for one in differences(comparison)):
         for number, row in enumerate(comparison.rows):

@@ -118,7 +118,7 @@ def _loss_heads(found: Found, wide: bool) -> tuple[str, ...]:
 
 
 def _loss_rows(rows: Sequence[tuple[Mapping[str, str], Audit]], wide: bool) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     for where, told in rows:
         could = told.could_be_in
         if could is None:
@@ -127,7 +127,7 @@ def _loss_rows(rows: Sequence[tuple[Mapping[str, str], Audit]], wide: bool) -> l
             there, beyond = "no closer place", "0"
         else:
             there, beyond = str(could), f"{told.pairs_beyond} of {told.pairs}" if told.pairs_beyond else "0"
-        more = ()
+        more: tuple[str, ...] = ()
         if wide:
             more = (*(one or "-" for one in where.values()), constraint_text(told.gang.constraint), str(could or "-"))
         found.append((told.gang.key, f"{told.observed_pods}", str(told.is_in), there, beyond, *more))
