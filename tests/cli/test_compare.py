@@ -142,3 +142,13 @@ def test_the_pictures_stand_side_by_side_in_one_drawing(run: Run, files: Path, t
 def test_an_image_is_not_written_to_a_terminal(on_terminal: Run, files: Path) -> None:
     result = on_terminal("topology", "show", files / "cluster.yaml", "-o", "png")
     assert result.status == 2 and "--out FILE" in result.err
+
+
+def test_by_job_says_who_got_the_place_of_a_job(run: Run) -> None:
+    result = run("compare", "datasets/demo", "--policies", "binpack,volcano-1.13", "--by-job", "-o", "json")
+    lost = result.json["lost_places"]
+    assert all(set(one) == {"job", "to", "policy", "place_by"} for one in lost)
+    text = run("compare", "datasets/demo", "--policies", "binpack,volcano-1.13", "--by-job").out
+    assert all(
+        f"{one['job']}, {one['policy']}: its place by {one['place_by']} went to {one['to']}" in text for one in lost
+    )

@@ -154,3 +154,39 @@ def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) ->
         bad = run(*arguments, *options)
         assert (bad.status, bad.out) == (2, "")
         assert said in bad.err
+
+
+def test_a_model_may_be_named(run: Run, inputs: list[Path]) -> None:
+    def priced(*keys: str) -> object:
+        given = [word for each in keys for word in ("--model", each)]
+        result = run("cost", *inputs, *MACHINE, "--shape", "4x8", *given, *SPEEDS, "-o", "json")
+        assert result.status == 0, result.err
+        return {key: value for key, value in result.json.items() if key != "provenance"}
+
+    written = ("parameters=8.03e9", "layers=32", "hidden=4096", "kv_hidden=1024")
+    assert priced("llama3.1-8b", "sequence=8192") == priced(*written, "sequence=8192")
+    assert priced("llama3.1-8b", "sequence=8192", "layers=16") == priced(
+        "parameters=8.03e9", "layers=16", "hidden=4096", "kv_hidden=1024", "sequence=8192"
+    )
+    experts = ("parameters=671e9", "expert_parameters=634e9", "layers=61", "hidden=7168", "kv_hidden=576")
+    more = ("moe_layers=58", "top_k=8", "sequence=4096")
+    assert priced("deepseek-v3", "sequence=4096") == priced(*experts, *more)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ("lama3.1-8b", "sequence=1"),
+            "no model of this name (found 'lama3.1-8b', expected KEY=VALUE, or a model ",
+        ),
+        (("lama3.1-8b", "sequence=1"), "llama3.1-8b"),
+        (("llama3.1-8b", "llama3-70b", "sequence=1"), "more than one model is named"),
+        (("llama3.1-8b",), "the model is not told (expected sequence=)"),
+        (("",), "no model of this name"),
+    ],
+)
+def test_a_model_that_is_not_told_is_one_line(run: Run, inputs: list[Path], given: tuple[str, ...], said: str) -> None:
+    words = [word for each in given for word in ("--model", each)]
+    result = run("cost", *inputs, *MACHINE, "--shape", "4x8", *words, *SPEEDS)
+    assert (result.status, result.out) == (2, "") and said in result.err and len(result.err.splitlines()) == 1

@@ -11,6 +11,11 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from workbench.cluster.observed import observed_gangs
+from workbench.cluster.state import ClusterState
+from workbench.evaluate.audit import audit
+from workbench.formats.load import load_objects
+from workbench.policies import get_policy
 
 CONFIG = """\
 actions: "enqueue, allocate"
@@ -84,14 +89,20 @@ def test_a_scheduler_that_chose_another_equal_agrees(run: Run, recording: Any) -
 @pytest.mark.parametrize(
     ("jobs", "difference"),
     [
-        ([recorded_job("a", "n1", "n2")], "inside leaf0 or leaf1, but the cluster chose another HyperNode"),
+        (
+            [recorded_job("a", "n1", "n2")],
+            "farther apart than necessary: the whole cluster (tier 2) instead of leaf0 (tier 1) or its equal leaf1",
+        ),
         ([recorded_job("a", None, None)], "2 pods placed, but the cluster placed none"),
         ([recorded_job("a", "n0", None)], "2 pods placed, but the cluster placed 1"),
         (
             [recorded_job("a", "n0", "n1"), recorded_job("b", "n2", "n3"), recorded_job("c", "n0", "n1")],
             "pending, but the cluster placed 2 pods",
         ),
-        ([recorded_job("a", "n0", "elsewhere")], "inside leaf0 or leaf1, but the cluster chose another HyperNode"),
+        (
+            [recorded_job("a", "n0", "elsewhere")],
+            "farther apart than necessary: the whole cluster (tier 2) instead of leaf0 (tier 1) or its equal leaf1",
+        ),
     ],
 )
 def test_what_the_rules_do_not_allow_is_told(run: Run, recording: Any, jobs: list[Any], difference: str) -> None:
@@ -159,7 +170,7 @@ def test_the_running_gangs_of_a_file_are_placed_anew(run: Run) -> None:
         ("serving/chat-1", "volcano-1.15", "s1"),
     ]
     lines = [line.split() for line in run("live", "compare", "datasets/demo").out.splitlines()]
-    assert ["-", "serving/chat-1", "1", "s1", "placed"] in lines
+    assert ["serving/chat-1", "1", "s1", "(tier", "1)", "s0", "(tier", "1)", "0"] in lines
     waiting = [one for one in result.json if "cluster_says" in one]
     assert [(one["job"], one["policy"]) for one in waiting] == [
         (f"default/{name}", f"volcano-1.{release}")
@@ -267,3 +278,143 @@ def test_jobs_that_wait_compete_for_the_same_nodes(run: Run, tmp_path: Path) -> 
     result = compared(run, tmp_path, *first, *second, json=True)
     rows = [(one["job"], one["verdict"]) for one in result.json if one["policy"] == "binpack"]
     assert rows == [("default/big", "placed"), ("default/huge", "pending")]
+
+
+TREE = """\
+one rail of 3 tiers:       spine
+                      row0        row1
+                    leaf0 leaf1  leaf2 leaf3        leaf i holds n{2i}, n{2i+1} with 4 GPUs each
+"""
+
+
+def tree() -> list[Any]:
+    """The nodes and HyperNodes of `TREE`."""
+
+    def hypernode(name: str, tier: int, kind: str, *members: str) -> Any:
+        chosen = [{"type": kind, "selector": {"exactMatch": {"name": one}}} for one in members]
+        spec = {"tier": tier, "members": chosen}
+        return {
+            "apiVersion": "topology.volcano.sh/v1alpha1",
+            "kind": "HyperNode",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+
+    amounts = {"cpu": "8", "memory": "8Gi", "pods": "10", "nvidia.com/gpu": "4"}
+    return [
+        *(manifest("Node", f"n{i}", status={"allocatable": amounts}) for i in range(8)),
+        *(hypernode(f"leaf{i}", 1, "Node", f"n{2 * i}", f"n{2 * i + 1}") for i in range(4)),
+        *(hypernode(f"row{i}", 2, "HyperNode", f"leaf{2 * i}", f"leaf{2 * i + 1}") for i in range(2)),
+        hypernode("spine", 3, "HyperNode", "row0", "row1"),
+    ]
+
+
+def running(name: str, *nodes: str, topology: Any = None, gpus: int = 4) -> list[Any]:
+    """A PodGroup with a running pod per node."""
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}
+    pods = [
+        manifest(
+            "Pod",
+            f"{name}-{i}",
+            labels={"scheduling.k8s.io/group-name": name},
+            spec={"schedulerName": "volcano", "containers": [container], "nodeName": node},
+            status={"phase": "Running"},
+        )
+        for i, node in enumerate(nodes)
+    ]
+    spec = {"minMember": len(nodes), **({} if topology is None else {"networkTopology": topology})}
+    return [manifest("PodGroup", name, "scheduling.volcano.sh/v1beta1", spec=spec), *pods]
+
+
+SOFT = {"mode": "soft"}
+HARD_2 = {"mode": "hard", "highestTierAllowed": 2}
+
+
+def test_gangs_are_sorted_by_loss_and_the_loss_is_said_in_a_sentence(run: Run, tmp_path: Path) -> None:
+    # far could take leaf0 and n7; near sits as close as it could; plain has no constraint and no choice.
+    objects = [*tree(), *running("far", "n0", "n4", topology=SOFT), *running("near", "n2", "n3", topology=SOFT)]
+    result = compared(run, tmp_path, *objects, *running("plain", "n5", "n6"), json=True)
+    assert result.status == 1
+    rows = {(one["job"], one["policy"]): one for one in result.json}
+    far = rows["default/far", "volcano-1.15"]
+    assert far["is_in"] == {"hypernode": "spine", "tier": 3} and far["could_be_in"]["tier"] == 1
+    assert (far["could_be_closer"], far["pairs"], far["pairs_beyond"]) == (True, 1, 1)
+    assert far["difference"].startswith("farther apart than necessary: spine (tier 3) instead of leaf0 (tier 1)")
+    near = rows["default/near", "volcano-1.15"]
+    assert near["is_in"]["tier"] == near["could_be_in"]["tier"] == 1 and near["agrees"] and not near["pairs_beyond"]
+    assert rows["default/plain", "volcano-1.15"]["is_in"] == {"hypernode": "row1", "tier": 2}
+
+    path = tmp_path / "cluster.json"
+    result = run("live", "compare", path, "--policies", "volcano-1.15")
+    lines = [" ".join(line.split()) for line in result.out.splitlines()]
+    assert lines[0] == "volcano-1.15: 1 of 3 running gangs could be closer: default/far spine → leaf0"
+    assert lines[2] == "job pods is in could be in pairs beyond"
+    assert lines[4] == "default/far 2 spine (tier 3) leaf0 (tier 1) 1 of 1"
+    assert lines[5].startswith("default/near 2 leaf1 (tier 1) leaf")
+    for word in ("is in: ", "could be in: ", "pairs beyond: ", "verdict: ", "HyperNode: “2 of 4”: "):
+        assert any(line.startswith(word) for line in lines)
+    assert max(map(len, result.out.splitlines())) <= 120
+
+
+def as_close() -> list[Any]:
+    """A gang in row0, where another job holds half a node; volcano-1.13 takes row1 for it, and by no means row0."""
+    return [*tree(), *running("other", "n0", gpus=2), *running("ours", "n1", "n2", "n3", topology=HARD_2)]
+
+
+def test_another_place_that_is_as_close_is_no_difference(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": as_close()}))
+    result = run("live", "compare", path, "--policies", "volcano-1.13", "-o", "json")
+    told = result.json[-1]
+    assert (told["job"], told["equals"], told["difference"]) == ("default/ours", ["row1"], "")
+    assert told["is_in"] == {"hypernode": "row0", "tier": 2} and told["could_be_in"] == {"hypernode": "row1", "tier": 2}
+    assert not told["could_be_closer"] and result.status == 0
+    out = run("live", "compare", path, "--policies", "volcano-1.13").out
+    assert out.startswith("volcano-1.13: none of 2 running gangs could be closer\n")
+
+
+def test_by_the_rules_alone_another_place_that_is_as_close_differs() -> None:
+    objects = load_objects("-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": as_close()}))
+    *_, one = observed_gangs(ClusterState(objects, any_scheduler=True))
+    told = audit([one.gang], one.snapshot, 0, one.nodes, get_policy("volcano-1.13"))
+    assert told.difference == "as close, but not by the policy's rules: row0 (tier 2) instead of row1 (tier 2)"
+
+
+def test_pods_that_no_hypernode_holds_are_in_the_whole_cluster(run: Run, tmp_path: Path) -> None:
+    without_spine = [one for one in tree() if one["metadata"]["name"] != "spine"]
+    objects = [*without_spine, *running("far", "n0", "n4", topology=SOFT)]
+    out = compared(run, tmp_path, *objects).out
+    assert "default/far the whole cluster → leaf0" in out and "cluster-top" not in out
+
+
+@pytest.mark.parametrize("form", ["table", "wide", "html"])
+def test_every_form_has_the_loss(run: Run, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "cluster.json"
+    objects = [*tree(), *running("far", "n0", "n4", topology=SOFT)]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    result = run("live", "compare", path, "--policies", "volcano-1.15", "-o", form)
+    assert "1 of 1 running gang could be closer: default/far spine → leaf0" in result.out
+    assert ("the policy chooses" in result.out) == (form != "table")
+    assert ("<!DOCTYPE html>" in result.out) == (form == "html")
+    if form == "html":
+        page = tmp_path / "page.html"
+        run("live", "compare", path, "--policies", "volcano-1.15", "-o", form, "--out", page)
+        assert page.read_text() == result.out.rstrip("\n")
+
+
+def test_the_last_moment_of_a_recording_is_compared(run: Run, tmp_path: Path) -> None:
+    lines: list[Any] = [{"recording": 1, "context": "c", "began": "2026-11-27T01:00:00.000+00:00"}]
+    lines.append({"t": 0.0, "put": tree(), "gone": []})
+    lines.append({"t": 60.0, "put": running("far", "n0", "n4", topology=SOFT), "gone": []})
+    for line in lines[1:]:
+        for one in line["put"]:
+            if one["kind"] in ("Pod", "PodGroup"):
+                one["metadata"]["namespace"] = "default"
+    path = tmp_path / "tuesday.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = run("live", "compare", path, "--policies", "volcano-1.15")
+    assert result.out.startswith("volcano-1.15: 1 of 1 running gang could be closer: default/far spine → leaf0\n")
+    assert result.err == "note: the last moment of the recording, 01:01:00.0 UTC\n"
+    path.write_text("{}\n")
+    refused = run("live", "compare", path)
+    assert refused.status == 2 and "no recording" in refused.err

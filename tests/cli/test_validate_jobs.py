@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,31 @@ def test_place_does_not_ask_for_images_but_for_plugins(run: Run, files: Path) ->
     assert run("place", *inputs, write(files, job(image="")), "-o", "json").status == 0
     refused = run("place", *inputs, write(files, job("warp")), "-o", "json")
     assert (refused.status, refused.json["refused"][0]["subject"]) == (1, "Job ml/train")
+
+
+@pytest.mark.parametrize("amount", ["7.5", "7500m", "1e-1", "0.999", 7.5])
+@pytest.mark.parametrize("where", ["limits", "requests"])
+@pytest.mark.parametrize("kind", ["Job", "Pod"])
+def test_a_part_of_a_gpu_is_refused_by_validate_and_place_alike(
+    run: Run, tmp_path: Path, kind: str, where: str, amount: object
+) -> None:
+    container = {"name": "c", "image": "x", "resources": {where: {"nvidia.com/gpu": amount, "cpu": "500m"}}}
+    spec = {"schedulerName": "volcano", "containers": [container]}
+    if kind == "Job":
+        spec = {"minAvailable": 1, "tasks": [{"name": "w", "replicas": 1, "template": {"spec": spec}}]}
+    version = "v1" if kind == "Pod" else "batch.volcano.sh/v1alpha1"
+    path = tmp_path / "half.json"
+    path.write_text(json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "half"}, "spec": spec}))
+    told = {run(*command, path).err for command in (("validate",), ("place", "datasets/demo/cluster.yaml"))}
+    assert len(told) == 1
+    place = f".containers[0].resources.{where}['nvidia.com/gpu']: a part of a device (found "
+    assert place in told.pop()
+
+
+@pytest.mark.parametrize("amount", ["8", 8, "8000m", "8.0", "0.8e1"])
+def test_a_whole_number_of_gpus_may_be_written_in_any_way(run: Run, tmp_path: Path, amount: object) -> None:
+    container = {"name": "c", "image": "x", "resources": {"limits": {"nvidia.com/gpu": amount}}}
+    spec = {"schedulerName": "volcano", "containers": [container]}
+    path = tmp_path / "pod.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}))
+    assert run("place", "datasets/demo/cluster.yaml", path).status == 0

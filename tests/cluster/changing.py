@@ -114,6 +114,7 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
             **{
                 "volcano.sh/job-name": ["x", "h-m-0"],
                 "volcano.sh/task-spec": ["t", "u"],
+                "pod-group.scheduling.sigs.k8s.io": ["x", "g"],
                 "tor-affinity": ["large-model-schema", "normal-schema"],
             }
         )
@@ -167,6 +168,10 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def pod_groups(draw: st.DrawFn) -> dict[str, Any]:
+    if draw(st.integers(0, 2)) == 0:
+        named = {"name": draw(st.sampled_from(["x", "g"])), "namespace": draw(st.sampled_from(NAMESPACES))}
+        minimum = {"minMember": draw(st.integers(0, 3))}
+        return _manifest("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", named, spec=minimum)
     metadata: dict[str, Any] = {"name": draw(_owner), "namespace": draw(st.sampled_from(NAMESPACES))}
     owner = draw(_maybe(_owner))
     if owner:

@@ -14,7 +14,7 @@ from workbench.cluster.assemble import assemble
 from workbench.cluster.changes import added
 from workbench.cluster.observed import observed_gangs
 from workbench.cluster.state import ClusterState
-from workbench.evaluate.audit import audit
+from workbench.evaluate.audit import audit, by_loss, loss_sentence
 from workbench.model.explanation import Recorder
 from workbench.model.gang import TopologyConstraint
 from workbench.model.placement import Placement
@@ -78,6 +78,44 @@ def test_it_says_what_the_whole_session_on_a_cluster_read_anew_says(policy: str,
         equals = recorder.explanation(decision).equals if gang.constraint is not None else ()
         domain = None if placed is None else placed.hypernode or None
         assert (told.pods, told.domain, told.equals) == (pods, domain, equals)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@max_examples(60)
+@given(clusters())
+def test_where_a_gang_could_be_is_where_the_policy_places_it_with_its_own_pods_freed(
+    policy: str, objects: ClusterObjects
+) -> None:
+    asked = get_policy(policy)
+    found = []
+    for one in observed_gangs(ClusterState(objects, any_scheduler=True)):
+        told = audit([one.gang], one.snapshot, 0, one.nodes, asked, equal_places=True)
+        found.append(told)
+        snapshot, gangs = _read_anew(objects, one.gang.name)
+        (decision,) = asked.schedule([next(each for each in gangs if each.key == one.gang.key)], snapshot)
+        there = [pod.node for pod in decision.result.pods()] if isinstance(decision.result, Placement) else []
+        here = [node for node in one.nodes.values() if node]
+        assert told.is_in is not None and told.is_in.tier == _tier(here)
+        if len(there) < len(here):
+            assert told.could_be_in is None and not told.pairs_beyond and not told.could_be_closer
+            continue
+        assert told.could_be_in is not None and told.could_be_in.tier == _tier(there)
+        assert set(there) <= set(NODES) and told.could_be_closer == (_tier(there) < _tier(here))
+        pairs = [(a, b) for i, a in enumerate(here) for b in here[:i]]
+        assert told.pairs == len(pairs)
+        assert told.pairs_beyond == sum(_tier([a, b]) > _tier(there) for a, b in pairs)
+        if told.agrees and told.gang.constraint is not None:
+            assert not told.could_be_closer or told.observed_domain in told.equals
+    losses = [told.pairs_beyond if told.could_be_closer else -1 for told in by_loss(found)]
+    assert losses == sorted(losses, reverse=True)
+    closer = sum(told.could_be_closer for told in found)
+    assert loss_sentence(found).startswith(f"{closer or 'none'} of {len(found)} running gang")
+
+
+def _tier(nodes: list[str]) -> int:
+    """Tier of the closest HyperNode of `clusters` that holds all the nodes."""
+    numbers = [NODES.index(node) for node in nodes]
+    return next(tier for tier in (1, 2, 3) if len({number >> tier for number in numbers}) == 1)
 
 
 def _read_anew(objects: ClusterObjects, name: str):  # type: ignore[no-untyped-def]

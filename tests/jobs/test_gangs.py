@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 
 from tests.notices import codes, said
+from workbench.cluster.assemble import assemble
+from workbench.errors import InputError
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.model.extras import AscendWish, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.objects.kinds import ClusterObjects
+from workbench.policies import get_policy, list_policies
 from workbench.policies.volcano.task_order import task_rank
 
 
@@ -452,3 +455,89 @@ class TestSchedulingGates:
     def test_a_pod_that_runs_had_its_gates_removed(self) -> None:
         found = workload(pod("a", node="n", phase="Running", annotations=GROUP, **self.GATED))
         assert (found.gated, len(found.holding)) == (0, 1)
+
+
+class TestPodGroupOfKoordinator:
+    LABEL = "pod-group.scheduling.sigs.k8s.io"
+    GROUPS = "gang.scheduling.koordinator.sh/groups"
+
+    def group(self, name: str = "g", annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+        metadata = {"name": name, "namespace": "ns", "annotations": annotations or {}}
+        return {"apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+    def test_it_is_the_gang_that_its_pods_would_be_by_their_annotations(self) -> None:
+        labelled = [pod(name, labels={self.LABEL: "g"}) for name in "cab"]
+        names = {"gang.scheduling.koordinator.sh/name": "g", "gang.scheduling.koordinator.sh/min-available": "2"}
+        annotated = [pod(name, annotations=names) for name in "cab"]
+        found, other = gang(self.group(minMember=2, scheduleTimeoutSeconds=600), *labelled), gang(*annotated)
+        for one in (found, other):
+            assert (one.key, one.kind, one.n_pods, one.min_available, one.queue) == ("ns/g", "Gang", 3, 2, "default")
+            assert [each.name for each in one.pods()] == ["a", "b", "c"]
+        assert (found.priority, found.constraint, found.koordinator) == (
+            other.priority,
+            other.constraint,
+            other.koordinator,
+        )
+
+    def test_its_minimum_comes_before_that_of_the_pods_and_running_pods_count(self) -> None:
+        names = {"gang.scheduling.koordinator.sh/name": "g", "gang.scheduling.koordinator.sh/min-available": "1"}
+        found = gang(self.group(minMember=3), pod("a", annotations=names), pod("b", "n0", annotations=names))
+        assert (found.min_available, found.ready, found.n_pods) == (3, 1, 1)
+
+    def test_without_a_minimum_it_is_one(self) -> None:
+        assert gang(self.group(), pod("a", labels={self.LABEL: "g"})).min_available == 1
+
+    def test_its_annotations_come_before_those_of_the_pods(self) -> None:
+        groups = self.group(annotations={self.GROUPS: '["ns/g", "ns/h"]'}, minMember=1)
+        member = pod("a", labels={self.LABEL: "g"}, annotations={self.GROUPS: '["ns/g", "ns/i"]'})
+        assert gang(groups, member).koordinator.gang_groups == ("ns/g", "ns/h")
+        unreadable = self.group(annotations={self.GROUPS: "ns/g"}, minMember=1)
+        found = gang(unreadable, member)
+        assert found.koordinator.gang_groups == ("ns/g", "ns/i") and "invalid-gang-groups" in codes(found.notes)
+
+    def test_a_label_that_names_no_such_group_leaves_the_pods_as_they_are(self) -> None:
+        other = self.group("other", minMember=2)
+        assert [one.kind for one in workload(other, pod("a", labels={self.LABEL: "g"})).gangs] == ["Pod"]
+        volcano = pod_group("g", minMember=2)
+        assert [one.kind for one in workload(volcano, pod("a", labels={self.LABEL: "g"})).gangs] == ["Pod"]
+
+    def test_a_volcano_job_of_its_name_is_another_job(self) -> None:
+        found = workload(
+            self.group("j", minMember=1),
+            pod("a", labels={self.LABEL: "j"}),
+            job({"name": "w", "replicas": 1, "template": {"spec": containers()}}),
+        )
+        assert sorted(one.kind for one in found.gangs) == ["Gang", "Job"]
+
+    @pytest.mark.parametrize("field", ["minMember", "scheduleTimeoutSeconds"])
+    @pytest.mark.parametrize("value", [-1, "2", 2.5, True, [2], 1 << 40])
+    def test_a_number_that_is_none_is_refused_with_its_place(self, field: str, value: object) -> None:
+        with pytest.raises(InputError) as caught:
+            workload(self.group(**{field: value}))
+        assert f"spec.{field}" in str(caught.value) and "\n" not in str(caught.value)
+
+    def test_wrong_resources_and_two_of_a_name_are_refused(self) -> None:
+        with pytest.raises(InputError, match="minResources"):
+            workload(self.group(minResources={"cpu": "many"}))
+        with pytest.raises(InputError, match="twice"):
+            workload(self.group(), self.group())
+
+    @pytest.mark.parametrize("policy", [entry.name for entry in list_policies() if entry.kind != "gpu"])
+    def test_every_policy_places_all_of_it_or_nothing(self, policy: str) -> None:
+        for pods in (2, 5):
+            node = {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": "n0"},
+                "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "10"}},
+            }
+            objects = ClusterObjects()
+            for one in (
+                node,
+                self.group(minMember=pods),
+                *(pod(f"p{i}", labels={self.LABEL: "g"}) for i in range(pods)),
+            ):
+                objects.add(one)
+            snapshot, read = assemble(objects, any_scheduler=True)
+            (found,) = get_policy(policy).schedule(read.gangs, snapshot)
+            assert found.placed == (pods == 2)

@@ -37,3 +37,23 @@ def test_jobs_that_wait_for_the_same_share_a_line() -> None:
         "ns/other waits: needs 2 GPUs; free 2 on node2",
         "  when it was tried: 2 Insufficient gpu",
     ]
+
+
+def test_an_event_that_an_object_meets_again_is_one_row_with_a_count() -> None:
+    a, b = Ref("Pod", "ns", "a"), Ref("Pod", "ns", "b")
+    lines = [LogLine(at, key, "Unschedulable", "no room", True) for at in (0, 0, 5) for key in (a, b)]
+    lines += [LogLine(6, a, "Scheduled", "has a node"), LogLine(7, a, "Unschedulable", "no room", True)]
+    (table,) = log_table(lines)
+    assert isinstance(table, Table)
+    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    assert cells[0] == ["0", "0", "6", "7"]
+    again = "no room (3 times, the last at 5 s)"
+    assert cells[3] == [again, again, "has a node", "no room"]
+    more, _ = log_table(lines, 2)
+    assert more == "6 events before these (-o json has all)"
+
+
+def test_events_of_one_second_have_no_last_time() -> None:
+    (table,) = log_table([LogLine(3, Ref("Pod", "ns", "a"), "NodeLost", "gone")] * 2)
+    assert isinstance(table, Table)
+    assert [str(cell) for cell in table.columns[3].cells] == ["gone (2 times)"]

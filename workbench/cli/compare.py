@@ -55,7 +55,10 @@ def compare(
     calibration: CalibrationFile = None,
     by_job: Annotated[
         bool,
-        typer.Option("--by-job", help="Show the jobs that the policies place differently, and the pods that move."),
+        typer.Option(
+            "--by-job",
+            help="Show the jobs that policies place differently, the pods that move, and who got their places.",
+        ),
     ] = False,
     out: Out = None,
 ) -> None:
@@ -75,6 +78,7 @@ def compare(
     """
     from workbench.evaluate.compare import compare as run
     from workbench.evaluate.differences import differences
+    from workbench.evaluate.lost_places import lost_places
 
     names = required_policy_names(policies)
     inputs = given_paths(paths, file)
@@ -96,7 +100,8 @@ def compare(
         if wanted:
             print_tables(*job_tables(comparison, wanted))
         else:
-            print_tables(*(difference_tables if by_job else comparison_tables)(comparison))
+            found = difference_tables(comparison, lost_places(comparison, chosen)) if by_job else None
+            print_tables(*(comparison_tables(comparison) if found is None else found))
     elif output is CompareOutput.json:
         record = comparison.to_dict()
         if wanted:
@@ -106,6 +111,7 @@ def compare(
         if by_job:
             compared = tuple(row.policy for row in comparison.rows)
             record["differences"] = [one.to_dict(compared) for one in differences(comparison)]
+            record["lost_places"] = [one.to_dict() for one in lost_places(comparison, chosen)]
         emit(to_json(record), out)
     elif output is CompareOutput.csv:
         from workbench.report.csv_text import csv_text

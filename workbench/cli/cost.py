@@ -89,9 +89,9 @@ def cost(
     decision = _decision(chosen.schedule(scenario.gangs, scenario.snapshot), job)
     placement = decision.result
     if not isinstance(placement, Placement):
-        from workbench.model.notice import texts_of
+        from workbench.model.quoted import quoted
 
-        emit(f"{decision.gang.key} is pending: {'; '.join(texts_of(placement.reasons))}", out)
+        emit(f"{decision.gang.key} is pending: {'; '.join(map(quoted, placement.reasons))}", out)
         raise typer.Exit(1)
     nodes = nodes_by_rank(placement)
     if rank_order:

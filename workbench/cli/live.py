@@ -10,7 +10,7 @@ import typer
 from workbench.cli.arguments import policy_names, standard_input
 from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Out, TableOutput
+from workbench.cli.options import LiveCompareOutput, Out, TableOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.cli.watch import watch
 from workbench.errors import InputError
@@ -67,7 +67,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="[PATH]",
-            help="A snapshot, or manifests with running pods; else the cluster is read.",
+            help="A snapshot, a recording of live watch, or manifests with running pods; else the cluster is read.",
             show_default=False,
         ),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
@@ -84,28 +84,37 @@ def compare(
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     timeout: Timeout = TIMEOUT_S,
-    output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
-        TableOutput.table
-    ),
+    output: Annotated[
+        LiveCompareOutput,
+        one_of(LiveCompareOutput, "-o", "--output", help="Form of the result; wide: with all columns, unwrapped."),
+    ] = LiveCompareOutput.table,
     out: Out = None,
 ) -> None:
-    """Compare what a cluster did with its running gangs with what policies would do.
+    """Show which running gangs could be closer together, and what policies would do with those that wait.
 
-    Each gang is taken off its nodes, and the policies place it anew on the cluster as it is now. A real scheduler takes
-    one of several equal HyperNodes at random: it agrees with a policy if it placed as many pods and chose one of the
-    policy's equals. Jobs that wait are placed together, next to what the cluster says about them. Exit status 1 when
-    something differs.
+    Each running gang is taken off its nodes, and the policies place it anew on the cluster as it is now. "is in" is the
+    closest HyperNode around the gang's pods, "could be in" the one of the policy's placement. "pairs beyond" counts the
+    pairs of the gang's pods whose nodes meet only above the tier of "could be in". The largest loss comes first.
+
+    Jobs that wait are placed in one session, next to what the cluster says about them.
+
+    A table counts for each policy the jobs with which the cluster did what the policy would do ("agree"). Of these
+    counts "verdict" looks only at whether a job is placed or pending, and "pods" at the number of placed pods.
+    "HyperNode" says "2 of 4" where the policy ranks HyperNodes for four of the placed jobs, and two are in one that it
+    ranks first: schedulers take one of equal HyperNodes at random. Another HyperNode that is as close is no
+    difference, but for recorded sessions: there the policy's rules must allow it. Exit status 1 when something differs.
 
     Examples:
 
     \b
       workbench live compare
       workbench live compare cluster.json --policies volcano-1.13,volcano-1.15
+      workbench live compare cluster.json -o html --out closer.html
       workbench live compare --recorded sessions.jsonl -o json
     """
-    from workbench.report.audit_tables import audit_tables
+    from workbench.report.audit_tables import audit_page, audit_tables
 
-    check_out(out, output)
+    check_out(out, "table" if output is LiveCompareOutput.wide else output)
     if recorded is not None and paths:
         raise InputError("nothing else is read", source="--recorded", expected="--recorded FILE or PATH")
     names = policy_names(policies)
@@ -114,11 +123,14 @@ def compare(
         found = _of_sessions(recorded, names)
     else:
         found, said = _of_cluster(paths, names, context, kubeconfig, timeout)
-    if output is TableOutput.json:
+    words = {key: [one.text for one in each] for key, each in said.items()}
+    if output is LiveCompareOutput.json:
         emit(to_json([{**where, **told.to_dict(), **_waiting_record(told, said)} for where, told in found]), out)
+    elif output is LiveCompareOutput.html:
+        emit(audit_page(found, words), out)
     else:
-        words = {key: [one.text for one in each] for key, each in said.items()}
-        print_tables(*audit_tables(found, words))
+        wide = output is LiveCompareOutput.wide
+        print_tables(*audit_tables(found, words, wide=wide), unwrapped=wide)
     if any(not told.agrees for _, told in found):
         raise typer.Exit(1)
 
@@ -208,7 +220,10 @@ def _of_cluster(
     from workbench.formats.load import load_objects
     from workbench.policies import get_policy
 
-    if paths:
+    recorded = _last_moment(paths)
+    if recorded is not None:
+        objects = load_objects("-", stdin=recorded)
+    elif paths:
         objects = load_objects(*paths, stdin=standard_input(paths))
     else:
         objects = load_objects("-", stdin=_taken(context, kubeconfig, timeout))
@@ -218,7 +233,7 @@ def _of_cluster(
         state = ClusterState(objects, any_scheduler=True)
         for one in observed_gangs(state, step):
             for policy in chosen:
-                told = audit([one.gang], one.snapshot, 0, one.nodes, policy)
+                told = audit([one.gang], one.snapshot, 0, one.nodes, policy, equal_places=True)
                 found.append(({"scheduler": one.scheduler}, told))
         waiting = list(waiting_gangs(state))
         gangs, tried = [each.gang for each in waiting], [bool(each.said) for each in waiting]
@@ -226,6 +241,18 @@ def _of_cluster(
         for each, audits in zip(waiting, zip(*answers, strict=True), strict=True):
             found += [({"scheduler": each.scheduler}, told) for told in audits]
     return found, {each.gang.key: each.said for each in waiting}
+
+
+def _last_moment(paths: list[str]) -> bytes | None:
+    """The objects at the end of a recording as a manifest, if that is what one path names; it is told which moment."""
+    if len(paths) != 1 or not paths[0].endswith(".jsonl"):
+        return None
+    from workbench.live import Recording
+
+    recording = Recording.read(paths[0])
+    recording.seek(len(recording.clocks) - 1)
+    tell(f"note: the last moment of the recording, {recording.clocks[-1]} UTC")
+    return to_json({"apiVersion": "v1", "kind": "List", "items": recording.objects}).encode()
 
 
 def _waiting_record(told: Audit, said: dict[str, tuple[Said, ...]]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ __all__ = [
     "From",
     "GpusPerNode",
     "Job",
+    "LiveCompareOutput",
     "Matrices",
     "ObjectOutput",
     "Out",
@@ -44,6 +45,15 @@ class TableOutput(StrEnum):
 
     table = "table"
     json = "json"
+
+
+class LiveCompareOutput(StrEnum):
+    """Output formats of `workbench live compare` (``-o``)."""
+
+    table = "table"
+    wide = "wide"
+    json = "json"
+    html = "html"
 
 
 class PlaceOutput(StrEnum):

@@ -72,7 +72,7 @@ def check_out(out: Path | None, output: str = "") -> None:
         return
     if output == "table":
         raise InputError(
-            "a table goes to the terminal", source="--out", expected="-o json, or another form for files, beside it"
+            "tables are printed, not written to files", source="--out", expected="-o with another form, such as -o json"
         )
     from workbench.formats.whole_file import check_writable
 
@@ -189,11 +189,12 @@ class _Harmless:
             yield segment if segment.control else segment._replace(text=without_controls(segment.text))
 
 
-def print_tables(*parts: Any) -> None:
+def print_tables(*parts: Any, unwrapped: bool = False) -> None:
     """Print rich tables, trees and texts to stdout.
 
     A terminal gets them fitted to its width, except for texts with ``no_wrap``. A pipe or a file gets one line per row,
-    tree branch or sentence, as long as the line is, without blanks at its end, so that a name is found whole by grep.
+    tree branch or sentence, as long as the line is, without blanks at its end, so that a name is found whole by grep; a
+    terminal, too, if `unwrapped`.
     """
     from rich.console import Console
     from rich.table import Table
@@ -201,7 +202,7 @@ def print_tables(*parts: Any) -> None:
 
     from workbench.report.layout import fitted, one_line
 
-    terminal = sys.stdout.isatty()
+    terminal = sys.stdout.isatty() and not unwrapped
     console = Console(
         width=None if terminal else _UNWRAPPED, highlight=False, color_system=None if colourless() else "auto"
     )

@@ -33,8 +33,9 @@ ModelKeys = Annotated[
     list[str],
     typer.Option(
         "--model",
-        metavar="KEY=VALUE",
-        help="parameters, layers, hidden, sequence, and what docs/cost.md names. Repeatable.",
+        metavar="NAME|KEY=VALUE",
+        help="Name of a model of datasets/model-sizes; parameters, layers, hidden, sequence, and what docs/cost.md "
+        "names. Repeatable.",
     ),
 ]
 Shapes = Annotated[
@@ -141,8 +142,9 @@ def training_model(given: Sequence[str]) -> TrainingModel:
         "forward_ms": ("forward_s", lambda text: _scaled(text, 1e-3), "a number"),
         "backward_ms": ("backward_s", lambda text: _scaled(text, 1e-3), "a number"),
     }
-    values = key_values("--model", given, once=True)
-    found = {}
+    names = [text for text in given if "=" not in text]
+    values = key_values("--model", [text for text in given if "=" in text], "NAME or KEY=VALUE", once=True)
+    found = _size_by_name(names)
     for key, text in values.items():
         if key not in readers:
             raise InputError("no such key", source="--model", got=repr(key), expected=close_names(key, list(readers)))
@@ -150,13 +152,32 @@ def training_model(given: Sequence[str]) -> TrainingModel:
         found[name] = read(text)
         if found[name] is None:
             raise InputError("wrong value", source=f"--model {key}", got=repr(text), expected=expected)
-    missing = [name for name in _NEEDED if name not in values]
+    missing = [name for name in _NEEDED if name not in found]
     if missing:
         raise InputError("the model is not told", source="--model", expected=", ".join(f"{key}=" for key in missing))
     try:
         return TrainingModel(**found)
     except InputError as error:
         raise error.of(f"--model {error.source}") from None
+
+
+def _size_by_name(names: Sequence[str]) -> dict[str, Any]:
+    """Fields of `TrainingModel` that the name of a model with a known size gives; empty without a name."""
+    if not names:
+        return {}
+    if len(names) > 1:
+        raise InputError("more than one model is named", source="--model", got=", ".join(names), expected="one name")
+    from workbench.formats.job_shapes import read_model_sizes
+
+    sizes = read_model_sizes()
+    size = sizes.get(names[0].strip())
+    if size is None:
+        expected = f"KEY=VALUE, or a model of known size: {close_names(names[0].strip(), list(sizes))}"
+        raise InputError("no model of this name", source="--model", got=repr(names[0]), expected=expected)
+    return {
+        **{key: getattr(size, key) for key in ("parameters", "layers", "hidden", "kv_hidden", "moe_layers", "top_k")},
+        "expert_parameters": size.parameters - size.active,
+    }
 
 
 def _scaled(text: str, factor: float) -> float | None:

@@ -184,7 +184,7 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
                 for i in ignored[:_MOST_MEMBERS]
             )
             more = f" and {len(ignored) - _MOST_MEMBERS} more" if len(ignored) > _MOST_MEMBERS else ""
-            text = f"HyperNode {name}: Volcano ignores {listed}{more}; only members by exact name count"
+            text = f"HyperNode {name}: Volcano ignores {listed}{more}; list them by name, only such members count"
             gaps.append(Notice("ignored-member", text, f"HyperNode {name}", {"count": len(ignored)}))
     if not cluster.hypernodes and any(gang.constraint for gang in gangs):
         gaps.append(Notice("no-hypernodes", "no HyperNode in the input"))

@@ -49,6 +49,8 @@ class Owners:
         self._unit_of_pod: dict[str, str] = {}
         self._unit_of_group: dict[str, str] = {}
         self._jobs_of_groups: dict[str, str] = {}
+        # PodGroups of Koordinator, whose pods are theirs only while they exist.
+        self._koordinator: set[str] = set()
         self._mentions: dict[str, Mentions] = {}
         self._jobs_named: dict[str, tuple[str, ...]] = {}
         # By the key of what is mentioned, whatever its kind.
@@ -78,9 +80,9 @@ class Owners:
             if self._came_or_went(key):
                 moving.update(self._pods_mentioning.get(key, {}))
         for key in moving_groups:
-            job = self._jobs_of_groups.get(key)
+            before = self._jobs_of_groups.get(key), key in self._koordinator
             changed |= self._place_group(key)
-            if self._jobs_of_groups.get(key) != job:
+            if (self._jobs_of_groups.get(key), key in self._koordinator) != before:
                 moving.update(self._pods_mentioning.get(key, {}))
         for key in moving:
             changed |= self._place_pod(key)
@@ -107,6 +109,7 @@ class Owners:
         group = self._cluster.pod_groups.get(key)
         before, after = self._unit_of_group.pop(key, ""), ""
         self._jobs_of_groups.pop(key, None)
+        self._koordinator.discard(key)
         _forget(self._groups_naming, self._jobs_named.pop(key, ()), key)
         if before:
             del self.units[before].groups[key]
@@ -115,6 +118,8 @@ class Owners:
             for name in named:
                 self._groups_naming.setdefault(name, {})[key] = None
             job = job_of_group(group, self._cluster)
+            if group.koordinator:
+                self._koordinator.add(key)
             if job:
                 self._jobs_of_groups[key] = job
             after = self._unit_of_group[key] = job or key
@@ -156,4 +161,4 @@ def _forget(index: dict[str, dict[str, None]], names: Iterable[str], key: str) -
 
 
 def _names(mentions: Mentions) -> set[str]:
-    return {*mentions.jobs, mentions.group, mentions.deployment} - {""}
+    return {*mentions.jobs, mentions.group, mentions.gang, mentions.deployment} - {""}

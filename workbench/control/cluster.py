@@ -144,6 +144,7 @@ class EmbeddedCluster(Working, Displayed):
             requests=self._jobs.requests,
             ends=self._kubelets.ends,
             records=self._scheduler.records,
+            former=self._scheduler.former,
             start_seconds=self._behaviour.start_seconds,
             run_seconds=self._behaviour.run_seconds,
             session_due=self._scheduler.session_due,
@@ -206,7 +207,7 @@ class EmbeddedCluster(Working, Displayed):
         parts = (self.store, self._clock, self._log)
         self._jobs = JobReconciler(*parts, lambda: self._ssh_keys, saved.waiting, saved.requests)
         self._kubelets = Kubelets(*parts, self._behaviour, saved.ends)
-        self._scheduler = Scheduler(*parts, self._policy, saved.records)
+        self._scheduler = Scheduler(*parts, self._policy, saved.records, former=saved.former)
         others = (
             HyperJobReconciler,
             PodGroupReconciler,

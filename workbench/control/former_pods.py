@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from workbench.control.kinds import Ref
@@ -21,10 +22,22 @@ class FormerPods:
     Only pods with the annotation of a rank are remembered, which the switch-affinity policies write. A restart of a
     whole Job deletes its pods, healthy ones too; by the document on switch affinity 2.0 ("Rescheduling Upon Faults")
     pods of healthy nodes return to their nodes (docs/reference/switch-affinity-ambiguities.md, B11).
+
+    Parameters
+    ----------
+    known : iterable of (Ref, FormerPod)
+        Pods of a saved cluster, each with its PodGroup.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Iterable[tuple[Ref, FormerPod]] = ()) -> None:
         self._pods: dict[Ref, dict[str, FormerPod]] = {}
+        for group, former in known:
+            self._pods.setdefault(group, {})[former.pod] = former
+
+    @property
+    def known(self) -> tuple[tuple[Ref, FormerPod], ...]:
+        """Every remembered pod with its PodGroup, in the order in which they were deleted."""
+        return tuple((group, former) for group, pods in self._pods.items() for former in pods.values())
 
     def deleted(self, group: Ref, pod: Object) -> None:
         """Take note of a deleted pod, as it was last stored, and of its PodGroup."""

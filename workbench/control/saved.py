@@ -12,6 +12,8 @@ from workbench.control.reconcilers.jobs import DelayedAction
 from workbench.control.store import Object
 from workbench.control.stored_form import check_stored
 from workbench.jobs.lifecycle.request import Delayed, JobRequest
+from workbench.model.extras import FormerPod
+from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
 
 __all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
@@ -45,6 +47,9 @@ class SavedCluster:
         Time at which each pod will start or end, in seconds since the start.
     records : mapping of str to str
         What the scheduler remembers of gangs that it placed (`workbench.model.placement.Placement.records`).
+    former : sequence of (Ref, FormerPod)
+        Deleted pods whose PodGroup still exists, for the policies that bring them back to their nodes; files of older
+        releases have none.
     log : sequence of LogLine
     start_seconds : float
     run_seconds : float, optional
@@ -61,6 +66,7 @@ class SavedCluster:
     requests: Sequence[tuple[Ref, JobRequest]] = ()
     ends: Mapping[Ref, float] = field(default_factory=dict)
     records: Mapping[str, str] = field(default_factory=dict)
+    former: Sequence[tuple[Ref, FormerPod]] = ()
     log: Sequence[LogLine] = ()
     start_seconds: float = 0.0
     run_seconds: float | None = None
@@ -82,6 +88,7 @@ def saved_data(saved: SavedCluster) -> dict[str, Any]:
         "requests": [{"job": list(key), "request": asdict(request)} for key, request in saved.requests],
         "ends": [[*key, at] for key, at in sorted(saved.ends.items())],
         "records": dict(sorted(saved.records.items())),
+        "former": [[*group, one.pod, one.rank, one.node, one.mark, one.unhealthy] for group, one in saved.former],
         "log": [[line.at, *line.key, line.reason, line.message, line.warning] for line in saved.log],
         "objects": list(saved.objects),
     }
@@ -99,7 +106,7 @@ def read_saved(data: Any) -> SavedCluster:
         found = data.get("format") if type(data) is dict else data
         raise wrong("format", found, repr(FORMAT))
     for name in saved_data(SavedCluster(0.0, 0)):
-        if name not in data:
+        if name not in data and name != "former":
             raise wrong(name, None, "a field that every store has")
     objects = [item for _, item in get_maps(data, "objects", "")]
     known: set[Ref] = set()
@@ -123,6 +130,7 @@ def read_saved(data: Any) -> SavedCluster:
         ],
         ends=dict(_rows(data, "ends", 4, lambda row, path: (_key(row[:3], path), _time(row[3], path)))),
         records=get_texts(data, "records", ""),
+        former=_rows(data, "former", 8, lambda row, path: (_key(row[:3], path), _former(row[3:], path))),
         start_seconds=_number(data, "start_seconds", ""),
         run_seconds=None if data.get("run_seconds") is None else _number(data, "run_seconds", ""),
         log=_rows(
@@ -163,6 +171,14 @@ def _text(value: Any, path: str) -> str:
     if type(value) is not str:
         raise wrong(path, value, "text")
     return value
+
+
+def _former(row: Sequence[Any], path: str) -> FormerPod:
+    pod, rank, node, mark, unhealthy = row
+    whole = type(rank) is int and 0 <= rank < _MOST and type(mark) is int and mark in (IDLE, SHARED, EXCLUSIVE)
+    if not whole or type(unhealthy) is not bool:
+        raise wrong(path, list(row), "name of a pod, its rank, its node, the state of its switch, true or false")
+    return FormerPod(rank, _text(node, path), mark=mark, pod=_text(pod, path), unhealthy=unhealthy)
 
 
 def _time(value: Any, path: str) -> float:

@@ -23,11 +23,13 @@ from workbench.control.visible_devices import device_annotations
 from workbench.errors import InputError
 from workbench.jobs.gangs import Workload
 from workbench.model.counted import counted
-from workbench.model.extras import VolcanoMemory, extras_of
+from workbench.model.extras import FormerPod, VolcanoMemory, extras_of
 from workbench.model.gang import Gang
-from workbench.model.notice import Notice, texts_of
+from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Unplaced
+from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import place_name
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod, read_pod
@@ -60,6 +62,8 @@ class Scheduler(Reconciler):
         PodGroups, because no other scheduler is there.
     settings : SchedulerSettings, optional
         Makes `policy` anew when its configuration in the cluster changes; None: the policy stays as it is.
+    former : iterable of (Ref, FormerPod)
+        Deleted pods that the scheduler of a saved cluster remembered, each with its PodGroup (`FormerPods.known`).
 
     Attributes
     ----------
@@ -89,6 +93,7 @@ class Scheduler(Reconciler):
         records: Mapping[str, str] = MappingProxyType({}),
         names: Collection[str] | None = None,
         settings: SchedulerSettings | None = None,
+        former: Iterable[tuple[Ref, FormerPod]] = (),
     ) -> None:
         super().__init__(store, clock, log)
         self.policy = policy
@@ -102,9 +107,14 @@ class Scheduler(Reconciler):
         self._touched: dict[Ref, None] = {}
         self._hyper_gangs = HyperGangs()
         self._switches = SwitchMaps()
-        self._former = FormerPods()
+        self._former = FormerPods(former)
         self.session_due = False
         self.records = records
+
+    @property
+    def former(self) -> tuple[tuple[Ref, FormerPod], ...]:
+        """Deleted pods that are remembered, each with its PodGroup."""
+        return self._former.known
 
     @property
     def snapshot(self) -> ClusterSnapshot:
@@ -333,12 +343,12 @@ class Scheduler(Reconciler):
         if isinstance(result, Placement):
             bound = self._bind(key, gang, result)
             self.records = {**self.records, **result.records}
-            where = f" inside {result.hypernode} (tier {result.tier})" if result.has_record else ""
+            where = f" inside {place_name(result.hypernode)} (tier {result.tier})" if result.has_record else ""
             if bound:
                 self._say(key, "Scheduled", f"{bound} of {gang.n_pods} waiting pods have a node{where}")
             why = _unplaced_text(result.unplaced)
         else:
-            why = "; ".join(texts_of(result.reasons))
+            why = "; ".join(map(quoted, result.reasons))
             self._say(key, "Unschedulable", why, warning=True)
         placement = result if isinstance(result, Placement) else None
         if gang.jobs:
@@ -461,4 +471,4 @@ def _unplaced_text(unplaced: Sequence[Unplaced]) -> str:
         return ""
     reasons: Sequence[Notice] = unplaced[0].reasons
     n = len(unplaced)
-    return f"{counted(n, 'pod stays', 'pods stay')} pending: {'; '.join(texts_of(reasons))}"
+    return f"{counted(n, 'pod stays', 'pods stay')} pending: {'; '.join(map(quoted, reasons))}"

@@ -13,7 +13,7 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
 
-__all__ = ["JobDifference", "Move", "differences", "moves_in_brief"]
+__all__ = ["JobDifference", "Move", "differences", "moves_in_brief", "pod_counts"]
 
 #: Pods of one role by node; the empty name stands for no node.
 _Counts = Counter[tuple[str, str]]
@@ -91,7 +91,7 @@ def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
     """
     found = []
     for gang in comparison.gangs:
-        counts = [_counts(row, gang.key) for row in comparison.rows]
+        counts = [pod_counts(row, gang.key) for row in comparison.rows]
         if all(one == counts[0] for one in counts):
             continue
         moves = tuple(() if one is None or counts[0] is None else _moves(counts[0], one) for one in counts)
@@ -100,7 +100,7 @@ def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
     return tuple(found)
 
 
-def _counts(row: ComparisonRow, job: str) -> _Counts | None:
+def pod_counts(row: ComparisonRow, job: str) -> Counter[tuple[str, str]] | None:
     """Number of pods of a job by role and node; None if the policy raised an exception."""
     decision = row.decision(job)
     if decision is None:

@@ -10,7 +10,7 @@ from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.object_notes import ObjectNotes
-from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
+from workbench.jobs.pods import gang_of_koordinator_group, gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
 from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
 from workbench.jobs.volcano_job import gang_of_job
@@ -98,7 +98,10 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
         group = cluster.pod_groups.get(key)
         if f"PodGroup {key}" not in cluster.refused:
             pods = [pod for pod in pods if not others.has_pod(pod)]
-            gangs.append(gang_of_pod_group(key, group, pods, priorities))
+            if group is not None and group.koordinator:
+                gangs.append(gang_of_koordinator_group(group, pods, priorities))
+            else:
+                gangs.append(gang_of_pod_group(key, group, pods, priorities))
     for key, deployment in cluster.deployments.items():
         if not others.has_deployment(deployment):
             gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))

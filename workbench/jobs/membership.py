@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from workbench.objects.admission.gpu_group import GANG_NAME_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
-from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
+from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, POD_GROUP_LABEL, PodGroup
 
 __all__ = [
     "JOB_LABEL",
@@ -37,6 +38,8 @@ class Mentions:
         Keys of Jobs in order of precedence; the first Job that exists owns the pod.
     group : str
         The pod's PodGroup; empty: none.
+    gang : str
+        The pod's gang of Koordinator, by label or annotation; it owns the pod if it is a PodGroup that exists.
     deployment : str
         The Deployment whose ReplicaSet controls the pod, or the StatefulSet that does; empty: none.
     replicated : str
@@ -45,6 +48,7 @@ class Mentions:
 
     jobs: tuple[str, ...] = ()
     group: str = ""
+    gang: str = ""
     deployment: str = ""
     replicated: str = "Deployment"
 
@@ -64,6 +68,8 @@ class Mentions:
             return "Job", job
         if self.group:
             return "PodGroup", self.group
+        if (gang := cluster.pod_groups.get(self.gang)) is not None and gang.koordinator:
+            return "PodGroup", self.gang
         found = cluster.deployments.get(self.deployment)
         return ("Deployment", self.deployment) if found is not None and found.kind == self.replicated else ("", "")
 
@@ -98,7 +104,8 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
     """Assign every pod to its Job, PodGroup or Deployment; pods that admission refuses are left out.
 
     A Job is found by the label volcano.sh/job-name, the controlling owner or the pod's PodGroup, a PodGroup by the
-    annotation scheduling.k8s.io/group-name, a Deployment by the name of the ReplicaSet that controls the pod.
+    annotation scheduling.k8s.io/group-name, one of Koordinator by the label pod-group.scheduling.sigs.k8s.io or the
+    annotation gang.scheduling.koordinator.sh/name, a Deployment by the name of the ReplicaSet that controls the pod.
     """
     result = Membership()
     jobs_of_groups: dict[str, str] = {}
@@ -133,12 +140,14 @@ def mentions_of(pod: Pod) -> Mentions:
         owner.name if owner and kind == "Job" else None,
     ]
     group = metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
+    gang = metadata.labels.get(POD_GROUP_LABEL) or metadata.annotations.get(GANG_NAME_ANNOTATION, "")
     deployment = owner.name.rpartition("-")[0] if owner and kind == "ReplicaSet" else ""
     if owner and kind == "StatefulSet":
         deployment = owner.name
     return Mentions(
         jobs=tuple(f"{metadata.namespace}/{name}" for name in jobs if name),
         group=f"{metadata.namespace}/{group}" if group else "",
+        gang=f"{metadata.namespace}/{gang}" if gang else "",
         deployment=f"{metadata.namespace}/{deployment}" if deployment else "",
         replicated="StatefulSet" if kind == "StatefulSet" else "Deployment",
     )
@@ -159,6 +168,8 @@ def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
 
 def job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
     """Key (``namespace/name``) of the Job for which a PodGroup was made; empty if the cluster has no such Job."""
+    if group.koordinator:
+        return ""
     *exact, shortened = jobs_named_by(group)
     known = next((key for key in exact if key in cluster.jobs), "")
     if known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import role_of
@@ -31,10 +32,12 @@ from workbench.objects.pod import Pod, PodTemplate
 from workbench.objects.pod_group import PodGroup
 from workbench.objects.topology_spec import constraint_from_annotations
 
-__all__ = ["gang_of_pod_group", "gangs_of_lone_pods", "group_of_lone_pod"]
+__all__ = ["gang_of_koordinator_group", "gang_of_pod_group", "gangs_of_lone_pods", "group_of_lone_pod"]
 
 #: Role of pods that name none.
 UNNAMED_ROLE = "pod"
+
+_NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
 
 def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
@@ -123,6 +126,33 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
     return gangs
 
 
+def gang_of_koordinator_group(group: PodGroup, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
+    """The pending pods of a PodGroup of Koordinator as a gang, like pods with its annotations; None if none is pending.
+
+    Parameters
+    ----------
+    group : PodGroup
+    pods : sequence of Pod
+    priorities : Priorities
+    """
+    pending = sorted((pod for pod in pods if pod.pending), key=lambda pod: pod.metadata.name.encode())
+    if not pending:
+        return None
+    notes = notes_about((pod.metadata.name, pod.spec) for pod in pending) + nominations(pending) + gates(pods)
+    return _gang_of(
+        group.metadata.namespace,
+        group.metadata.name,
+        pending,
+        priorities,
+        notes,
+        kind="Gang",
+        min_available=1 if group.min_member is None else group.min_member,
+        gpu_group=_common_gpu_group(pending, notes),
+        ready=sum(pod.runs for pod in pods),
+        group_annotations=group.metadata.annotations,
+    )
+
+
 def group_of_lone_pod(pod: Pod, notes: list[Notice]) -> GpuGroup | str:
     """The GPU group of a pod without an owner, or else the name of its Koordinator gang; empty if it has neither.
 
@@ -182,14 +212,16 @@ def _gang_of(
     gpu_group: GpuGroup | None = None,
     ready: int = 0,
     min_resources: Mapping[str, int] | None = None,
+    group_annotations: Mapping[str, str] = _NO_ANNOTATIONS,
 ) -> Gang:
     """Make a gang of pods without a Job; settings of the whole gang are read from its first pod.
 
-    `notes` become the gang's notices. The other arguments are the fields of `Gang` and `Role` of these names.
+    Koordinator's settings are read from `group_annotations` first, which are those of the gang's PodGroup. `notes`
+    become the gang's notices. The other arguments are the fields of `Gang` and `Role` of these names.
     """
     roles = _roles(pods, {}, priorities, notes)
     annotations = pods[0].metadata.annotations
-    every = list(_annotations(pods))
+    every = [group_annotations, *_annotations(pods)]
     gather, gang_groups = first_gather(every, notes), first_gang_groups(every, notes)
     return Gang(
         namespace=namespace,

@@ -20,7 +20,7 @@ from workbench.model.gpu_annotation import GPU_ANNOTATION, DeviceIds, container_
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.notice import Notice, texts_of
 from workbench.model.switches import RANK_ANNOTATION
-from workbench.model.topology import Topology
+from workbench.model.topology import Topology, place_name
 from workbench.model.value import Value
 
 __all__ = [
@@ -52,6 +52,11 @@ class NearestMiss:
     domain: str
     holds: int
     needs: int
+
+    @property
+    def place(self) -> str:
+        """The HyperNode with its tier, as sentences have it."""
+        return f"{place_name(self.domain)} (tier {self.tier})"
 
 
 def best_of(misses: Collection[NearestMiss]) -> NearestMiss:

@@ -22,7 +22,17 @@ from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.value import Value
 
-__all__ = ["NO_DOMAIN", "TOP", "VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "name_ranks"]
+__all__ = [
+    "NO_DOMAIN",
+    "TOP",
+    "VIRTUAL_TOP",
+    "DomainSpec",
+    "Problem",
+    "Topology",
+    "name_ranks",
+    "place_name",
+    "within_tiers",
+]
 
 T = TypeVar("T", bound=np.generic)
 Ints = npt.NDArray[np.int32]
@@ -30,6 +40,9 @@ Longs = npt.NDArray[np.int64]
 
 #: What the virtual top is called where a name must be shown (Volcano's newest releases use this text).
 VIRTUAL_TOP = "<cluster-top-hypernode>"
+
+#: What the virtual top is called in sentences and tables.
+_WHOLE_CLUSTER = "the whole cluster"
 
 #: The virtual top where a domain is asked for or answered: as a parent, a common ancestor, the place of a whole job.
 TOP = -1
@@ -97,6 +110,19 @@ def name_ranks(names: Sequence[str]) -> Ints:
     ranks[order] = np.arange(len(names), dtype=np.int32)
     ranks.flags.writeable = False
     return ranks
+
+
+def place_name(domain: str) -> str:
+    """The name of a HyperNode as sentences have it: that of the virtual top (`VIRTUAL_TOP`) is for programs."""
+    return _WHOLE_CLUSTER if domain == VIRTUAL_TOP else domain
+
+
+def within_tiers(topology: Topology, limit: int | None) -> str:
+    """The end of ``no HyperNode`` in a sentence on a limit, such as `` of tier <= 2``.
+
+    Empty where nothing is limited: `limit` is None, or above the largest tier that a HyperNode of the topology has.
+    """
+    return "" if limit is None or (topology.tiers and limit > topology.tiers[-1]) else f" of tier <= {limit}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,6 +288,10 @@ class Topology(Value, Displayed):
 
     def domain_name(self, domain: int) -> str:
         return VIRTUAL_TOP if domain < 0 else self.domain_names[domain]
+
+    def place_name(self, domain: int) -> str:
+        """The name of a HyperNode as sentences have it: the virtual top is the whole cluster."""
+        return place_name(self.domain_name(domain))
 
     def domain_tier(self, domain: int) -> int:
         return self.top_tier if domain < 0 else int(self.tier[domain])

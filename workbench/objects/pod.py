@@ -10,7 +10,7 @@ from workbench.model.labels import NODE_NAME_FIELD, NodeFilter, Requirement, Tol
 from workbench.model.resources import CPU, MEMORY, is_gpu_resource
 from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, get_texts, wrong
 from workbench.objects.metadata import Metadata, read_metadata
-from workbench.objects.quantity import check_amounts, read_resources
+from workbench.objects.quantity import check_amounts, check_devices, read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
 __all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
@@ -190,8 +190,11 @@ def _container_requests(container: Mapping[str, Any], path: str) -> dict[str, in
     if not resources:
         return {}
     where = child(path, "resources")
+    limits, requests = (read_resources(resources, key, where) for key in ("limits", "requests"))
+    for key in ("limits", "requests"):
+        check_devices(resources, key, where)
     # An absent request equals the limit (Kubernetes defaulting, per resource).
-    return {**read_resources(resources, "limits", where), **read_resources(resources, "requests", where)}
+    return {**limits, **requests}
 
 
 def _limits(spec: Mapping[str, Any], where: str) -> dict[str, int]:

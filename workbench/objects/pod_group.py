@@ -1,4 +1,4 @@
-"""`PodGroup` (scheduling.volcano.sh), read from a manifest."""
+"""`PodGroup`, Volcano's (scheduling.volcano.sh) and Koordinator's (scheduling.sigs.k8s.io), read from a manifest."""
 
 from __future__ import annotations
 
@@ -14,19 +14,31 @@ from workbench.objects.quantity import read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
 from workbench.objects.topology_spec import read_constraint
 
-__all__ = ["ALLOCATED_HYPERNODE_ANNOTATION", "GROUP_NAME_ANNOTATION", "PodGroup", "read_counts", "read_pod_group"]
+__all__ = [
+    "ALLOCATED_HYPERNODE_ANNOTATION",
+    "GROUP_NAME_ANNOTATION",
+    "POD_GROUP_LABEL",
+    "PodGroup",
+    "read_counts",
+    "read_koordinator_pod_group",
+    "read_pod_group",
+]
 
 #: Annotation of a pod: the PodGroup that it belongs to.
 GROUP_NAME_ANNOTATION = "scheduling.k8s.io/group-name"
+#: Label of a pod: the PodGroup of Koordinator that it belongs to.
+POD_GROUP_LABEL = "pod-group.scheduling.sigs.k8s.io"
 #: Annotation of a PodGroup: the HyperNode where 1.13 placed it before (docs/reference/volcano-topology.md, section 4).
 ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
 
 
 @dataclass(frozen=True)
 class PodGroup:
-    """A Volcano PodGroup as read from a manifest.
+    """A PodGroup as read from a manifest.
 
     `min_member` None means absent, which counts as 1; `min_resources` is None and `phase` empty if absent.
+    `koordinator` tells whether it is Koordinator's, whose pods name it by a label, and of which only `metadata` and
+    `min_member` are read.
     """
 
     metadata: Metadata
@@ -39,6 +51,7 @@ class PodGroup:
     min_resources: Mapping[str, int] | None = None
     phase: str = ""
     conditions: tuple[StatusCondition, ...] = ()
+    koordinator: bool = False
 
     @property
     def inqueue(self) -> bool:
@@ -71,6 +84,25 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
         phase=get_text(get_map(data, "status", ""), "phase", "status"),
         conditions=read_status_conditions(data),
     )
+
+
+def read_koordinator_pod_group(data: Mapping[str, Any]) -> PodGroup:
+    """Read a PodGroup of Koordinator (scheduling.sigs.k8s.io) from a parsed manifest.
+
+    The timeout of waiting pods (scheduleTimeoutSeconds) is checked and has no effect: a session takes no time.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type, or a negative number.
+    """
+    spec = get_map(data, "spec", "")
+    for name in ("minMember", "scheduleTimeoutSeconds"):
+        if (get_int(spec, name, "spec") or 0) < 0:
+            raise wrong(child("spec", name), spec[name], "0 or more")
+    read_resources(spec, "minResources", "spec")
+    minimum = get_int(spec, "minMember", "spec")
+    return PodGroup(read_metadata(data, namespaced=True), minimum, {}, "default", "", None, koordinator=True)
 
 
 def read_counts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:

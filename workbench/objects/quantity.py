@@ -16,7 +16,7 @@ from workbench.errors import InputError
 from workbench.model.resources import MAX_AMOUNT, THOUSANDTHS
 from workbench.objects.fields import shown, wrong
 
-__all__ = ["check_amounts", "parse_quantity", "read_resources", "to_base_units"]
+__all__ = ["check_amounts", "check_devices", "parse_quantity", "read_resources", "to_base_units"]
 
 _GRAMMAR = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]{1,3}))?", re.ASCII)
 
@@ -100,6 +100,29 @@ def check_amounts(amounts: Mapping[str, int], where: str) -> None:
         if amount > MAX_AMOUNT:
             expected = f"at most {MAX_AMOUNT} (2^53) in one node or pod"
             raise InputError("too large an amount", where=f"{where}[{name!r}]", got=str(amount), expected=expected)
+
+
+def check_devices(data: Mapping[str, Any], key: str, where: str) -> None:
+    """Raise InputError if a part of a device is asked for, as the API server does.
+
+    Only devices (extended resources, such as ``nvidia.com/gpu``) must be whole numbers: names with a domain that is not
+    Kubernetes' own.
+
+    Parameters
+    ----------
+    data, key, where
+        As in `read_resources`, whose checks are passed.
+    """
+    for name, value in (data.get(key) or {}).items():
+        domain, slash, _ = name.partition("/")
+        if slash and not domain.endswith("kubernetes.io") and not _is_whole(str(value)):
+            place = f"{where}.{key}[{name!r}]"
+            raise InputError("a part of a device", where=place, got=shown(value), expected="a whole number")
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_whole(text: str) -> bool:
+    return parse_quantity(text).denominator == 1
 
 
 def read_resources(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Terminal tables of what a cluster did beside what policies would have done."""
+"""What a cluster did beside what policies would have done: tables of a terminal, and a page."""
 
 from __future__ import annotations
 
@@ -6,20 +6,45 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from workbench.evaluate.audit import NOT_TRIED, Audit
+from rich.text import Text
+
+from workbench.evaluate.audit import NOT_TRIED, Audit, by_loss, loss_sentence
 from workbench.model.counted import counted
+from workbench.model.quoted import quoted
+from workbench.model.topology import place_name
+from workbench.report.cluster_tables import short_name
+from workbench.report.gang_view import constraint_text
+from workbench.report.html import render
 from workbench.report.tables import new_table, text_row
 
-__all__ = ["audit_tables"]
+__all__ = ["AGREEMENT_LEGEND", "LOSS_LEGEND", "audit_page", "audit_tables"]
 
 #: Gangs listed; -o json has all.
 _ROWS = 40
 
+Found = Sequence[tuple[Mapping[str, str], Audit]]
+Said = Mapping[str, Sequence[str]]
+_NOTHING: Said = MappingProxyType({})
 
-def audit_tables(
-    found: Sequence[tuple[Mapping[str, str], Audit]], said: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> list[Any]:
-    """How often each policy agrees with the cluster, why gangs wait, and every gang on which a policy does not agree.
+#: What the columns of gangs mean, a line each.
+LOSS_LEGEND = (
+    "is in: the closest HyperNode around all pods of the gang, and its tier; the smaller the tier, the closer the pods",
+    "could be in: where the policy would place the gang now, with only the gang's own pods taken off their nodes",
+    "pairs beyond: pairs of the gang's pods whose nodes meet only above the tier of “could be in”, of all its pairs",
+    "a job without a topology constraint does not ask for closeness: policies place it pod by pod",
+)
+#: What the columns of policies mean, a line each.
+AGREEMENT_LEGEND = (
+    "agree: jobs of which the cluster did what the policy would do",
+    "verdict: jobs that the cluster and the policy both placed, or both left pending",
+    "pods: jobs of which both placed as many pods",
+    "HyperNode: “2 of 4”: the policy ranks HyperNodes for 4 of the placed jobs, and 2 are in one that it ranks first",
+)
+_AGREEMENT_HEADS = ("policy", "jobs", "agree", "verdict", "pods", "HyperNode")
+
+
+def audit_tables(found: Found, said: Said = _NOTHING, *, wide: bool = False) -> list[Any]:
+    """Which running gangs could be closer, why others wait, and how far each policy agrees with the cluster.
 
     Parameters
     ----------
@@ -27,73 +52,138 @@ def audit_tables(
         Where a gang was observed, the same keys for all (``session`` or ``scheduler``), and what was found.
     said : mapping of str to sequence of str
         What the cluster says about each gang that waits, by the gang's key.
+    wide : bool
+        Whether tables have all columns.
     """
-    policies = list(dict.fromkeys(told.policy for _, told in found))
-    summary = new_table("policy", "jobs", "agree", "verdict", "pods", "HyperNode", right=range(1, 6))
-    for policy in policies:
-        own = [each for _, each in found if each.policy == policy and each.observed_verdict != NOT_TRIED]
-        constrained = [each for each in own if each.equals and each.observed_domain is not None]
-        text_row(
-            summary,
-            policy,
-            len(own),
-            sum(each.agrees for each in own),
-            sum(each.verdict == each.observed_verdict for each in own),
-            sum(each.pods == each.observed_pods for each in own),
-            f"{sum(each.observed_domain in each.equals for each in constrained)} of {len(constrained)}",
-        )
-    parts: list[Any] = [summary]
-    if found and "scheduler" in found[0][0]:
-        parts.append(_gangs([each for each in found if each[1].gang.key not in said], policies))
+    parts: list[Any] = []
+    for policy, rows in _running(found).items():
+        table = new_table(*_loss_heads(found, wide), right=(1,))
+        for cells in _loss_rows(rows, wide)[:_ROWS]:
+            text_row(table, *cells)
+        if len(rows) > _ROWS:
+            table.caption = f"… and {counted(len(rows) - _ROWS, 'more gang')} (-o json has all)"
+        parts += [Text(f"{policy}: {loss_sentence([told for _, told in rows])}"), table]
+    if parts:
+        parts += [Text(line, "dim") for line in (*LOSS_LEGEND, "")]
     if said:
         parts.append(_waiting([told for _, told in found if told.gang.key in said], said))
+    summary = new_table(*_AGREEMENT_HEADS, right=range(1, 6))
+    for row in _agreement(found):
+        text_row(summary, *row)
+    parts += [summary, *(Text(line, "dim") for line in (*AGREEMENT_LEGEND, ""))]
     differing = [(where, told) for where, told in found if not told.agrees]
-    if not differing:
-        return parts
-    table = new_table(*differing[0][0], "job", "policy", "difference", title=f"{counted(len(differing), 'difference')}")
-    for where, told in differing:
-        text_row(table, *where.values(), told.gang.key, told.policy, told.difference)
-    return [*parts, table]
+    if differing:
+        title = f"{counted(len(differing), 'difference')}"
+        table = new_table(*differing[0][0], "job", "policy", "difference", title=title)
+        for where, told in differing:
+            text_row(table, *where.values(), told.gang.key, told.policy, told.difference)
+        parts.append(table)
+    return parts
 
 
-def _gangs(found: Sequence[tuple[Mapping[str, str], Audit]], policies: Sequence[str]) -> Any:
-    """Where each gang is, and where the policies would place it."""
-    table = new_table("scheduler", "job", "pods", "is in", *policies, right=(2,))
-    rows: dict[str, tuple[str, list[Audit]]] = {}
-    for where, told in found:
-        rows.setdefault(told.gang.key, (where["scheduler"], []))[1].append(told)
-    for scheduler, audits in list(rows.values())[:_ROWS]:
-        first = audits[0]
-        domains = [told.domain or told.verdict for told in audits]
-        text_row(
-            table,
-            scheduler or "-",
-            first.gang.key,
-            first.observed_pods,
-            first.observed_domain or "-",
-            *domains,
+def audit_page(found: Found, said: Said = _NOTHING) -> str:
+    """`audit_tables` as an HTML page, complete in itself, with all columns and rows."""
+    return render(
+        "audit_page.html.j2",
+        losses=[
+            (policy, loss_sentence([told for _, told in rows]), _loss_rows(rows, True))
+            for policy, rows in _running(found).items()
+        ],
+        loss_heads=_loss_heads(found, True),
+        loss_legend=LOSS_LEGEND,
+        waiting=_waiting_rows([told for _, told in found if told.gang.key in said], said),
+        agreement_heads=_AGREEMENT_HEADS,
+        agreement=_agreement(found),
+        agreement_legend=AGREEMENT_LEGEND,
+        differences=[
+            (*where.values(), told.gang.key, told.policy, told.difference) for where, told in found if not told.agrees
+        ],
+        where=list(found[0][0]) if found else [],
+    )
+
+
+def _running(found: Found) -> dict[str, list[tuple[Mapping[str, str], Audit]]]:
+    """What was found of gangs with nodes, by policy, those with the largest loss first."""
+    places = {id(told): where for where, told in found}
+    return {
+        policy: [(places[id(told)], told) for told in by_loss(running)]
+        for policy in dict.fromkeys(told.policy for _, told in found)
+        if (running := [told for _, told in found if told.policy == policy and told.is_in is not None])
+    }
+
+
+def _loss_heads(found: Found, wide: bool) -> tuple[str, ...]:
+    more = (*found[0][0], "topology constraint", "the policy chooses") if wide and found else ()
+    return ("job", "pods", "is in", "could be in", "pairs beyond", *more)
+
+
+def _loss_rows(rows: Sequence[tuple[Mapping[str, str], Audit]], wide: bool) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for where, told in rows:
+        could = told.could_be_in
+        if could is None:
+            there, beyond = _not_placed(told), "-"
+        elif told.is_in is not None and could.tier > told.is_in.tier:
+            there, beyond = "no closer place", "0"
+        else:
+            there, beyond = str(could), f"{told.pairs_beyond} of {told.pairs}" if told.pairs_beyond else "0"
+        more: tuple[str, ...] = ()
+        if wide:
+            more = (*(one or "-" for one in where.values()), constraint_text(told.gang.constraint), str(could or "-"))
+        found.append((told.gang.key, f"{told.observed_pods}", str(told.is_in), there, beyond, *more))
+    return found
+
+
+def _not_placed(told: Audit) -> str:
+    """What a policy does with a gang of which it places fewer pods than the cluster did."""
+    return f"only {counted(told.pods, 'pod')} placed" if told.pods else "not placed now"
+
+
+def _agreement(found: Found) -> list[tuple[Any, ...]]:
+    """For each policy: number of jobs, and of those that agree in all, in the verdict, the pods and the HyperNode."""
+    rows = []
+    for policy in dict.fromkeys(told.policy for _, told in found):
+        own = [each for _, each in found if each.policy == policy and each.observed_verdict != NOT_TRIED]
+        ranked = [each for each in own if each.equals and each.observed_domain is not None]
+        rows.append(
+            (
+                policy,
+                len(own),
+                sum(each.agrees for each in own),
+                sum(each.verdict == each.observed_verdict for each in own),
+                sum(each.pods == each.observed_pods for each in own),
+                f"{sum(each.observed_domain in each.equals for each in ranked)} of {len(ranked)}",
+            )
         )
-    if len(rows) > _ROWS:
-        table.caption = f"… and {counted(len(rows) - _ROWS, 'more job')} (-o json has all)"
-    return table
+    return rows
 
 
-def _waiting(audits: Sequence[Audit], said: Mapping[str, Sequence[str]]) -> Any:
+def _waiting(audits: Sequence[Audit], said: Said) -> Any:
     """Why each gang waits: in the cluster's words, and by each policy."""
     table = new_table("job", "says", "what", title=counted(len(said), "job waits", "jobs wait"))
-    for key, words in list(said.items())[:_ROWS]:
-        lines = [("the cluster", text) for text in words or ["nothing: no condition and no event"]]
-        lines += [(told.policy, _outcome(told)) for told in audits if told.gang.key == key]
-        for line in lines:
-            text_row(table, key, *line)
+    shown = dict(list(said.items())[:_ROWS])
+    for line in _waiting_rows(audits, shown):
+        text_row(table, *line)
     if len(said) > _ROWS:
         table.caption = f"… and {counted(len(said) - _ROWS, 'more job')} (-o json has all)"
     return table
 
 
-def _outcome(told: Audit) -> str:
+def _waiting_rows(audits: Sequence[Audit], said: Said) -> list[tuple[str, str, str]]:
+    rows = []
+    for key, words in said.items():
+        rows += [(key, "the cluster", short_name(text)) for text in words or ["nothing: no condition and no event"]]
+        for told in audits:
+            if told.gang.key == key:
+                rows += [(key, told.policy, line) for line in _outcome(told)]
+    return rows
+
+
+def _outcome(told: Audit) -> list[str]:
+    """What a policy does with a gang that waits, as lines."""
     if told.pods:
-        return f"{counted(told.pods, 'pod')} placed" + (f" in {told.domain}" if told.domain else "")
-    if told.advice is not None:
-        return f"pending: {told.advice.headline}"
-    return "pending: " + "; ".join(reason.message for reason in told.reasons)
+        return [f"{counted(told.pods, 'pod')} placed" + (f" in {place_name(told.domain)}" if told.domain else "")]
+    if told.advice is None:
+        return [f"pending: {'; '.join(map(quoted, told.reasons))}"]
+    cause, *remedies = told.advice.headline_parts
+    return [f"pending: {cause}", *remedies]

@@ -28,8 +28,8 @@ _UID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 _PHASES = ("pending", "running", "succeeded", "failed")
 
 
-def short_name(key: Ref) -> str:
-    """Kind and name of an object as text; a uid that is part of the name is cut to its first eight characters."""
+def short_name(key: Ref | str) -> str:
+    """Kind and name of an object, or a sentence about it, with uids inside names cut to eight characters."""
     return _UID.sub(r"\1…", str(key))
 
 
@@ -95,17 +95,34 @@ def pod_table(pods: Sequence[PodRow], rows: int = _ROWS) -> list[Table | str]:
 
 
 def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
-    """The last lines of a cluster's log.
+    """The last events of a cluster's log; an event that an object meets again and again is one row with a count.
 
     Parameters
     ----------
     lines : sequence of LogLine
     rows : int
-        Number of lines that the table shows, the newest ones.
+        Number of rows that the table shows, the newest ones.
     """
     table = new_table("seconds", "event", "object", "what happened", right=(0,))
-    for line in lines[-rows:]:
+    shown = _repeated(lines)
+    for line, times, last in shown[-rows:]:
         name = short_name(line.key).replace("/", f"/{SOFT_BREAK}")
-        text_row(table, f"{line.at:g}", line.reason, name, line.message)
-    more = [f"{counted(len(lines) - rows, 'event')} before these (-o json has all)"] if len(lines) > rows else []
-    return [*more, table]
+        until = f", the last at {last:g} s" if last > line.at else ""
+        again = f" ({times} times{until})" if times > 1 else ""
+        text_row(table, f"{line.at:g}", line.reason, name, f"{line.message}{again}")
+    left = sum(times for _, times, _ in shown[:-rows])
+    return [*([f"{counted(left, 'event')} before these (-o json has all)"] if left else []), table]
+
+
+def _repeated(lines: Sequence[LogLine]) -> list[tuple[LogLine, int, float]]:
+    """Each event with how often it came and its last time; another event about the object begins a new count."""
+    found: list[tuple[LogLine, int, float]] = []
+    newest: dict[Ref, int] = {}
+    for line in lines:
+        at = newest.get(line.key)
+        if at is not None and (found[at][0].reason, found[at][0].message) == (line.reason, line.message):
+            found[at] = (found[at][0], found[at][1] + 1, line.at)
+        else:
+            newest[line.key] = len(found)
+            found.append((line, 1, line.at))
+    return found

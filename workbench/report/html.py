@@ -26,6 +26,7 @@ from workbench.model.explanation import Candidate, Explanation
 from workbench.model.gpu_variables import shell_line
 from workbench.model.machine_parts import near_lines
 from workbench.model.placement import PlacedPod, Placement, Refusal
+from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.blocks import MIN_CELL
 from workbench.report.charts import comparison_charts
@@ -44,7 +45,6 @@ from workbench.report.metric_columns import (
 )
 from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy, occupancy_of_running
-from workbench.report.quoted import quoted
 from workbench.report.topology_svg import DrawingPlan, draw_parts, draw_topology, drawing_width
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.differences import differences, moves_in_brief
+from workbench.evaluate.lost_places import LostPlace
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
@@ -30,10 +31,11 @@ from workbench.model.machine_parts import near_lines
 from workbench.model.name_list import name_list
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
+from workbench.model.quoted import quoted
+from workbench.model.topology import place_name
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.metric_columns import Column, MetricCell, groups, legend, run_cells, run_columns, session_columns
 from workbench.report.number_text import number_text
-from workbench.report.quoted import quoted
 from workbench.topology.discovery.reconcile import ReconcilePlan
 from workbench.topology.presets import Preset
 
@@ -225,8 +227,8 @@ def _why_pending(key: str, refusal: Refusal, report: FixReport | None) -> list[T
         told.append(reason.message)
     for miss in refusal.nearest_misses if refusal.nearest is not None else ():
         held = f"holds {miss.holds} of {miss.needs}"
-        if miss.holds and not any(f"{miss.domain} (tier {miss.tier}) {held}" in text for text in told):
-            lines.append(f"  nearest on tier {miss.tier}: {miss.domain} {held}")
+        if miss.holds and not any(f"{miss.place} {held}" in text for text in told):
+            lines.append(f"  nearest on tier {miss.tier}: {place_name(miss.domain)} {held}")
     return list(map(Text, lines))
 
 
@@ -306,10 +308,10 @@ def job_tables(comparison: Comparison, job: str) -> list[Any]:
     return [table, *failed, *map(Text, _pending_lines(comparison, [job]))]
 
 
-def difference_tables(comparison: Comparison) -> list[Any]:
+def difference_tables(comparison: Comparison, lost: Sequence[LostPlace] = ()) -> list[Any]:
     """Terminal table of the jobs that not every policy places on the same nodes, and the pods that move.
 
-    Moves are relative to the first policy of the comparison.
+    Moves are relative to the first policy of the comparison. `lost` says to which jobs these lost their places.
     """
     found = differences(comparison)
     policies = [row.policy for row in comparison.rows]
@@ -326,6 +328,7 @@ def difference_tables(comparison: Comparison) -> list[Any]:
                 listed = ", ".join(move.text for move in moves[:_MOVES])
                 more = f" and {counted(len(moves) - _MOVES, 'more move')}" if len(moves) > _MOVES else ""
                 parts.append(Text(f"{one.job}, {policies[0]} → {policy}: {listed}{more}"))
+    parts += [Text(one.text) for one in lost]
     parts += [Text(line) for line in _pending_lines(comparison, [one.job for one in found[:_ROWS]])]
     differ = {one.job for one in found}
     pending = [

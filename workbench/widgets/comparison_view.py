@@ -17,6 +17,7 @@ from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.counted import counted
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
+from workbench.model.topology import place_name
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
 from workbench.report.legend import legend_html
@@ -252,7 +253,7 @@ def _brief(refusal: Refusal) -> str:
     near = refusal.nearest
     before_room = any(reason.code.startswith(_BEFORE_ROOM) for reason in refusal.reasons)
     if near is not None and near.holds < near.needs and not before_room:
-        return f"{near.domain} holds {near.holds} of {near.needs}"
+        return f"{place_name(near.domain)} holds {near.holds} of {near.needs}"
     return _shortened(refusal.reasons[0].message if refusal.reasons else "", _BRIEF)
 
 

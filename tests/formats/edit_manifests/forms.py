@@ -156,6 +156,19 @@ def _gang() -> list[Manifest]:
     return [pod(f"train-pod-{i}", annotations=dict(annotations)) for i in range(4)]
 
 
+def _group_of_koordinator() -> list[Manifest]:
+    """A PodGroup of Koordinator with pods that name it by its label."""
+    group: Manifest = {
+        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "default"},
+        "spec": {"minMember": 4},
+    }
+    labels = {"pod-group.scheduling.sigs.k8s.io": "train"}
+    pods = [pod(f"train-pod-{i}", annotations=dict(TOPOLOGY)) for i in range(4)]
+    return [group, *({**one, "metadata": {**one["metadata"], "labels": dict(labels)}} for one in pods)]
+
+
 def _gpu_group() -> list[Manifest]:
     prefix = "gputopology.scheduling.koordinator.sh"
     labels = {f"{prefix}/name": "train", f"{prefix}/replica": "4"}
@@ -211,6 +224,7 @@ FORMS: dict[str, Callable[[], list[Manifest]]] = {
     "Job with PodGroup and pods": lambda: with_objects(job(uid=UID)),
     "PodGroup": _pod_group,
     "Gang": _gang,
+    "PodGroup of Koordinator": _group_of_koordinator,
     "GpuGroup": _gpu_group,
     "Deployment": lambda: [deployment()],
     "Deployment with pods": deployed,

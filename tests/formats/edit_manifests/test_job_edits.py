@@ -155,7 +155,7 @@ def test_fewer_pods_of_a_role(form: str) -> None:
 
     order = tuple(one for one in gang.order if one != "train-worker-2")
     wanted = whole(gang, smaller, min_available=3, order=order, **scaled(gang, 3))
-    if form in ("Gang", "GpuGroup"):
+    if form in ("Gang", "GpuGroup", "PodGroup of Koordinator"):
         assert (found.n_pods, found.min_available) == (3, 3)
         assert len({str(role) for role in found.roles}) == 1
         return

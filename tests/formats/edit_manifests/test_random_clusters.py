@@ -20,7 +20,7 @@ from workbench.model.labels import NodeTaints, Toleration
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 
 #: Forms whose pods exist, each of 4 pods at most.
-STORED = ("Job with PodGroup and pods", "PodGroup", "Gang", "Deployment with pods", "Pod")
+STORED = ("Job with PodGroup and pods", "PodGroup", "Gang", "PodGroup of Koordinator", "Deployment with pods", "Pod")
 TAINTS = [{"key": "team", "value": "x", "effect": "NoSchedule"}, {"key": "old", "effect": "NoExecute"}]
 
 

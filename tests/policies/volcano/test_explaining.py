@@ -171,11 +171,11 @@ def test_a_job_without_a_topology_is_told_what_came_closest_on_each_tier(name):
     job = Gang("d", "j", (Role("w", 9, {"cpu": 1000}),), 9)
     explanation = get_policy(name).explain(job, document_tree(cpu=1000))
     assert explanation.notes == (
-        "turn 1: no HyperNode restricts the job, 8 of 9 pods placed",
+        "turn 1, on all nodes: 8 of 9 pods find a node: too few for the job to start",
         "closest of each tier: s0 (tier 1) holds 2 of 9, s4 (tier 2) holds 4 of 9, s6 (tier 3) holds 8 of 9",
     )
     one = get_policy(name).explain(Gang("d", "j", (Role("w", 1, {"cpu": 1000}),), 1), document_tree(cpu=1000))
-    assert one.notes == ("turn 1: no HyperNode restricts the job, 1 of 1 pod placed",)
+    assert one.notes == ("turn 1, on all nodes: 1 of 1 pod find a node",)
 
 
 def test_a_hypernode_that_may_be_used_says_where_it_meets_the_record():

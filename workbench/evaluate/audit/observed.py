@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from workbench.evaluate.audit.loss import MeetingPlace, meeting_place, node_indices, pairs_beyond
 from workbench.evaluate.whatif.fix import FixReport, advise_session
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
+from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.topology import TOP, Topology
+from workbench.model.topology import TOP, Topology, place_name
 from workbench.policies.contract import Policy
 
 __all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_waiting"]
@@ -53,6 +56,13 @@ class Audit:
     difference : str
         What differs, in words; empty: the cluster did what the policy would have done, or chose another of the equals,
         or has not tried the gang.
+    is_in : MeetingPlace, optional
+        The closest HyperNode that holds all pods of the gang as the cluster placed them; None: nothing was placed.
+    could_be_in : MeetingPlace, optional
+        The same of the policy's placement; None if the policy places fewer pods than the cluster did.
+    pairs, pairs_beyond : int
+        Number of pairs of pods that the cluster placed, and of those whose nodes meet only above the tier of
+        `could_be_in`.
     reasons : tuple of Notice
         Of a gang that waits in the cluster: why the policy leaves it pending, too.
     advice : FixReport, optional
@@ -69,8 +79,20 @@ class Audit:
     observed_domain: str | None
     equals: tuple[str, ...]
     difference: str
+    is_in: MeetingPlace | None = None
+    could_be_in: MeetingPlace | None = None
+    pairs_beyond: int = 0
     reasons: tuple[Notice, ...] = ()
     advice: FixReport | None = None
+
+    @property
+    def pairs(self) -> int:
+        return self.observed_pods * (self.observed_pods - 1) // 2
+
+    @property
+    def could_be_closer(self) -> bool:
+        """Whether the policy places the gang in a HyperNode of a closer tier than the cluster did."""
+        return self.is_in is not None and self.could_be_in is not None and self.could_be_in.tier < self.is_in.tier
 
     @property
     def agrees(self) -> bool:
@@ -90,10 +112,23 @@ class Audit:
             "equals": list(self.equals),
             "agrees": self.agrees,
             "difference": self.difference,
+            "is_in": None if self.is_in is None else self.is_in.to_dict(),
+            "could_be_in": None if self.could_be_in is None else self.could_be_in.to_dict(),
+            "could_be_closer": self.could_be_closer,
+            "pairs": self.pairs,
+            "pairs_beyond": self.pairs_beyond,
         }
 
 
-def audit(gangs: Sequence[Gang], snapshot: ClusterSnapshot, at: int, observed: Observed, policy: Policy) -> Audit:
+def audit(
+    gangs: Sequence[Gang],
+    snapshot: ClusterSnapshot,
+    at: int,
+    observed: Observed,
+    policy: Policy,
+    *,
+    equal_places: bool = False,
+) -> Audit:
     """Ask a policy what it would have done with a gang, and compare with what a cluster did.
 
     Parameters
@@ -107,6 +142,9 @@ def audit(gangs: Sequence[Gang], snapshot: ClusterSnapshot, at: int, observed: O
     observed : mapping of str to str or None
         Node of each of its pods; a node that the snapshot does not have counts as one outside all HyperNodes.
     policy : Policy
+    equal_places : bool
+        Whether a HyperNode of the tier that the policy reaches is no difference, although the policy's rules exclude
+        it. They may have allowed it at the moment of the decision, when the cluster was another one.
 
     Returns
     -------
@@ -119,7 +157,7 @@ def audit(gangs: Sequence[Gang], snapshot: ClusterSnapshot, at: int, observed: O
     """
     recorders = _recorders({at: gangs[at]})
     decision = policy.schedule(gangs, snapshot, recorders)[at]
-    return _told(decision, recorders.get(at), snapshot.topology, observed, policy)
+    return _told(decision, recorders.get(at), snapshot.topology, observed, policy, equal_places)
 
 
 def audit_waiting(
@@ -164,16 +202,25 @@ def _recorders(gangs: Mapping[int, Gang]) -> dict[int, Recorder]:
 
 
 def _told(
-    decision: Decision, recorder: Recorder | None, topology: Topology, observed: Observed, policy: Policy
+    decision: Decision,
+    recorder: Recorder | None,
+    topology: Topology,
+    observed: Observed,
+    policy: Policy,
+    equal_places: bool = False,
 ) -> Audit:
     """A decision beside what the cluster did with the gang."""
     gang = decision.gang
     placement = decision.result if isinstance(decision.result, Placement) else None
-    pods = sum(bool(pod.node) for pod in placement.pods()) if placement is not None else 0
+    chosen_nodes = placement.node[placement.node >= 0] if placement is not None else np.zeros(0, dtype=np.int32)
+    pods = len(chosen_nodes)
     nodes = [node for node in observed.values() if node is not None]
+    places = node_indices(topology, nodes)
+    is_in = meeting_place(topology, places)
+    could_be_in = meeting_place(topology, chosen_nodes) if pods >= len(nodes) > 0 else None
     equals = recorder.explanation(decision).equals if recorder is not None else ()
-    chosen = _chosen(equals, gang, topology, nodes)
-    return Audit(
+    chosen = _chosen(equals, gang, topology, places)
+    told = Audit(
         gang=gang,
         policy=policy.name,
         verdict="placed" if pods else "pending",
@@ -181,13 +228,18 @@ def _told(
         pods=pods,
         observed_pods=len(nodes),
         domain=placement.hypernode or None if placement is not None else None,
-        observed_domain=chosen or _around(topology, nodes),
+        observed_domain=chosen or _around(topology, places),
         equals=equals,
-        difference=_difference(pods, len(nodes), equals, chosen),
+        difference="",
+        is_in=is_in,
+        could_be_in=could_be_in,
+        pairs_beyond=0 if could_be_in is None else pairs_beyond(topology, places, could_be_in.tier),
     )
+    return replace(told, difference=_difference(told, chosen, equal_places))
 
 
-def _difference(pods: int, observed: int, equals: tuple[str, ...], chosen: str | None) -> str:
+def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
+    pods, observed = told.pods, told.observed_pods
     if not observed and not pods:
         return ""
     if not pods:
@@ -196,29 +248,31 @@ def _difference(pods: int, observed: int, equals: tuple[str, ...], chosen: str |
         return f"{counted(pods, 'pod')} placed, but the cluster placed none"
     if pods != observed:
         return f"{counted(pods, 'pod')} placed, but the cluster placed {observed}"
-    if equals and chosen is None:
-        return f"inside {' or '.join(equals)}, but the cluster chose another HyperNode"
-    return ""
+    here, there = told.is_in, told.could_be_in
+    if here is None or there is None or chosen is not None:
+        return ""
+    if not told.equals and not (equal_places and told.gang.constraint is not None and told.could_be_closer):
+        return ""
+    others = [place_name(name) for name in told.equals if name != there.hypernode]
+    equals = f" or its equal{'s' if len(others) > 1 else ''} {name_list(others)}" if others else ""
+    where = f"{here} instead of {there}{equals}"
+    if here.tier > there.tier:
+        return f"farther apart than necessary: {where}"
+    if here.tier < there.tier:
+        return f"closer than by the policy: {where}"
+    return "" if equal_places else f"as close, but not by the policy's rules: {where}"
 
 
-def _chosen(equals: tuple[str, ...], gang: Gang, topology: Topology, nodes: Sequence[str]) -> str | None:
+def _chosen(equals: tuple[str, ...], gang: Gang, topology: Topology, places: npt.NDArray[np.int32]) -> str | None:
     """The first of some HyperNodes that holds as many of the pods as the gang needs; None: none does."""
-    places = _indices(topology, nodes)
-    needed = min(max(gang.min_available, 1), len(nodes))
-    for name in equals if nodes else ():
-        domain = TOP if name == topology.domain_name(TOP) else topology.domain(name)
-        if int(np.isin(places, topology.nodes_of(domain)).sum()) >= needed:
+    needed = min(max(gang.min_available, 1), len(places))
+    for name in equals if len(places) else ():
+        if int(np.isin(places, topology.nodes_of(topology.domain(name))).sum()) >= needed:
             return name
     return None
 
 
-def _around(topology: Topology, nodes: Sequence[str]) -> str | None:
-    if not nodes:
+def _around(topology: Topology, places: npt.NDArray[np.int32]) -> str | None:
+    if not len(places):
         return None
-    places = _indices(topology, nodes)
     return topology.domain_name(TOP if (places < 0).any() else topology.smallest_around(np.unique(places)))
-
-
-def _indices(topology: Topology, nodes: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Indices of nodes, int32 (p,); -1 for a node that the topology does not have."""
-    return np.array([topology.node(name) if topology.has_node(name) else -1 for name in nodes], dtype=np.int32)

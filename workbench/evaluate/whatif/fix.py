@@ -145,13 +145,18 @@ class FixReport(Value):
     @property
     def headline(self) -> str:
         """The report in one line: the cause, the smallest fix, and the first one at no cost if it is another."""
+        return "; ".join(self.headline_parts)
+
+    @property
+    def headline_parts(self) -> tuple[str, ...]:
+        """The parts of `headline`: the cause, then one or two fixes, each with what it is."""
         parts = [self.cause]
         if self.fixes:
             first = self.fixes[0]
             parts.append(f"would help: {first.text}")
             if first.costs and self.free is not None:
                 parts.append(f"at no loss: {self.free.text}")
-        return "; ".join(parts)
+        return tuple(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as a JSON-ready dict."""

@@ -23,6 +23,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss, Placement, Refusal
 from workbench.model.resources import amount_text
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import within_tiers
 from workbench.policies import Policy
 
 __all__ = ["ROOM_KINDS", "cause_text", "fix_text", "idle_text"]
@@ -174,9 +175,9 @@ def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) ->
     if limit is None:
         most = f"; most room: {_place(nearest)}" if not nearest.domain.startswith("<") else ""
         return f"room for {nearest.holds} of its {pods}{most}"
-    where = f"of tier <= {limit}" if limit else "that its constraint allows"
+    where = within_tiers(topology, limit) if limit else " that its constraint allows"
     ignored = "".join(f"; {gap.message}" for gap in case.snapshot.gaps if gap.code == "ignored-member")
-    return f"no HyperNode {where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}{ignored}"
+    return f"no HyperNode{where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}{ignored}"
 
 
 def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome, rivals: Sequence[str]) -> str | Notice:

@@ -112,7 +112,9 @@ def _comment(text: str) -> str:
 
 
 def _resource(kind: str) -> str:
-    group = GROUPS[kind][0]
+    """Name of a kind for kubectl; a kind may be followed by a dot and its API group, if several have that kind."""
+    kind, _, group = kind.partition(".")
+    group = group or GROUPS[kind][0]
     return f"{_PLURALS[kind]}.{group}" if group else _PLURALS[kind]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.formats.edit_manifests.apply import apply_to, editable, is_of_jobs, subject_of
 from workbench.formats.edit_manifests.command_lines import CommandLines, as_json
 from workbench.formats.edit_manifests.json_patch import json_patch, merge_patch
-from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet
+from workbench.formats.edit_manifests.manifest_set import GROUPS, Manifest, ManifestSet
 from workbench.formats.edit_manifests.node_edits import parse_taint
 from workbench.formats.edit_manifests.queue_edits import AMOUNTS
 from workbench.jobs.membership import JOB_LABEL
@@ -146,7 +146,7 @@ def _tell_removed(lines: CommandLines, before: Manifest) -> None:
     if owner is not None and before["kind"] == "Pod":
         made = f"{owner.get('kind')} {namespace}/{owner.get('name')} makes pods again as long as it is there: "
         lines.comment(made.replace("{}", "") + "{}", name)
-    lines.delete(before["kind"], namespace, name)
+    lines.delete(_with_group(before), namespace, name)
 
 
 def _tell_changed(lines: CommandLines, before: Manifest, after: Manifest) -> None:
@@ -161,7 +161,7 @@ def _tell_changed(lines: CommandLines, before: Manifest, after: Manifest) -> Non
         lines.comment(f"let no further Job of {kind} {namespace}/{name} be made")
     elif _may_change(before, after):
         patch = merge_patch(before, after)
-        lines.patch(kind, namespace, name, list(json_patch(before, after)) if patch is None else patch)
+        lines.patch(_with_group(before), namespace, name, list(json_patch(before, after)) if patch is None else patch)
     else:
         fields = ", ".join(map(_field_change, json_patch(before, after))).replace("{}", "{ }")
         text = f"{kind} {{}} cannot be changed: in its manifest {fields}; then kubectl replace --force -f FILE"
@@ -223,3 +223,9 @@ def _identity(data: Manifest) -> Identity:
 
 def _namespace(data: Manifest) -> str:
     return "" if data["kind"] in _CLUSTER_SCOPED else str(data["metadata"].get("namespace") or "default")
+
+
+def _with_group(data: Manifest) -> str:
+    """The kind of an object, with its API group where another one's is usual (`CommandLines`)."""
+    kind, group = data["kind"], str(data.get("apiVersion")).rpartition("/")[0]
+    return f"{kind}.{group}" if kind == "PodGroup" and group != GROUPS[kind][0] else str(kind)

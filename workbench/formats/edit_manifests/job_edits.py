@@ -152,10 +152,13 @@ def change_min_available(manifests: ManifestSet, job: JobObjects, edit: Edit) ->
 
 
 def _set_gang_minimum(manifests: ManifestSet, job: JobObjects, to: int) -> None:
-    """Set Koordinator's minimum on each pod of a gang, and the size of its GPU group, which has to agree."""
+    """Set Koordinator's minimum on the gang's PodGroup, or else on its pods; the size of a GPU group has to agree."""
+    if job.owner is not None:
+        child_map(manifests.change(job.owner), "spec")["minMember"] = to
     for pod in job.pods:
         metadata = child_map(manifests.change(manifests.need("Pod", pod.metadata.key)), "metadata")
-        child_map(metadata, "annotations")[GANG_MINIMUM_ANNOTATION] = str(to)
+        if job.owner is None or GANG_MINIMUM_ANNOTATION in (metadata.get("annotations") or {}):
+            child_map(metadata, "annotations")[GANG_MINIMUM_ANNOTATION] = str(to)
         if GPU_GROUP_REPLICA_LABEL in (metadata.get("labels") or {}):
             metadata["labels"][GPU_GROUP_REPLICA_LABEL] = str(to)
 
@@ -199,6 +202,8 @@ def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     elif job.kind in ("Gang", "GpuGroup"):
         first = manifests.read(manifests.need("Pod", job.pods[0].metadata.key))["metadata"].get("annotations") or {}
         least = whole_number(first.get(GANG_MINIMUM_ANNOTATION) or "")
+        if job.owner is not None:
+            least = manifests.cluster.pod_groups[job.key].min_member
         if least is not None:
             _set_gang_minimum(manifests, job, lower_minimum(least, by, sum(pod.runs for pod in job.pods)))
     else:

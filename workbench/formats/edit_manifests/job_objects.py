@@ -143,9 +143,11 @@ def _named(manifests: ManifestSet, key: str) -> list[JobObjects]:
     if alone:
         found.append(JobObjects("Pod", key, pods=alone))
     if key in members.of_pod_group:
-        position = manifests.find("PodGroup", key)
+        position, pods = manifests.find("PodGroup", key), members.of_pod_group[key]
+        group = cluster.pod_groups.get(key)
+        kind = "Gang" if group is not None and group.koordinator else "PodGroup"
         groups = [] if position is None else [position]
-        found.append(JobObjects("PodGroup", key, position, groups, members.of_pod_group[key]))
+        found.append(JobObjects(kind, key, position, groups, pods))
     for job in found:
         job.pods = [pod for pod in job.pods if manifests.find("Pod", pod.metadata.key) is not None]
     owned = ("Job", "HyperJob", "Deployment")

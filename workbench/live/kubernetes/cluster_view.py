@@ -7,8 +7,8 @@ from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object, ReadStore, StoreChange
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.live.wall_clock import WallClock
-from workbench.model.notice import texts_of
 from workbench.model.placement import Decision, Refusal
+from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
@@ -95,6 +95,6 @@ class ClusterView:
         found = {}
         for decision in self.what_if():
             if isinstance(decision.result, Refusal):
-                text = "; ".join(texts_of(decision.result.reasons))
+                text = "; ".join(map(quoted, decision.result.reasons))
                 found[names.get(decision.gang.key, decision.gang.key)] = text
         return found

@@ -72,7 +72,7 @@ class LeftOut:
         inside = [domain for domain in left if choice is None or search.is_inside(domain, choice.around)]
         # Most pods first; ties: the smallest name.
         most = min(inside or left, key=lambda domain: (-trials.pods_in(kind, domain), topology.domain_name(domain)))
-        name = topology.domain_name(most)
+        name = topology.place_name(most)
         if not trials.has_room(kind, most):
             needed = job.min_available - job.ready
             enough = "" if needed >= job.n_pods else f", and {needed} are needed"
@@ -81,7 +81,7 @@ class LeftOut:
         if not isinstance(answer, Placement):
             return f"in {name}: {answer.reasons[0].message}"
         around = TOP if choice is None else choice.around
-        return f"{name} holds it and lies outside {topology.domain_name(around)}, where the other Jobs are"
+        return f"{name} holds it and lies outside {topology.place_name(around)}, where the other Jobs are"
 
     def told(self, tier: int, choice: Choice | None) -> str:
         """Which Jobs have no HyperNode, and why: ``h-b-0 waits: s1 holds …``; equal Jobs are told once."""

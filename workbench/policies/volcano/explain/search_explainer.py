@@ -87,7 +87,7 @@ class SearchExplainer:
         for number in dict.fromkeys(owners.tolist()):
             name = subs[number].name or self._asked.request.gang.name
             pods = pods_text(int((owners == number).sum()))
-            self._recorder.note(f"{name}: {pods} inside {self._topology.domain_name(int(records[number]))}")
+            self._recorder.note(f"{name}: {pods} inside {self._topology.place_name(int(records[number]))}")
         return int(owners[0])
 
     def _tell_nearest(self, search: TwoLevel) -> None:
@@ -102,7 +102,7 @@ class SearchExplainer:
         self._tell_nodes(domain, owner, int(search.records()[owner]))
 
     def _tell_nodes(self, domain: int, number: int, record: int) -> None:
-        self._recorder.note(f"nodes of {self._topology.domain_name(domain)} as the first pod sees them")
+        self._recorder.note(f"nodes of {self._topology.place_name(domain)} as the first pod sees them")
         self._board.record_nodes(domain, self._asked.subs[number], record)
 
     # ---- HyperNodes for the job ----
@@ -207,7 +207,7 @@ class SearchExplainer:
                 room = room_for_text(int(held[domain]), asked.needs)
                 self._add(domain, False, f"{above_text(tier, limit)}; {room}")
             elif domain not in below:
-                name = topology.domain_name(asked.record)
+                name = topology.place_name(asked.record)
                 self._add(domain, False, f"meets the recorded {name} only above tier {limit}")
             else:
                 assert minimum is not None

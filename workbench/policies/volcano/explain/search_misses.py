@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.two_level import TriedDomains
 from workbench.model.placement import NearestMiss, best_of
+from workbench.model.topology import within_tiers
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.request import Request
 from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, lacking
@@ -92,9 +93,9 @@ class SearchQuery:
             return ", but too few of the sub-groups that must be ready"
         sub, record = self.subs[stuck], self.records[stuck]
         who = f"sub-group {sub.name}" if sub.name else "the job"
-        within = "" if sub.limit is None else f" of tier <= {sub.limit}"
+        within = within_tiers(self.topology, sub.limit)
         if not self.gradients.of(domain, record, sub.limit):
-            near = "" if record == NO_RECORD else f" near {self.topology.domain_name(record)}"
+            near = "" if record == NO_RECORD else f" near {self.topology.place_name(record)}"
             return f", but no HyperNode{within}{near} inside is allowed for {who}"
         if record == NO_RECORD and not self.gradients.of(domain, record, sub.limit, self.large(sub.pending)):
             room = f"no HyperNode{within} had room for all {sub.n_pods} pending pods of {who}"

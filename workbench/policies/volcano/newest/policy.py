@@ -18,6 +18,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Why, best_of
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import VIRTUAL_TOP as VIRTUAL_TOP_NAME, within_tiers
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried, topology_not_ready
 from workbench.policies.request import Assignment, Declined, Request
@@ -459,7 +460,7 @@ def _declined_by_search(request: Request, asked: SearchQuery, search: TwoLevel) 
 
 def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
     """Notice about the HyperNode with room for most of the gang's pods, and why it does not hold the gang."""
-    within = "" if asked.limits.job is None else f" of tier <= {asked.limits.job}"
+    within = within_tiers(asked.topology, asked.limits.job)
     if not found.misses:
         text = f"there is no HyperNode{within}"
         if asked.record != NO_RECORD:
@@ -467,9 +468,10 @@ def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
         return Notice("no-domain", text, numbers={"count": 0})
     best, pods = best_of(found.misses), pods_text(asked.needs)
     if best.holds < best.needs:
-        text = f"no HyperNode{within} holds {pods}: best {best.domain} (tier {best.tier}) holds {best.holds} "
-        text += f"of {best.needs}"
+        text = f"no HyperNode{within} holds {pods}: best {best.place} holds {best.holds} of {best.needs}"
+        if best.domain == VIRTUAL_TOP_NAME:
+            text = f"not even the whole cluster holds {pods}: it holds {best.holds}"
     else:
-        text = f"no HyperNode{within} takes the job: {best.domain} (tier {best.tier}) has room for the {pods} needed"
+        text = f"no HyperNode{within} takes the job: {best.place} has room for the {pods} needed"
         text += found.obstacle
     return Notice("no-domain", text, numbers={"count": len(found.misses)})

@@ -114,7 +114,7 @@ def _waiting(policy: PlacesOnIdle, request: Request, now: Assignment | Declined)
     if isinstance(now, Assignment):
         if not policy.waits_for_closer or not later.has_record or later.record == now.record:
             return None
-        names = topology.domain_name(later.record), topology.domain_name(now.record)
+        names = topology.place_name(later.record), topology.place_name(now.record)
         instead = f": {names[0]} is tried before {names[1]}, which has room now"
     else:
         instead = ""

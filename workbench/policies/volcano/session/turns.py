@@ -224,11 +224,13 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
     if request.recorder is None or request.recorder.equals_only:
         return
     topology = request.snapshot.topology
-    placed = f"{done.n_placed} of {pods_text(sum(start.left))}"
-    request.recorder.note(f"turn 1: no HyperNode restricts the job, {placed} placed")
+    tried, pending = sum(start.left), sum(request.start.left)
+    pods = f"the {pods_text(tried)} that its queue takes, of {pending}," if tried < pending else pods_text(tried)
+    outcome = "" if done.progress.ready else ": too few for the job to start"
+    request.recorder.note(f"turn 1, on all nodes: {done.n_placed} of {pods} find a node{outcome}")
     if topology.n_domains and not done.progress.ready:
         misses = [miss for miss in nearest_misses(request) if miss.tier != topology.top_tier]
-        parts = [f"{miss.domain} (tier {miss.tier}) holds {miss.holds} of {miss.needs}" for miss in misses]
+        parts = [f"{miss.place} holds {miss.holds} of {miss.needs}" for miss in misses]
         request.recorder.note(f"closest of each tier: {', '.join(parts)}")
 
 

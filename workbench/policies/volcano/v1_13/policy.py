@@ -14,7 +14,7 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import best_of
-from workbench.model.topology import Topology
+from workbench.model.topology import Topology, within_tiers
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
@@ -259,10 +259,11 @@ class HardTurns(Turns):
         if self.declined is not None:
             return self.declined
         reasons = causes_by_role(request, self.node, idle)
-        if reasons:
-            inside = Notice("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
-            reasons = {role: (inside, *everywhere) for role, everywhere in reasons.items()}
         topology = request.snapshot.topology
+        if reasons:
+            within = within_tiers(topology, self._highest)
+            inside = Notice("no-domain", f"no HyperNode{within} near the record holds one more pod")
+            reasons = {role: (inside, *everywhere) for role, everywhere in reasons.items()}
         return Assignment(
             self.node,
             reasons,
@@ -335,25 +336,24 @@ def _declined(
         for role in demand.order
         if not demand.capacity(role, demand.idle, 1).any()
     ]
-    within = int((topology.tier <= highest).sum())
+    n_within, within = int((topology.tier <= highest).sum()), within_tiers(topology, highest)
     misses = nearest_misses(request, _allowed(search, record))
     if misses:
         best = best_of(misses)
         if best.holds < needs:
-            text = f"no HyperNode of tier <= {highest} holds {pods}: "
-            text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
+            text = f"no HyperNode{within} holds {pods}: "
+            text += f"best {best.place} holds {best.holds} of {needs}"
         else:
-            text = f"no HyperNode of tier <= {highest} takes the job: {best.domain} (tier {best.tier}) has room for "
+            text = f"no HyperNode{within} takes the job: {best.place} has room for "
             text += f"the {pods} needed{NODES_IN_TURN}"
         if record != NO_RECORD:
             text += f"; the job is recorded in {request.gang.extra(VolcanoMemory).record}"
-        reasons.append(Notice("no-domain", text, numbers={"count": within}))
+        reasons.append(Notice("no-domain", text, numbers={"count": n_within}))
     elif record != NO_RECORD:
-        name = request.gang.extra(VolcanoMemory).record
-        text = f"no HyperNode of tier <= {highest} meets the recorded {name} at an allowed tier"
-        reasons.append(Notice("record-too-far", text, numbers={"count": within}))
+        text = f"no HyperNode{within} meets the recorded {request.gang.extra(VolcanoMemory).record} at an allowed tier"
+        reasons.append(Notice("record-too-far", text, numbers={"count": n_within}))
     else:
-        text = f"there is no HyperNode of tier <= {highest}"
+        text = f"there is no HyperNode{within}"
         reasons.append(Notice("no-domain", text, numbers={"count": 0}))
     if search.last_tried is not None:
         # Upstream's text describes the domain tried last.
