@@ -115,6 +115,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "other-scheduler": "Objects are left out because they ask for another scheduler.",
         "own-field": "The HyperJob has a field that only the workbench has; Volcano refuses it.",
         "own-plugin": "The Job names a plugin that only the workbench has; Volcano refuses it.",
+        "plugin-refuses": "A job plugin cannot serve the Job, so that no pod of it is created.",
+        "plugin-without-effect": "A job plugin finds no task or container of the name it looks for.",
         "pods-refused-by-admission": "The object is accepted, but the cluster will refuse the pods made from it.",
         "role-minimum-not-kept": "Pods of a role differ, so its minimum is lost: give them equal specs or other roles.",
         "scheduling-gates": "Scheduling gates hold pods back; they are not placed.",
