@@ -66,12 +66,16 @@ class TestNames:
     @pytest.mark.parametrize(
         ("plugins", "tasks", "words"),
         [
-            ({"pytorch": []}, ("main", "worker"), "looks for a task master (--master); the Job has 2 tasks"),
-            ({"tensorflow": []}, ("trainer", "server"), "a task ps (--ps), a task worker (--worker)"),
+            (
+                {"pytorch": []},
+                ("main", "worker"),
+                "no task is called master (--master); the Job has 2 tasks (main, worker)",
+            ),
+            ({"tensorflow": []}, ("trainer", "server"), "no task is called ps (--ps) or worker (--worker)"),
             (
                 {"pytorch": ["--master=m", "--worker=w"]},
                 ("master", "worker"),
-                "a task m (--master), a task w (--worker)",
+                "no task is called m (--master) or w (--worker)",
             ),
         ],
     )

@@ -51,10 +51,10 @@ def _unmatched_tasks(job: Object, plugin: str, roles: Mapping[str, str]) -> Iter
     found = [flag for flag, name in roles.items() if name in names]
     if len(found) == len(roles) or (found and not _leaves_all_pods(job, plugin)):
         return
-    wanted = ", ".join(f"a task {name} (--{flag})" for flag, name in roles.items() if flag not in found)
+    wanted = " or ".join(f"{name} (--{flag})" for flag, name in roles.items() if flag not in found)
     text = (
-        f"the plugin {plugin} does nothing for the pods of the Job: it looks for {wanted}; the Job has "
-        f"{counted(len(names), 'task')}: {', '.join(names)}: name them in the arguments of the plugin"
+        f"the plugin {plugin} does nothing for the pods of the Job: no task is called {wanted}; the Job has "
+        f"{counted(len(names), 'task')} ({', '.join(names)}): name the right ones in the arguments of the plugin"
     )
     yield Notice("plugin-without-effect", text, f"spec.plugins.{plugin}")
 
