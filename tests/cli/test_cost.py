@@ -30,6 +30,12 @@ def inputs(files: Path) -> list[Path]:
     return [files / "cluster.yaml", files / "wide.yaml"]
 
 
+def test_a_missing_machine_is_told_with_those_there_are(run: Run, inputs: list[Path]) -> None:
+    result = run("cost", *inputs, "--shape", "4x8", *MODEL)
+    assert result.status == 2
+    assert "--machine: the option is needed" in result.err and "AWS p5.48xlarge" in result.err
+
+
 def test_a_job_over_two_leaves_pays_for_the_second(run: Run, inputs: list[Path]) -> None:
     result = run("cost", *inputs, *MACHINE, "--shape", "4x8", *MODEL, *SPEEDS, "-o", "json")
     assert result.status == 0, result.err

@@ -88,7 +88,9 @@ def test_yaml_leaves_out_what_is_refused_and_says_so(run: Run, files: Path) -> N
 
 @pytest.mark.parametrize(("release", "status"), [((), 0), (("--release", "1.15"), 1), (("--release", "1.13"), 1)])
 def test_the_plugin_mxnet_is_this_project_s_own(run: Run, files: Path, release: tuple[str, ...], status: int) -> None:
-    result = run("validate", "-f", write(files, job("mxnet", task="worker")), *release, "-o", "json")
+    ends = "    policies: [{event: TaskCompleted, action: CompleteJob}]\n"
+    text = job("mxnet", task="scheduler", policy=ends)
+    result = run("validate", "-f", write(files, text), *release, "-o", "json")
     assert result.status == status
     (one,) = result.json["objects"]
     codes = [warning["code"] for warning in one["warnings"]]

@@ -52,6 +52,15 @@ def test_a_job_runs_and_completes_under_every_kind_of_policy(policy: str) -> Non
     assert set(pods_of(cluster).values()) == {"Succeeded"}
 
 
+def test_a_cluster_without_hypernodes_has_nothing_to_be_inside_of() -> None:
+    cluster = EmbeddedCluster()
+    objects = [one for one in small_cluster(4) if one["kind"] != "HyperNode"]
+    cluster.submit(*objects, job())
+    cluster.settle()
+    (row,) = cluster.jobs()
+    assert (row.phase, row.hypernode, row.tier) == ("Running", "", None)
+
+
 def test_a_hard_job_stays_inside_its_tier_and_a_second_one_waits_until_it_is_done() -> None:
     hard = {"mode": "hard", "highestTierAllowed": 1}
     jobs = [job(f"train{i}", networkTopology=hard) for i in range(3)]

@@ -111,6 +111,19 @@ def test_a_slip_is_placed_and_run_as_the_corrected_file_with_a_warning(
     assert [(row.name, row.phase) for row in cluster.jobs()] == [("train", "Running")]
 
 
+@pytest.mark.parametrize("domain", ["kubernetes.io", "koordinator.sh"])
+@pytest.mark.parametrize("amounts", ["{D}/gpu-core: 800, {D}/gpu-memory-ratio: 800", "{D}/gpu: 800"])
+def test_hundredths_of_gpus_are_read_in_both_spellings_of_koordinator(
+    domain: str, amounts: str, tmp_path: Path
+) -> None:
+    expected = wb.load(_write(tmp_path, RIGHT))
+    scenario = wb.load(
+        _write(tmp_path, RIGHT.replace("nvidia.com/gpu: 8}}}\n", amounts.replace("{D}", domain) + "}}}\n"))
+    )
+    assert {gap.code for gap in scenario.snapshot.gaps if gap not in expected.snapshot.gaps} == {"gpu-in-hundredths"}
+    assert _nodes(scenario) == _nodes(expected)
+
+
 def _tree(scenario: wb.Scenario) -> list[tuple[str, int, list[str]]]:
     topology = scenario.snapshot.topology
     return [(one.name, one.tier, sorted(str(member) for member in one.members)) for one in hypernodes_in(topology)]

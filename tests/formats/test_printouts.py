@@ -28,6 +28,27 @@ TEXTS = {
     ),
     "ibhosts": ('Ca\t: 0x0002c9 ports 1 "gpu-1 HCA-1"\n', "ibhosts", "ibnetdiscover"),
     "ibstat": ("CA 'mlx5_0'\n\tCA type: MT4129\n\tNumber of ports: 1\n", "ibstat", "ibnetdiscover"),
+    "ibdiagnet2.net_dump": (
+        '# file of ibdiagnet\n"leaf01", MT54002, S:b8cef60300000001, LID 1\n#  : IB# : Sta\n    1 : 1 : ACT\n',
+        "a file of ibdiagnet",
+        "ibnetdiscover",
+    ),
+    "ibdiagnet.lst": (
+        "{ CA Ports:01 SystemGUID:946d NodeGUID:946d {gpu-1 mlx5_0} LID:0005 PN:01 } { SW Ports:41 } PHY=4x\n",
+        "a file of ibdiagnet",
+        "ibnetdiscover",
+    ),
+    "ibdiagnet.lst, a switch with a type": ("{ SW-SPINE Ports:41 SystemGUID:b8ce }\n", "ibdiagnet", "ibnetdiscover"),
+    "lldpctl -f json": (
+        '{"lldp": {"interface": [{"eth0": {"via": "LLDP", "chassis": {"leaf1": {}}}}]}}\n',
+        "lldpctl",
+        "NetQ",
+    ),
+    "sacct --json": (
+        '{"meta": {"slurm": {"version": {"major": "24"}}}, "jobs": [{"job_id": 7, "time": {"start": 1}}]}\n',
+        "sacct --json",
+        "sacct -X -P",
+    ),
     "the head of ibnetdiscover": (
         "#\n# Topology file: generated on Fri Nov 20 20:00:00 2026\n#\n",
         "ibnetdiscover without a switch",

@@ -347,6 +347,16 @@ class TestPodsWithoutGroup:
         assert (found.name, found.kind, found.n_pods, found.min_available) == ("g", "Gang", 2, 2)
         assert found.extra(KoordinatorWish).gather == (Gather("BlockLayer", True),)
 
+    @pytest.mark.parametrize("label", ["pod-group.scheduling.sigs.k8s.io", "scheduling.x-k8s.io/pod-group"])
+    def test_pods_of_a_pod_group_of_the_scheduler_plugins_are_one(self, label: str) -> None:
+        found = gang(*(pod(name, labels={label: "g"}) for name in "ab"))
+        assert (found.name, found.n_pods, found.min_available) == ("g", 2, 1)
+        (note,) = found.notes
+        assert (note.code, note.subject) == ("gang-minimum-not-read", "PodGroup ns/g")
+        annotations = {"gang.scheduling.koordinator.sh/min-available": "2"}
+        found = gang(*(pod(name, labels={label: "g"}, annotations=annotations) for name in "ab"))
+        assert (found.min_available, found.notes) == (2, ())
+
     @pytest.mark.parametrize("minimum", ["two", "", "²", "9" * 5000])
     def test_a_minimum_that_is_no_whole_number_counts_as_1_with_a_note(self, minimum: str) -> None:
         annotations = {

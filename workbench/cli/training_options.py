@@ -71,7 +71,8 @@ def calibration_with(path: Path | None, machine: str) -> Calibration:
     fitted = Calibration.from_record(*read_calibration_record(path))
     if machine not in fitted.machines:
         expected = close_names(machine, list(fitted.machines))
-        raise InputError("no measured machine of this name", source="--machine", got=repr(machine), expected=expected)
+        missing = "no measured machine of this name" if machine else "the option is needed to count a job's time"
+        raise InputError(missing, source="--machine", got=repr(machine) if machine else "nothing", expected=expected)
     return fitted
 
 

@@ -140,7 +140,8 @@ def _row(
     counts = Counter(_pod_phase(pod) for pod in pods)
     names = {pod["spec"].get("nodeName") or "" for pod in pods}
     homes = [int(topology.home_of_node[topology.node(name)]) for name in names if topology.has_node(name)]
-    domain = reduce(topology.lca, homes) if homes else None
+    # Without a HyperNode there is nothing to be inside of.
+    domain = reduce(topology.lca, homes) if homes and topology.n_domains else None
     waits = [pod for pod in pods if not pod["spec"].get("nodeName")]
     return JobRow(
         namespace=metadata["namespace"],

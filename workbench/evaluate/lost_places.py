@@ -12,7 +12,7 @@ from workbench.cancel import check
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.differences import differences, pod_counts
 from workbench.model.placement import Placement
-from workbench.policies.base import Policy
+from workbench.policies.contract import Policy
 
 __all__ = ["LostPlace", "lost_places"]
 

@@ -24,9 +24,14 @@ __all__ = ["mended", "mended_documents", "renamed_hypernodes", "with_readable_he
 _TOPOLOGY_GROUP = "topology.volcano.sh"
 _JOB_VERSION = "batch.volcano.sh/v1alpha1"
 _GPU = "nvidia.com/gpu"
-#: Parts of one GPU as Koordinator's Device lists them in the design document.
-_MEMORY = "kubernetes.io/gpu-memory"
-_SHARES = ("kubernetes.io/gpu-core", "kubernetes.io/gpu-memory-ratio", _MEMORY)
+#: Parts of one GPU as Koordinator counts them: in hundredths, the memory in bytes. The design document writes them with
+#: the domain of Kubernetes, released Koordinator with its own; ``gpu`` stands for core and memory-ratio together.
+_DOMAINS = ("kubernetes.io", "koordinator.sh")
+_MEMORY = tuple(f"{domain}/gpu-memory" for domain in _DOMAINS)
+_SHARES = (
+    *(f"{domain}/{part}" for part in ("gpu-core", "gpu", "gpu-memory-ratio") for domain in _DOMAINS),
+    *_MEMORY,
+)
 
 #: Kinds that people write; others, such as Nodes, come from a cluster.
 _WRITTEN = ("HyperNode", "Job", "HyperJob", "PodGroup", "Pod", "Deployment", "StatefulSet")
@@ -268,7 +273,7 @@ class _Mender:
     ) -> dict[str, Any]:
         """The resources with whole GPUs instead of hundredths of them, as the Device of the GPU proposal counts."""
         at, written = f"{path}.resources.{key}", str(amounts[told])
-        if _GPU in amounts or told == _MEMORY or not re.fullmatch(r"[1-9][0-9]{0,3}00", written, re.ASCII):
+        if _GPU in amounts or told in _MEMORY or not re.fullmatch(r"[1-9][0-9]{0,3}00", written, re.ASCII):
             text = f"{self._place}{at}: {told}: {written} is a share of a GPU"
             text += f", which manifests cannot ask for here; ask for whole GPUs with {_GPU}"
             self.notices.append(Notice("gpu-share-not-read", text, self._subject))

@@ -51,6 +51,12 @@ _KNOWN: tuple[tuple[re.Pattern[str], KnownPrintout], ...] = (
     ),
     (_lines(r"^CA '[^']+'\s*$"), KnownPrintout("the output of ibstat", _FABRIC)),
     (
+        re.compile(
+            r"(?:\s*#.*\n)*\s*(?:\{ ?(?:CA|SW|RT)\b[-:\w ]* Ports:|\".*\", [-\w ]+, [SH]:(?:0x)?[0-9a-f]{16}, LID \d)"
+        ),
+        KnownPrintout("a file of ibdiagnet", _FABRIC),
+    ),
+    (
         _lines(r"^#\s*Topology file: generated on"),
         KnownPrintout(
             "a printout of ibnetdiscover without a switch or an adapter",
@@ -58,7 +64,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], KnownPrintout], ...] = (
         ),
     ),
     (
-        re.compile(r"\s*(?:LLDP neighbors|Interface:\s+\S+, via: LLDP|-+\s*\nLLDP neighbors)"),
+        re.compile(r"\s*(?:\{\s*\"lldp\"\s*:|LLDP neighbors|Interface:\s+\S+, via: LLDP|-+\s*\nLLDP neighbors)"),
         KnownPrintout("the output of lldpctl", "NetQ's topology graph, or the cables as GraphML"),
     ),
     (
@@ -95,6 +101,12 @@ _KNOWN: tuple[tuple[re.Pattern[str], KnownPrintout], ...] = (
     (
         re.compile(r"\s*(?:JOBID +PARTITION |JobId=\d+ )"),
         KnownPrintout("jobs as squeue or scontrol print them", "a log with times: sacct -X -P, for simulate --trace"),
+    ),
+    (
+        re.compile(r"\s*\{(?=[\s\S]{0,4000}?\"slurm\"\s*:)(?=[\s\S]*?\"jobs\"\s*:)"),
+        KnownPrintout(
+            "jobs of Slurm as JSON (sacct --json, squeue --json)", "its columns: sacct -X -P, for simulate --trace"
+        ),
     ),
     (
         re.compile(r"JobID(?:Raw)?\|"),

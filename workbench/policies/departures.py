@@ -14,12 +14,14 @@ DOCUMENTS = "volcano-documents"
 
 _TIER = "highestTierAllowed, which is 1 in the documents where a job does not say"
 _LCA = "the score of a HyperNode, in the documents 100/50/0 by the tier of its LCA with the job's recorded HyperNode"
+_FILTER = "highestTierAllowed, in the documents also for the LCA of a HyperNode with the job's recorded HyperNode"
 
 #: By policy, the rules of the documents that it does not follow.
 DEPARTURES: Mapping[str, tuple[str, ...]] = {
     "volcano-1.13": (f"{_TIER} (only jobs that a cluster stores)", "nodeCount, in the documents of all nodes below"),
     "volcano-1.15": (
         _LCA,
+        f"{_FILTER} (where no pod runs)",
         _TIER,
         "the record of a plain Job's HyperNode on its PodGroup, which is written for sub-groups alone",
         "nodeCount, in the documents of all nodes below",
@@ -35,8 +37,8 @@ def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
     policy : str
         Name of the node policy.
     gangs : iterable of Gang
-        The LCA rule concerns gangs with a topology constraint that have pods or a recorded HyperNode already, the
-        default tier concerns hard ones without a tier.
+        The LCA rules concern gangs with a topology constraint that have pods or a recorded HyperNode already, that of
+        the filter only hard ones without pods; the default tier concerns hard ones without a tier.
     """
     if policy not in DEPARTURES:
         return ""
@@ -45,8 +47,10 @@ def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
     rules = []
     if newest and any(gang.extra(VolcanoMemory).record or gang.ready for gang in asking):
         rules.append(_LCA)
-    without = [gang for gang in asking if gang.constraint is not None and gang.constraint.mode == "hard"]
-    without = [gang for gang in without if gang.constraint is not None and gang.constraint.highest_tier is None]
+    hard = [gang for gang in asking if gang.constraint is not None and gang.constraint.mode == "hard"]
+    if newest and any(gang.volcano.record and not gang.ready for gang in hard):
+        rules.append(_FILTER)
+    without = [gang for gang in hard if gang.constraint is not None and gang.constraint.highest_tier is None]
     without = [gang for gang in without if gang.constraint is not None and not gang.constraint.highest_tier_name]
     if any(newest or gang.stored for gang in without):
         rules.append(_TIER)

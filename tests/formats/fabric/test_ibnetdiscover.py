@@ -228,3 +228,14 @@ def test_service_hosts_alone_are_the_nodes() -> None:
 )
 def test_a_host_that_serves_the_others_is_told_by_its_name(host: str, role: str) -> None:
     assert host_role(host) == role
+
+
+@pytest.mark.parametrize("host", ["amt01", "quantum-3", "infiniband7", "techmt2"])
+def test_a_host_whose_name_contains_a_vendors_word_is_a_node(host: str) -> None:
+    text = HEAD + switch("1", "leaf", "H-11|n1 mlx5_0", f"H-12|{host} mlx5_0", "H-13|MT4129 mlx5_0")
+    assert {node.name for node in read_ibnetdiscover(text, "f").nodes} == {"n1", host}
+
+
+def test_a_management_host_is_no_adapter_without_a_name() -> None:
+    text = HEAD + switch("1", "leaf", "H-11|n1 mlx5_0", "H-12|mgmt01 mlx5_0", "H-13|Technologies Aggregation Node ")
+    assert said(read_ibnetdiscover(text, "f").notes) == ("service ports, not nodes: mgmt01 (1 port)",)

@@ -180,3 +180,12 @@ def test_what_scontrol_shows_of_the_topology_is_read():
     assert not any("LinkSpeed" in gap for gap in said(snapshot.gaps))
     blocks = read_back("BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n")
     assert set(forest(blocks.topology)) == {"b1"}
+
+
+def test_groups_of_blocks_that_scontrol_prints_are_those_of_their_sizes():
+    text = "BlockName=r1 BlockIndex=0 Nodes=gb[1-2] BlockSize=2\nBlockName=r2 BlockIndex=1 Nodes=gb[3-4] BlockSize=2\n"
+    text += "BlockName=r3 BlockIndex=2 Nodes=gb[5-6] BlockSize=2\n"
+    text += "AggregatedBlock=r[1-2] BlockIndex=3 Nodes=gb[1-4] BlockSize=4\n"
+    text += "AggregatedBlock=r3 BlockIndex=4 Nodes=gb[5-6] BlockSize=4\n"
+    written = "BlockName=r1 Nodes=gb[1-2]\nBlockName=r2 Nodes=gb[3-4]\nBlockName=r3 Nodes=gb[5-6]\nBlockSizes=2,4\n"
+    assert forest(read_back(text).topology) == forest(read_back(written).topology)

@@ -214,6 +214,11 @@ def test_no_nic_is_named_where_its_columns_cannot_be_told_apart() -> None:
     assert any(note.code == "nics-unread" and "line 1" in note.message for note in reading.notes)
 
 
+def test_reads_and_writes_that_say_the_same_are_told_once() -> None:
+    both = read(f"{PAIRS}\n$ topo -p2p r\n{STATES}\n$ topo -p2p w\n{STATES}")
+    assert both.matrix.suspicious == read(f"{PAIRS}\n$ topo -p2p r\n{STATES}").matrix.suspicious
+
+
 @pytest.mark.parametrize("text", [PAIRS + "\n" + STATES, STATES + "\n" + PAIRS, f"{PAIRS}\n$ topo -p2p rw\n{STATES}"])
 def test_pairs_without_p2p_have_the_staging_speed_whichever_table_comes_first(text: str) -> None:
     reading = read(text)

@@ -36,7 +36,8 @@ class TestCommands:
         arguments = ["--head=lead", "--headContainer=main"]
         (found,) = plugin_notices(job_of({"ray": arguments}, head))
         assert found.message.endswith("--headContainer")
-        assert plugin_notices(job_of({"ray": ["--head=lead"]}, head)) == []
+        (lost,) = plugin_notices(job_of({"ray": ["--head=lead"]}, head))
+        assert lost.code == "plugin-without-effect"
 
     def test_a_container_without_a_command_loses_nothing(self) -> None:
         assert plugin_notices(job_of({"ray": []}, task_of("head", container="head"))) == []
@@ -50,6 +51,59 @@ class TestCommands:
             pods = pods_of(expand_job(job_of({plugin.name: []}, *tasks)))
             changed = any(pod["spec"]["containers"][0]["command"] != ["x"] for pod in pods)
             assert changed == plugin.sets_commands, plugin.name
+
+
+class TestNames:
+    """Tasks and containers that a plugin does not find."""
+
+    def test_a_container_that_ray_does_not_find_is_told_with_its_argument(self) -> None:
+        job = job_of({"ray": []}, task_of("head", container="head"), task_of("worker", 2, container="node"))
+        (found,) = plugin_notices(job)
+        assert (found.code, found.subject) == ("plugin-without-effect", "spec.plugins.ray")
+        assert "task worker: the plugin ray finds no container worker among node" in found.message
+        assert "--workerContainer=node" in found.message
+
+    @pytest.mark.parametrize(
+        ("plugins", "tasks", "words"),
+        [
+            (
+                {"pytorch": []},
+                ("main", "worker"),
+                "no task is called master (--master); the Job has 2 tasks (main, worker)",
+            ),
+            ({"tensorflow": []}, ("trainer", "server"), "no task is called ps (--ps) or worker (--worker)"),
+            (
+                {"pytorch": ["--master=m", "--worker=w"]},
+                ("master", "worker"),
+                "no task is called m (--master) or w (--worker)",
+            ),
+        ],
+    )
+    def test_a_plugin_that_finds_no_task_is_told(
+        self, plugins: dict[str, list[str]], tasks: tuple[str, ...], words: str
+    ) -> None:
+        (found,) = plugin_notices(job_of(plugins, *(task_of(name, 2) for name in tasks)))
+        assert (found.code, found.subject) == ("plugin-without-effect", f"spec.plugins.{next(iter(plugins))}")
+        assert words in found.message
+
+    def test_a_head_that_is_not_there_keeps_all_pods_from_being_created(self) -> None:
+        (found,) = plugin_notices(job_of({"ray": ["--head=boss"]}, task_of("head"), task_of("worker", 2)))
+        assert (found.code, found.subject) == ("plugin-refuses", "spec.plugins")
+        assert "doesn't have head task boss" in found.message
+
+    @pytest.mark.parametrize(
+        ("plugins", "tasks"),
+        [
+            ({"tensorflow": []}, [("worker", 1)]),
+            ({"tensorflow": []}, [("worker", 2), ("logger", 1)]),
+            ({"pytorch": []}, [("master", 1), ("monitor", 1)]),
+            ({"ray": []}, [("head", 1)]),
+        ],
+    )
+    def test_roles_that_a_job_need_not_have_are_no_fault(
+        self, plugins: dict[str, list[str]], tasks: list[tuple[str, int]]
+    ) -> None:
+        assert plugin_notices(job_of(plugins, *(task_of(name, n, container=name) for name, n in tasks))) == []
 
 
 def most_pods(job: dict[str, Any]) -> int:

@@ -13,7 +13,9 @@ from workbench.model.gang import Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement, Refusal
 from workbench.model.switches import SwitchStates, SwitchTable, switches_of_hypernodes
+from workbench.model.topology import VIRTUAL_TOP
 from workbench.policies.registry import get_policy
+from workbench.policies.switch_affinity.job_kind import JobKind
 
 TWO = [Switch("S0", 4, 4), Switch("S1", 4, 4)]
 
@@ -249,15 +251,32 @@ def test_a_refusal_names_the_switch_that_came_closest() -> None:
     snapshot = fabric([Switch("S0", 4, 1), Switch("S1", 4, 3), Switch("S2", 4, 3)], 4)
     result = get_policy("switch-affinity").place(job("A", "foundation", 9), snapshot.ledger())
     assert isinstance(result, Refusal)
-    (miss,) = result.nearest_misses
-    assert (miss.tier, miss.domain, miss.holds, miss.needs) == (1, "S1", 3, 9)
+    one, across = result.nearest_misses
+    assert (one.tier, one.domain, one.holds, one.needs) == (1, "S1", 3, 9)
+    assert (across.domain, across.holds, across.needs) == (VIRTUAL_TOP, 7, 9)
+
+
+@pytest.mark.parametrize(("kind", "holds"), [("foundation", 6), ("common", 7)])
+def test_a_job_that_may_cross_switches_is_told_how_many_pods_all_of_them_take(kind: JobKind, holds: int) -> None:
+    shared = [
+        Switch("U", 4, 1, "shared/unhealthy"),
+        Switch("H", 4, 2, "shared/healthy"),
+        Switch("X", 4, 4, "exclusive"),
+    ]
+    snapshot = fabric([Switch("S0", 4, 4), *shared], 4)
+    result = get_policy("switch-affinity").place(job("A", kind, 8), snapshot.ledger())
+    assert isinstance(result, Refusal)
+    assert max(miss.holds for miss in result.nearest_misses) == holds
+    smaller = get_policy("switch-affinity").place(job("A", kind, holds), snapshot.ledger())
+    assert isinstance(smaller, Placement)
+    assert isinstance(get_policy("switch-affinity").place(job("A", kind, holds + 1), snapshot.ledger()), Refusal)
 
 
 def test_of_switches_that_come_equally_close_the_smallest_name_is_told() -> None:
     snapshot = fabric([Switch("S2", 4, 3), Switch("S1", 4, 3)], 4)
     result = get_policy("switch-affinity").place(job("A", "foundation", 9), snapshot.ledger())
     assert isinstance(result, Refusal)
-    assert [(miss.domain, miss.holds) for miss in result.nearest_misses] == [("S1", 3)]
+    assert [(miss.domain, miss.holds) for miss in result.nearest_misses] == [("S1", 3), (VIRTUAL_TOP, 6)]
 
 
 def test_the_explanation_of_a_rescheduling_tells_every_step() -> None:

@@ -107,6 +107,7 @@ def test_the_policies_list_what_they_do_not_follow() -> None:
     ("policy", "job", "word"),
     [
         ("volcano-1.15", gang(record="s0"), "LCA"),
+        ("volcano-1.15", gang(record="s0"), "highestTierAllowed, in the documents also for the LCA"),
         ("volcano-1.15", gang(tier=None), "highestTierAllowed"),
         ("volcano-1.15", gang(), ""),
         ("volcano-1.13", gang(record="s0"), ""),

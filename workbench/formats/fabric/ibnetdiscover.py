@@ -31,7 +31,11 @@ _DETECT = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-', re.MULTILINE)
 # "name HCA-1", "name mlx5_5": the host, then its adapter.
 _HOST = re.compile(r"(\S+)\s+\S+\Z")
 _ADAPTER = re.compile(r"(\S+)\s+(?:HCA-\d+|mlx\d+_\w+|mthca\d+|hfi1_\d+|qib\d+|ib\d+)\b")
-_VENDOR = re.compile(r"MT\d+|Mellanox|Voltaire|QLogic|InfiniHost|ConnectX|Technologies|InfiniBand|Quantum", re.I)
+_VENDOR = re.compile(
+    r"(?<![a-z])(?:MT\d+|Mellanox|Voltaire|QLogic|InfiniHost|ConnectX|Technologies|InfiniBand|Quantum)", re.I
+)
+#: A vendor's word where the host's name stands before an adapter; other words may well be a host's name (quantum-3).
+_NO_HOST = re.compile(r"MT\d+|Mellanox|Voltaire|QLogic|InfiniHost\w*|ConnectX[-\w]*", re.I)
 _AGGREGATION = "Aggregation Node"
 # "MF0;name:MODEL/U1", and the chips of a modular switch: "MF0;name:MODEL/L02/U1".
 _SWITCH = re.compile(r"[^;:]*;([^;:]+):[^;:/]*(/[^;:]*)?\Z")
@@ -171,9 +175,13 @@ def _parse(text: str, source: str) -> _Fabric:
 
 def _host_name(description: str) -> str:
     """The host name in an InfiniBand adapter's description; empty if there is none."""
+    description = description.strip()
     if description.endswith(_AGGREGATION):
         return ""
-    found = _ADAPTER.match(description) or _HOST.match(description)
+    before_adapter = _ADAPTER.match(description)
+    if before_adapter is not None:
+        return "" if _NO_HOST.fullmatch(before_adapter[1]) else before_adapter[1]
+    found = _HOST.match(description)
     name = found[1] if found else description if " " not in description else ""
     return "" if _VENDOR.search(description if found is None else name) else name
 
@@ -192,7 +200,7 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> di
             aside.setdefault(roles[host], Counter())[host] += max(1, len(fabric.cables[adapter]))
         elif host_role(host) != "unnamed":
             node_of[adapter] = host
-        elif not fabric.described.get(adapter, "").endswith(_AGGREGATION):
+        elif not fabric.described.get(adapter, "").rstrip().endswith(_AGGREGATION):
             unnamed.append(adapter)
     for role in sorted(aside):
         listed = [f"{host} ({counted(n, 'port')})" for host, n in sorted(aside[role].items())]

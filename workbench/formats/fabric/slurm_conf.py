@@ -1,7 +1,8 @@
 """Reader and writer of Slurm's ``topology.conf``: switches (topology/tree) or blocks (topology/block).
 
 Source: topology.conf(5). Parameter names are case insensitive, ``#`` begins a comment, a backslash at the end of a line
-continues it. What ``scontrol show topology`` prints is such a file, too, with the level or the index of each line.
+continues it. What ``scontrol show topology`` prints is such a file, too, with the level or the index of each line; of
+blocks it prints their sizes instead of BlockSizes, and a line for each group of blocks (AggregatedBlock).
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from workbench.formats.fabric.slurm import (
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.whole_number import whole_number
 
 __all__ = ["SLURM_BLOCK_CONF", "SLURM_CONF"]
 
-_DETECT = re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes)[ \t]*=", re.MULTILINE | re.IGNORECASE)
+_DETECT = re.compile(r"^[ \t]*(?:SwitchName|BlockName|AggregatedBlock|BlockSizes)[ \t]*=", re.MULTILINE | re.IGNORECASE)
 _PAIR = re.compile(r'\s*([A-Za-z]+)\s*=\s*(?:"([^"]*)"|(\S*))')
 
 _KEYS = {
     "switchname": {"switchname", "switches", "nodes", "linkspeed", "level"},
     "blockname": {"blockname", "nodes", "blockindex", "blocksize"},
+    "aggregatedblock": {"aggregatedblock", "nodes", "blockindex", "blocksize"},
     "blocksizes": {"blocksizes"},
 }
 
@@ -63,6 +66,7 @@ def _parse(text: str, source: str) -> tuple[list[Switch], list[SlurmBlock], list
     switches: list[Switch] = []
     blocks: list[SlurmBlock] = []
     sizes: list[str] = []
+    printed: dict[str, int] = {}
     for number, line in _lines(text):
         where = f"line {number}"
         pairs = _pairs(line, source, where)
@@ -92,9 +96,11 @@ def _parse(text: str, source: str) -> tuple[list[Switch], list[SlurmBlock], list
             switches.append(Switch(pairs[first], below, nodes, where, speed))
         elif first == "blockname":
             blocks.append(SlurmBlock(pairs[first], pairs.get("nodes", ""), where))
-        else:
+        elif first == "blocksizes":
             sizes = pairs[first].split(",")
-    return switches, blocks, sizes
+        if first in ("blockname", "aggregatedblock") and "blocksize" in pairs:
+            printed[pairs["blocksize"]] = whole_number(pairs["blocksize"]) or 0
+    return switches, blocks, sizes or sorted(printed, key=printed.__getitem__)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

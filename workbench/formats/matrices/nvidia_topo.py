@@ -214,7 +214,9 @@ def _with_states(matrix: BandwidthMatrix, states: Grid, speeds: LinkSpeeds) -> B
         staged_links("p2p-disabled", f"P2P is disabled ({why})", pairs, len(matrix), speeds)
         for why, pairs in without.items()
     )
-    return replace(matrix, gb_s=gb_s, suspicious=(*matrix.suspicious, *doubts)) if doubts else matrix
+    # Reads and writes, each with a table of its own, mostly say the same.
+    suspicious = tuple(dict.fromkeys((*matrix.suspicious, *doubts)))
+    return replace(matrix, gb_s=gb_s, suspicious=suspicious) if doubts else matrix
 
 
 def _parts(lines: Lines, table: TopoTable, grid: Grid) -> tuple[MachineParts | None, list[Notice]]:

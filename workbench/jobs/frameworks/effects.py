@@ -13,10 +13,12 @@ from workbench.errors import InputError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.contract import Object
 from workbench.jobs.frameworks.registry import PLUGINS, arguments_of, on_job_add, on_pod_create
+from workbench.jobs.frameworks.unmatched_names import unmatched_notices
 from workbench.jobs.stored_job import as_stored
 from workbench.jobs.task_pods import name_of, spec_of, tasks_of
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
+from workbench.objects.framework_flags import FRAMEWORK_FLAGS
 
 __all__ = ["may_have_notices", "plugin_notices"]
 
@@ -39,7 +41,7 @@ _MOST_REPLICAS = 50_000
 
 
 def plugin_notices(job: Object) -> list[Notice]:
-    """Notices about commands that plugins replace, and about lists of hosts that are too long for the kernel.
+    """Notices about a Job that its plugins refuse or do nothing for, replaced commands and lists of hosts too long.
 
     Parameters
     ----------
@@ -49,22 +51,23 @@ def plugin_notices(job: Object) -> list[Notice]:
     Returns
     -------
     list of Notice
-        Task by task; empty too where a plugin refuses the Job.
+        Task by task; one alone where a plugin refuses the Job.
     """
     try:
         stored = as_stored(job)
-        found = list(_replaced_commands(stored))
+        found = [*unmatched_notices(stored), *_replaced_commands(stored)]
         if sum(task["replicas"] for task in tasks_of(stored)) > _FEW_PODS:
             found += [*_long_strings(stored), *_long_config_maps(stored)]
-    except InputError:
-        return []  # A plugin cannot serve the Job, which its own message says.
+    except InputError as error:
+        text = f"a job plugin refuses the Job, so that no pod of it is created: {error.message}"
+        return [Notice("plugin-refuses", text, "spec.plugins")]
     return found
 
 
 def may_have_notices(job: Object) -> bool:
     """Whether `plugin_notices` may say anything about a Job: a cheap test for Jobs with few pods and other plugins."""
     plugins, tasks = spec_of(job).get("plugins") or (), spec_of(job).get("tasks") or ()
-    if any(name in COMMAND_PLUGINS for name in plugins):
+    if any(name in FRAMEWORK_FLAGS for name in plugins):
         return True
     return bool(plugins) and sum(int(task.get("replicas") or 0) for task in tasks) > _FEW_PODS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -22,8 +23,8 @@ _STANDARD = (CPU, MEMORY, "ephemeral-storage")
 
 
 def container_resource_findings(container: Mapping[str, Any], where: str) -> list[Fault]:
-    """Violations in the resources of a container: negative amounts, requests above limits, devices without an equal
-    limit.
+    """Violations in the resources of a container: negative amounts, parts of devices, requests above limits, devices
+    without an equal limit.
 
     `where` is the container's field path.
     """
@@ -67,6 +68,9 @@ def _against_limits(resources: Mapping[str, Any], where: str) -> Iterator[Fault]
             if amount < 0:
                 place = f"{where}.{key}[{name}]"
                 yield Fault(place, f'{place}: Invalid value: "{text}": must be greater than or equal to 0')
+            if _is_extended(name) and math.ceil(amount * 1000) % 1000:
+                place = f"{where}.{key}[{name}]"
+                yield Fault(place, f'{place}: Invalid value: "{text}": must be an integer')
     for name, (text, amount) in requests.items():
         device = "/" in name or name.startswith("hugepages-")
         place = f"{where}.requests"
@@ -81,6 +85,11 @@ def _against_limits(resources: Mapping[str, Any], where: str) -> Iterator[Fault]
         elif amount > limit:
             why = f"must be less than or equal to {name} limit of {limit_text}"
             yield Fault(place, f'{place}: Invalid value: "{text}": {why}')
+
+
+def _is_extended(name: str) -> bool:
+    """Whether a resource is one of devices such as GPUs, which are given out whole."""
+    return "/" in name and not name.startswith("requests.") and "kubernetes.io/" not in name
 
 
 def _amounts(resources: Mapping[str, Any], key: str, where: str) -> dict[str, tuple[str, Fraction]]:

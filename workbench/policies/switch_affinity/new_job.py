@@ -60,6 +60,10 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
     if switches.steps is not None:
         shares = list(zip(switch.tolist(), taken.tolist(), rule.tolist(), strict=True))
         _tell(switches, kind, n_pods, max_shared, shares)
+    if missing and kind == "foundation":
+        # The rule stops before the shared switches if they do not hold what is left; a smaller job would use them.
+        largest = -np.sort(-switches.free[switches.healthy()])[:max_shared]
+        missing = min(missing, n_pods - int(switches.free[switches.idle()].sum() + largest.sum()))
     if missing:
         return NoPlan(*_PENDING[kind], missing)
     return Plan(switch, taken, _SAYS.take(rule), whole=len(rule) > 0 and int(rule[0]) == WHOLE)

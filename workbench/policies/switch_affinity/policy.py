@@ -23,6 +23,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.switches import IDLE, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
+from workbench.model.topology import VIRTUAL_TOP
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_reasons
@@ -147,7 +148,7 @@ class _Affinity(NodePolicy):
                 Notice(found.code, found.message, numbers={"count": found.missing}),
                 *_lacking(request, switches, book),
             )
-            return Declined(reasons, (_nearest(switches, len(job.pending)),), warnings)
+            return Declined(reasons, _nearest(switches, len(job.pending), found), warnings)
         return self._assignment(request, job, found, warnings)
 
     def _without_affinity(self, request: Request, job: SwitchJob) -> Assignment | Declined:
@@ -238,14 +239,17 @@ def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[No
     return next((reasons for reasons in found if reasons), ())
 
 
-def _nearest(switches: Switches, n_pods: int) -> NearestMiss:
-    """The nearest miss of a job of ``n_pods`` pods: the switch with the most free nodes, whatever its state.
+def _nearest(switches: Switches, n_pods: int, found: NoPlan) -> tuple[NearestMiss, ...]:
+    """The nearest misses of a job of ``n_pods`` pods: the switch with the most free nodes, whatever its state.
 
-    Ties: the smallest name.
+    Ties: the smallest name. A job that may cross switches has a second one, the cluster with all switches that are open
+    to the job; it holds more pods than one switch does.
     """
     free = switches.free
     switch = min(np.flatnonzero(free == free.max()).tolist(), key=lambda one: switches.name(one).encode())
-    return NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
+    one = NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
+    across = NearestMiss(2, VIRTUAL_TOP, n_pods - found.missing, n_pods)
+    return (one, across) if found.code == "not-enough-switches" and across.holds > one.holds else (one,)
 
 
 def _framework_warning(framework: str) -> tuple[Notice, ...]:
