@@ -13,6 +13,7 @@ from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref
 from workbench.control.views import JobRow, PodRow
 from workbench.model.counted import counted
+from workbench.model.duration_text import instant_text
 from workbench.model.name_list import name_list
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.tables import new_table, text_row
@@ -36,7 +37,7 @@ def short_name(key: Ref) -> str:
 def summary(now: float, jobs: Sequence[JobRow]) -> str:
     """One sentence on the state of a cluster: the time, and its Jobs by phase."""
     phases = ", ".join(f"{count} {phase}" for phase, count in Counter(row.phase for row in jobs).items())
-    return f"{now:g} s: {counted(len(jobs), 'job')}{f' ({phases})' if phases else ''}"
+    return f"{instant_text(now)} s: {counted(len(jobs), 'job')}{f' ({phases})' if phases else ''}"
 
 
 def job_table(
@@ -106,6 +107,6 @@ def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
     table = new_table("seconds", "event", "object", "what happened", right=(0,))
     for line in lines[-rows:]:
         name = short_name(line.key).replace("/", f"/{SOFT_BREAK}")
-        text_row(table, f"{line.at:g}", line.reason, name, line.message)
+        text_row(table, instant_text(line.at), line.reason, name, line.message)
     more = [f"{counted(len(lines) - rows, 'event')} before these (-o json has all)"] if len(lines) > rows else []
     return [*more, table]

@@ -6,9 +6,10 @@ from html import escape
 from typing import Any, NamedTuple
 
 from workbench.model.counted import counted
+from workbench.model.duration_text import span_text, time_unit
+from workbench.model.number_text import number_text
 from workbench.report.colours import NODE, job_colours
 from workbench.report.lines import round_numbers
-from workbench.report.number_text import number_text
 from workbench.report.svg_text import CHARACTER, fit_text, short
 from workbench.simulate.result import SimulationResult
 
@@ -17,7 +18,6 @@ __all__ = ["draw_gantt"]
 #: Jobs that are drawn, those that waited longest; the rest is counted.
 _JOBS = 60
 _NAMES, _BARS, _ROW, _TOP = 190.0, 620.0, 16.0, 40.0
-_HOUR = 3600.0
 
 
 class _BarStyle(NamedTuple):
@@ -49,7 +49,8 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
     job : int, optional
         Number of a job that stands out, and is drawn in any case; None: no one.
     """
-    since, until = between or (0.0, result.ended_s)
+    since, until = between or (0.0, result.end_s)
+    unit = time_unit(until)
     frame = result.job_frame()
     here = (frame["submitted_s"] <= until) & ~(frame["ended_s"] < since)
     waited = frame["waited_s"].fillna(result.ended_s - frame["submitted_s"])
@@ -68,18 +69,19 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
     ]
     own = [attempt for attempt in result.attempts if attempt.job in row_of]
     parts += _legend({_style(attempt.outcome) for attempt in own})
-    for hour in round_numbers(since / _HOUR, until / _HOUR):
-        named_hour = f"{number_text(float(hour))} h"
-        x = short(_NAMES + (hour * _HOUR - since) * scale)
+    for tick in round_numbers(since / unit.seconds, until / unit.seconds):
+        at = tick * unit.seconds
+        said = f"{number_text(float(tick))} {unit.symbol}"
+        x = short(_NAMES + (at - since) * scale)
         parts.append(
             f"<line x1='{x}' x2='{x}' y1='{short(_TOP)}' y2='{short(height - 22)}' stroke='currentColor' "
-            f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{named_hour}</text>"
+            f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{said}</text>"
         )
 
     def bar(start: float, end: float, row: int, colour: str, said: str, opacity: float) -> None:
         if start > until or end < since:
             return
-        text = escape(f"{said}, {start / _HOUR:.4g} to {end / _HOUR:.4g} h")
+        text = escape(f"{said}, {span_text(start, end)}")
         first, last = max(start, since) - since, min(end, until) - since
         parts.append(
             f"<rect x='{short(_NAMES + first * scale)}' y='{short(_TOP + _ROW * row + 2)}' "
@@ -139,5 +141,5 @@ def _title(result: SimulationResult, waited: Any, n_here: int, between: tuple[fl
         jobs = f"the {some} of {everything} that waited, and {len(waited) - some} others"
     else:
         jobs = f"the {some} of {everything} that waited longest"
-    when = "" if between is None else f", {between[0] / _HOUR:.4g} to {between[1] / _HOUR:.4g} h"
+    when = "" if between is None else f", {span_text(*between)}"
     return f"{result.policy}{when}: {jobs}"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from math import ceil, floor, isfinite, log10
 
+from workbench.model.number_text import number_text
 from workbench.report.colours import job_colours
-from workbench.report.number_text import number_text
 
 __all__ = ["draw_lines", "round_numbers"]
 

@@ -11,6 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from workbench.model.counted import counted
+from workbench.model.duration_text import duration_text, time_unit
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.gantt import draw_gantt
 from workbench.report.html import render
@@ -35,7 +36,6 @@ __all__ = [
 #: Seconds from which and to which a chart goes.
 Between = tuple[float, float]
 
-_HOUR = 3600.0
 #: Points of a line; more than a chart has pixels say nothing.
 _POINTS = 240
 _HEADS = (
@@ -109,25 +109,34 @@ def simulation_html(result: SimulationResult) -> str:
 def _rows(results: Sequence[SimulationResult]) -> tuple[str, list[tuple[str, ...]]]:
     """A line about all simulations, and the cells of each."""
     first = results[0]
-    longest = max(result.ended_s for result in results)
-    unit, name = (_HOUR, "hours") if longest >= 3 * _HOUR else (1.0, "seconds")
+    unit = time_unit(_longest(results))
     rows = []
     for result in results:
         told = result.summary()
-        times = (told[key] / unit for key in ("span_s", "waited_mean_s", "waited_p50_s", "waited_p99_s"))
+        times = (told[key] for key in ("span_s", "waited_mean_s", "waited_p50_s", "waited_p99_s"))
         rows.append(
             (
                 result.policy,
                 f"{int(told['completed']):,}",
                 _percent(told["gpu_use"]),
-                *map(_number, times),
+                *(duration_text(seconds, unit) for seconds in times),
                 _number(told["slowdown_p50"]),
                 str(int(told["restarts"])),
                 _percent(told["redone"]),
                 *([_percent(told["slowed"])] if len(_heads(results)) > len(_HEADS) else []),
             )
         )
-    return f"{counted(len(first.jobs), 'job')}, {first.discipline}; times in {name}", rows
+    return f"{counted(len(first.jobs), 'job')}, {first.discipline}; times in {unit.plural}", rows
+
+
+def _longest(results: Sequence[SimulationResult]) -> float:
+    """Seconds up to which something is to be seen in one of the simulations."""
+    return max((result.end_s for result in results), default=0.0)
+
+
+def _hours(results: Sequence[SimulationResult], between: Between | None) -> str:
+    """What the axis of time counts: hours, or what suits a shorter time."""
+    return time_unit(_longest(results) if between is None else between[1]).plural
 
 
 def _never(result: SimulationResult) -> Any:
@@ -160,12 +169,13 @@ def draw_usage(results: Sequence[SimulationResult], between: Between | None = No
         Seconds from which and to which the chart goes; None: all the time that the longest simulation took.
     """
     lines = _over_time(results, lambda result, row: 100 * row.gpus / max(result.n_gpus, 1), between)
-    return draw_lines("GPUs in use", "hours", "% of the cluster's GPUs", lines)
+    return draw_lines("GPUs in use", _hours(results, between), "% of the cluster's GPUs", lines)
 
 
 def draw_waiting(results: Sequence[SimulationResult], between: Between | None = None) -> str:
     """An SVG chart of the jobs that wait over time: a line per policy; points and parameters as in `draw_usage`."""
-    return draw_lines("Jobs waiting", "hours", "jobs", _over_time(results, lambda _, row: row.waiting, between))
+    lines = _over_time(results, lambda _, row: row.waiting, between)
+    return draw_lines("Jobs waiting", _hours(results, between), "jobs", lines)
 
 
 def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapshot) -> list[str]:
@@ -187,7 +197,7 @@ def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
             for policy, frame in frames.items()
         }
         title = f"Most free nodes in one HyperNode of tier {tier}"
-        charts.append(draw_lines(title, "hours", "nodes", _means(results, steps)))
+        charts.append(draw_lines(title, _hours(results, None), "nodes", _means(results, steps)))
     return charts
 
 
@@ -250,7 +260,8 @@ def _means(
 ) -> dict[str, list[tuple[float, float]]]:
     """By policy: means of a step function, given by its times and values, over equal parts of the time."""
     end = max((result.ended_s for result in results), default=0.0)
-    first, last = between or (0.0, end)
+    first, last = between or (0.0, _longest(results))
+    unit = time_unit(last)
     edges = np.linspace(first, last, _POINTS + 1)
     lines = {}
     for policy, (times, values) in steps.items():
@@ -262,7 +273,7 @@ def _means(
         means = (
             sums / ((last - first) / _POINTS) if last > first else np.full(_POINTS, values[-1] if len(values) else 0.0)
         )
-        middle = (edges[:-1] + edges[1:]) / 2 / _HOUR
+        middle = (edges[:-1] + edges[1:]) / 2 / unit.seconds
         lines[policy] = list(zip(middle.tolist(), means.tolist(), strict=True))
     return lines
 

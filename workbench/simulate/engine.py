@@ -19,6 +19,7 @@ from workbench.evaluate.contention import Network, SharedLinks, StepTimes
 from workbench.evaluate.provenance import record_provenance
 from workbench.evaluate.whatif.fix import fix_report
 from workbench.model.counted import counted
+from workbench.model.duration_text import duration_text, instant_text
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import WHOLE_GPU
@@ -238,7 +239,7 @@ class Simulation(Working):
     def __repr__(self) -> str:
         jobs = f"{self._n_completed:,} of {counted(len(self._jobs), 'job')} completed"
         others = f"{len(self._running):,} running, {len(self._waiting):,} waiting"
-        return f"Simulation({self._policy.name}, {self._discipline}, at {self.now_s:g} s: {jobs}, {others})"
+        return f"Simulation({self._policy.name}, {self._discipline}, at {duration_text(self.now_s)}: {jobs}, {others})"
 
     @property
     def done(self) -> bool:
@@ -263,8 +264,8 @@ class Simulation(Working):
             The work was cancelled; the simulation can go on from there, and ends as if it had not been stopped.
         """
         if not until_s >= self.now_s:
-            expected = f"{self.now_s:g} s or later"
-            raise InputError("time does not run backwards", source="until_s", got=f"{until_s:g}", expected=expected)
+            got, expected = instant_text(until_s), f"{instant_text(self.now_s)} s or later"
+            raise InputError("time does not run backwards", source="until_s", got=got, expected=expected)
         if self._trying:
             # The last call was cancelled among the waiting jobs of an instant.
             self._try_waiting()

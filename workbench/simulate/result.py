@@ -162,6 +162,18 @@ class SimulationResult(Value, Displayed):
     steps: tuple[StepRow, ...] = ()
     links: tuple[LinkUse, ...] = ()
 
+    @property
+    def end_s(self) -> float:
+        """Time in seconds up to which there is something to see, where charts end.
+
+        That of the last completion or submission; `ended_s` if something was left to happen, or nothing completed.
+        Where a job waits for ever, a simulation goes on after it through all faults that lie ahead.
+        """
+        completed = [attempt.end_s for attempt in self.attempts if attempt.outcome == "completed"]
+        if not self.done or not completed:
+            return self.ended_s
+        return min(self.ended_s, max([*completed, *(job.submitted_s for job in self.jobs)]))
+
     def __repr__(self) -> str:
         told = self.summary()
         use = (
