@@ -13,6 +13,7 @@ from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.value import Value
 from workbench.simulate.job import SimulatedJob
+from workbench.simulate.waiting import RefusalRow, waiting_at
 
 if TYPE_CHECKING:
     import pandas
@@ -146,6 +147,11 @@ class SimulationResult(Value, Displayed):
         Step times of jobs on a network, by time.
     links : tuple of LinkUse
         Links of the network that carried anything.
+    refusals : tuple of RefusalRow
+        Why waiting jobs were refused, by time: a row per kind of jobs and change of the reason.
+    kinds : tuple of int
+        By job: its kind; jobs of one kind ask for the same. Since a job stood still for the first time, its kind is the
+        number of jobs plus its own number.
     """
 
     policy: str
@@ -161,6 +167,8 @@ class SimulationResult(Value, Displayed):
     done: bool
     steps: tuple[StepRow, ...] = ()
     links: tuple[LinkUse, ...] = ()
+    refusals: tuple[RefusalRow, ...] = ()
+    kinds: tuple[int, ...] = ()
 
     @property
     def end_s(self) -> float:
@@ -235,6 +243,18 @@ class SimulationResult(Value, Displayed):
         frame = pandas.DataFrame(self.attempts, columns=Attempt._fields)
         frame["job"] = [self.jobs[number].gang.key for number in frame["job"]]
         return self._signed(frame)
+
+    def waiting_frame(self, time_s: float) -> pandas.DataFrame:
+        """A row per job that waits at an instant, longest wait first: job, since_s, and code, the reason.
+
+        Parameters
+        ----------
+        time_s : float
+        """
+        import pandas
+
+        rows = [(self.jobs[one.job].gang.key, one.since_s, one.code) for one in waiting_at(self, time_s)]
+        return self._signed(pandas.DataFrame(rows, columns=["job", "since_s", "code"]))
 
     def step_frame(self) -> pandas.DataFrame:
         """A row per interval in which a job's training step takes one time: the distribution of step times.
