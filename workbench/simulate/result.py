@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.evaluate.provenance import Provenance
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.value import Value
 from workbench.simulate.job import SimulatedJob
-from workbench.simulate.waiting import RefusalRow, waiting_at
+from workbench.simulate.waiting import RefusalRow, waiting_at, waiting_by_reason
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Attempt", "LinkUse", "SimulationResult", "StepRow", "Usage"]
+
+Floats = npt.NDArray[np.float64]
 
 _JOB_COLUMNS = (
     *("job", "queue", "priority", "pods", "submitted_s", "started_s", "ended_s", "waited_s", "restarts", "redone_s"),
@@ -229,6 +233,21 @@ class SimulationResult(Value, Displayed):
                 }
             )
         return self._signed(pandas.DataFrame(rows, columns=_JOB_COLUMNS))
+
+    @cached_property
+    def job_times(self) -> tuple[Floats, Floats, Floats]:
+        """Seconds by job: its submission, its end, and how long it waited; NaN where there is none.
+
+        Charts that are drawn again and again read them here.
+        """
+        frame = self.job_frame()
+        submitted, ended, waited = (frame[name].to_numpy(np.float64) for name in ("submitted_s", "ended_s", "waited_s"))
+        return submitted, ended, waited
+
+    @cached_property
+    def waiting_by_reason(self) -> dict[str, tuple[Floats, Floats]]:
+        """How many jobs wait for each reason over time: `workbench.simulate.waiting.waiting_by_reason`."""
+        return waiting_by_reason(self)
 
     def usage_frame(self) -> pandas.DataFrame:
         """Jobs waiting and running, GPUs in use and broken nodes: a row holds until the time of the next."""

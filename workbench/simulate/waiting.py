@@ -132,7 +132,9 @@ def waiting_by_reason(result: SimulationResult) -> dict[str, tuple[npt.NDArray[n
         waiting = np.append(0, count)[np.searchsorted(at, edges, side="right")]
         reason = np.searchsorted(changed, edges, side="right") - 1
         following = np.append(edges[1:], result.ended_s)
-        for begin, end, number, place in zip(*(one.tolist() for one in (edges, following, waiting, reason)), strict=True):
+        for begin, end, number, place in zip(
+            *(one.tolist() for one in (edges, following, waiting, reason)), strict=True
+        ):
             if number and end > begin:
                 code = (codes[place] if place >= 0 else "") or NOT_TRIED
                 changes.setdefault(code, []).extend([(begin, number), (end, -number)])
