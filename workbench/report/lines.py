@@ -11,7 +11,7 @@ from workbench.model.duration_text import TimeUnit
 from workbench.model.number_text import number_text
 from workbench.report.colours import job_colours
 
-__all__ = ["Mark", "draw_lines", "round_numbers", "time_axis"]
+__all__ = ["AxisBand", "draw_lines", "round_numbers", "time_axis"]
 
 _WIDTH, _HEIGHT = 520.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 16.0, 30.0, 58.0
@@ -24,7 +24,7 @@ _DOTS = 32
 _DASHES = ("", "6 4", "2 3", "8 3 2 3")
 
 
-class Mark(NamedTuple):
+class AxisBand(NamedTuple):
     """A coloured stretch of a chart's horizontal axis.
 
     Attributes
@@ -50,7 +50,7 @@ def draw_lines(
     *,
     dots: bool = True,
     time: TimeUnit | None = None,
-    marks: Sequence[Mark] = (),
+    marks: Sequence[AxisBand] = (),
 ) -> str:
     """Draw a line chart whose vertical axis begins at zero.
 
@@ -67,7 +67,7 @@ def draw_lines(
 
     time : TimeUnit, optional
         What the horizontal axis counts if it is time: pages give such charts one crosshair.
-    marks : sequence of Mark
+    marks : sequence of AxisBand
         Stretches of the horizontal axis that are coloured, behind the lines.
 
     Returns

@@ -19,7 +19,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.gantt import draw_gantt
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
-from workbench.report.lines import Mark, draw_lines
+from workbench.report.lines import AxisBand, draw_lines
 from workbench.report.link_traffic import draw_link_traffic
 from workbench.report.tables import new_table, text_row
 from workbench.simulate.free_nodes import free_nodes
@@ -183,7 +183,7 @@ def _draw_over_time(
     unit: TimeUnit,
     stretches: Sequence[Stretch] = (),
 ) -> str:
-    marks = [Mark(one.since_s / unit.seconds, one.until_s / unit.seconds, *one[2:]) for one in stretches]
+    marks = [AxisBand(one.since_s / unit.seconds, one.until_s / unit.seconds, *one[2:]) for one in stretches]
     return draw_lines(title, unit.plural, upwards, lines, time=unit, marks=marks)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import ipywidgets
 import numpy as np
-import traitlets
 
 from workbench.errors import InputError
 from workbench.model.counted import counted
@@ -150,20 +149,22 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
         title = f"{result.policy}: the cluster after {duration_text(at_s)}"
         waiting = waiting_at(result, at_s)
         story = _story(result, job) if job is not None else f"no job is called {name}" if name else repr(result)
-        with self.charts.hold_sync():
-            # They do not depend on when the cluster is drawn.
-            if self._drawn != (self.policy.value, between, job):
-                self._drawn = self.policy.value, between, job
-                self.charts.charts = [{"chart": chart, "svg": svg} for chart, svg in self._over_time(job).items()]
-                self.charts.gantt = draw_gantt(result, between, job)
-            self.charts.cluster = draw_topology(self._snapshot.topology, who, title, self._plan)
-            self.charts.said = {
+        changed: dict[str, Any] = {
+            "cluster": draw_topology(self._snapshot.topology, who, title, self._plan),
+            "said": {
                 "story": story,
                 "title": f"{counted(len(waiting), 'job waits', 'jobs wait')} after {duration_text(at_s)}",
                 "jobs": [self._line(one, at_s, job) for one in waiting[:_LISTED]],
                 "named": job is not None,
                 "more": f"and {len(waiting) - _LISTED:,} more" if len(waiting) > _LISTED else "",
-            }
+            },
+        }
+        # The others do not depend on when the cluster is drawn.
+        if self._drawn != (self.policy.value, between, job):
+            self._drawn = self.policy.value, between, job
+            changed["charts"] = [{"chart": chart, "svg": svg} for chart, svg in self._over_time(job).items()]
+            changed["gantt"] = draw_gantt(result, between, job)
+        self.charts.show(**changed)
 
     def _over_time(self, job: int | None) -> dict[str, str]:
         """The charts over time by name, with the time that a job waited and ran."""
@@ -247,18 +248,35 @@ class SimulationCharts(Panel):
     Parameters
     ----------
     explorer : SimulationExplorer
+
+    Attributes
+    ----------
+    charts : list of dict
+        Name (``chart``) and ``svg`` of each chart over time.
+    cluster, gantt : str
+        SVG of the cluster and of the Gantt chart.
+    said : dict
+        What became of the named job (``story``), and the jobs that wait.
     """
 
     _esm = STATIC / "explorer.js"
-    handlers = {"name": "_name", "point": "_point", "cell": "_cell"}
-    charts = traitlets.List().tag(sync=True)
-    cluster = traitlets.Unicode().tag(sync=True)
-    gantt = traitlets.Unicode().tag(sync=True)
-    said = traitlets.Dict({"story": "", "title": "", "jobs": [], "more": "", "named": False}).tag(sync=True)
+    handlers = {"state": "_state", "name": "_name", "point": "_point", "cell": "_cell"}
 
     def __init__(self, explorer: SimulationExplorer) -> None:
         super().__init__()
         self._explorer = explorer
+        self.charts: list[dict[str, str]] = []
+        self.cluster = self.gantt = ""
+        self.said: dict[str, Any] = {}
+
+    def show(self, **changed: Any) -> None:
+        """Show other pictures or another text: values of attributes by their names."""
+        for name, value in changed.items():
+            setattr(self, name, value)
+        self.tell("shown", changed)
+
+    def _state(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"charts": self.charts, "cluster": self.cluster, "gantt": self.gantt, "said": self.said}
 
     def _name(self, body: dict[str, Any]) -> dict[str, Any]:
         self._explorer.name(text_in(body, "job"))

@@ -3,7 +3,6 @@ import { linkCharts } from "../../report/templates/crosshair.js";
 import { drawn, h, openPanel } from "./panel.js";
 
 function render(context) {
-  const { model } = context;
   const panel = openPanel(context, "explorer");
   const { root, attempt } = panel;
   const said = h("div", { class: "wb-said", role: "status", "aria-live": "polite" });
@@ -51,24 +50,14 @@ function render(context) {
     if (before !== null) rows.find((row) => row.getAttribute(kind) === before)?.focus();
   }
 
-  function showCharts() {
-    const now = model.get("charts");
+  function showCharts(now) {
     charts.replaceChildren(...now.map(({ chart, svg }) => {
       const box = h("div", { "data-chart": chart });
       drawn(box, svg);
       return box;
     }));
-    again();
   }
-  function showCluster() {
-    reachable(cluster, model.get("cluster"), "data-cell");
-  }
-  function showGantt() {
-    reachable(gantt, model.get("gantt"), "data-job");
-    again();
-  }
-  function showSaid() {
-    const { story, title, jobs, more, named } = model.get("said");
+  function showSaid({ story, title, jobs, more, named }) {
     said.textContent = story;
     heading.textContent = title;
     const focused = list.contains(document.activeElement) ? document.activeElement.dataset.job : null;
@@ -80,16 +69,20 @@ function render(context) {
     if (focused !== null) [...list.querySelectorAll("[data-job]")].find(({ dataset }) => dataset.job === focused)?.focus();
     root.dataset.shown = String(Number(root.dataset.shown ?? 0) + 1);
   }
-  const shows = { charts: showCharts, cluster: showCluster, gantt: showGantt, said: showSaid };
-  for (const [trait, show] of Object.entries(shows)) {
-    model.on(`change:${trait}`, show);
-    show();
+  /** Show what has changed. */
+  function show(changed) {
+    if (changed.charts) showCharts(changed.charts);
+    if (changed.gantt) reachable(gantt, changed.gantt, "data-job");
+    if (changed.cluster) reachable(cluster, changed.cluster, "data-cell");
+    again();
+    showSaid(changed.said);
   }
-  panel.ready();
-  return () => {
-    for (const [trait, show] of Object.entries(shows)) model.off(`change:${trait}`, show);
-    panel.close();
-  };
+  panel.on("shown", show);
+  attempt("state").then((state) => {
+    if (state !== undefined) show(state);
+    panel.ready();
+  });
+  return panel.close;
 }
 
 export default { render };
