@@ -87,8 +87,8 @@ def test_the_page_shows_use_waiting_and_a_gantt_chart(run: Run, tmp_path: Path) 
     log.write_text("name,submit_s,duration_s,pods,gpus_per_pod\nhuge<b>,0,60,99,8\nsmall,0,36000,1,8\nnext,5,9,24,8\n")
     result = run("simulate", CLUSTER, "--trace", log, "--policies", "volcano,binpack", "-o", "html")
     assert result.status == 1
-    assert result.out.count("<svg") == 7
-    for text in ("GPUs in use", "Jobs waiting", "binpack: 3 jobs", "jobs that never ran", "default/huge&lt;b&gt;"):
+    assert result.out.count("<svg") == 9
+    for text in ("GPUs in use", "Why jobs wait, binpack", "binpack: 3 jobs", "never ran", "default/huge&lt;b&gt;"):
         assert text in result.out
     assert "huge<b>" not in result.out
     # Only small runs until next begins: an eighth of 24 nodes is in use for ten hours.
