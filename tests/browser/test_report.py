@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.hand_made import document_tree, gang_of, snapshot_of, tree
+from tests.simulate.test_engine import SNAPSHOT, job
 from workbench.evaluate.compare import compare
+from workbench.policies import get_policy
 from workbench.report.displays import view_topology
 from workbench.report.html import report_html
+from workbench.report.simulation_views import simulation_page
+from workbench.simulate import Simulation
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Offline
@@ -100,3 +104,39 @@ def test_the_pyvis_view_draws_without_asking_the_outside(offline: Offline, tmp_p
     frame.wait_for_function(drawn)
     assert offline.outside == []
     assert offline.complaints == []
+
+
+@pytest.fixture(scope="module")
+def simulation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    jobs = [job("a", 6, 0, 36_000), job("b", 8, 3_600, 18_000), job("c<b>", 1, 7_200, 1_800)]
+    results = [Simulation(SNAPSHOT, get_policy(name), jobs).run().result() for name in ("binpack", "spread")]
+    path = tmp_path_factory.mktemp("simulation") / "page.html"
+    path.write_text(simulation_page(results, SNAPSHOT), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1366, 768)], ids=["1920", "1366"])
+def test_charts_of_a_simulation_fill_the_width_and_share_a_crosshair(
+    offline: Offline, simulation: Path, size: tuple[int, int]
+) -> None:
+    width, height = size
+    offline.page.set_viewport_size({"width": width, "height": height})
+    offline.open(simulation)
+    charts = boxes(offline, "svg.tw-lines")
+    first_row = [box for box in charts if box["y"] == charts[0]["y"]]
+    assert len(first_row) >= 3
+    assert first_row[-1]["x"] + first_row[-1]["width"] - first_row[0]["x"] > 0.9 * width
+    assert offline.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    offline.page.mouse.move(charts[0]["x"] + charts[0]["width"] * 0.5, charts[0]["y"] + charts[0]["height"] * 0.4)
+    timed = offline.page.locator("svg[data-time]")
+    assert offline.page.locator(".tw-crosshair").count() == timed.count() >= 6
+    text = offline.page.locator(".tw-crosshair text").all_text_contents()
+    assert all(one.partition(" h")[0] == text[0].partition(" h")[0] for one in text)
+    assert "binpack: " in text[0] and "spread: " in text[0]
+    # By keys as well: the axis from end to end.
+    timed.first.focus()
+    offline.page.keyboard.press("Home")
+    offline.page.keyboard.press("ArrowRight")
+    moved = offline.page.locator(".tw-crosshair text").first.text_content()
+    assert moved is not None and moved.partition(" h")[0] != text[0].partition(" h")[0]
+    assert offline.outside == [] and offline.complaints == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from workbench.model.duration_text import duration_text
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "job-log"
 CLUSTER, JOBS = SAMPLE / "cluster.yaml", SAMPLE / "jobs.csv"
@@ -43,6 +44,24 @@ def test_faults_are_the_seeds(run: Run) -> None:
     assert other.json[0]["usage"] != told["usage"]
 
 
+def test_faults_count_until_the_last_job_has_ended(run: Run, tmp_path: Path) -> None:
+    """A job that fits nowhere lets the simulation go on through all faults; those met nobody."""
+    log = tmp_path / "log.csv"
+    log.write_text(f"{HEAD}huge,0,60,99,8\nlong,0,5184000,1,8\n")
+    arguments = ("simulate", CLUSTER, "--trace", log, "--faults", "1", "--policies")
+    told = run(*arguments, "binpack", "-o", "json")
+    (result,) = told.json
+    assert result["summary"]["makespan_s"] >= 5_184_000
+    assert duration_text(result["summary"]["makespan_s"]) in told.err
+    count = int(told.err.split(" breakdown")[0].split()[-1])
+    times = [row["time_s"] for row in result["usage"] if row["time_s"] > result["summary"]["makespan_s"]]
+    assert count > 0 and times, "faults lie beyond the last completion, and are not counted"
+    page = run(*arguments, "binpack", "-o", "html").out
+    assert ">2,000<" not in page and ">1000<" in page, "charts end with the last job"
+    both = run(*arguments, "binpack,spread").err
+    assert " breakdowns in " in both or " breakdowns until the last job ended" in both
+
+
 def test_arrivals_at_a_load(run: Run) -> None:
     arguments = ("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack", "-o", "json", "--load")
     light, heavy = (run(*arguments, load, "--seed", "1").json[0]["summary"] for load in ("30", "200"))
@@ -68,12 +87,12 @@ def test_the_page_shows_use_waiting_and_a_gantt_chart(run: Run, tmp_path: Path) 
     log.write_text("name,submit_s,duration_s,pods,gpus_per_pod\nhuge<b>,0,60,99,8\nsmall,0,36000,1,8\nnext,5,9,24,8\n")
     result = run("simulate", CLUSTER, "--trace", log, "--policies", "volcano,binpack", "-o", "html")
     assert result.status == 1
-    assert result.out.count("<svg") == 7
-    for text in ("GPUs in use", "Jobs waiting", "binpack: 3 jobs", "jobs that never ran", "default/huge&lt;b&gt;"):
+    assert result.out.count("<svg") == 9
+    for text in ("GPUs in use", "Why jobs wait, binpack", "binpack: 3 jobs", "never ran", "default/huge&lt;b&gt;"):
         assert text in result.out
     assert "huge<b>" not in result.out
     # Only small runs until next begins: an eighth of 24 nodes is in use for ten hours.
-    assert "submitted, 0.001389 to" in result.out
+    assert "submitted, 0.0014 to" in result.out
 
 
 def test_the_page_of_a_simulation_in_which_nothing_ran(run: Run, tmp_path: Path) -> None:

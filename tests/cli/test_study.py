@@ -67,7 +67,7 @@ def test_show_has_means_and_differences(run: Run, tmp_path: Path) -> None:
     assert result.status == 0
     assert "small: means" in result.out
     assert "four nodes, jobs 90 %, fifo: 3 pairs" in result.out
-    assert "wait, mean (s)" in result.out and "12 runs." in result.out
+    assert "wait, mean (min)" in result.out and "12 runs." in result.out
     pooled = run("study", "show", tmp_path / "study.yaml", "--pool", "--metric", "restarts")
     assert "all, all, fifo: 3 pairs" in pooled.out and "wait" not in pooled.out
     two = STUDY.replace("load: 90\n", "load: 90\n  - {trace: jobs.csv, load: 50}\n")
@@ -107,7 +107,7 @@ def test_other_forms(run: Run, tmp_path: Path) -> None:
     assert lines[0].startswith("topology,workload,discipline,outcome,unit,wanted,policy,pairs,seeds,baseline,mean")
     assert len(lines) == 1 + len(told["differences"])
     svg = run("study", "show", file, "-o", "svg", "--metric", "waited_p99_s").out
-    assert svg.startswith("<svg") and svg.count("<circle") == 2 and "wait, p99 (s)" in svg
+    assert svg.startswith("<svg") and svg.count("<circle") == 2 and "wait, p99 (min)" in svg
     page = run("study", "show", file, "-o", "html").out
     assert page.count("<svg") == 3 and page.count("<table") == 3 and "bootstrap" in page
 

@@ -47,7 +47,7 @@ def test_ticks_are_round_hours() -> None:
 def test_the_title_says_which_jobs_are_shown() -> None:
     few = run([job("a", 8, 0, 10), job("b", 8, 0, 10)])
     assert shown(draw_gantt(few))[0] == "binpack: 2 jobs"
-    assert shown(draw_gantt(few, (12, 15)))[0] == "binpack, 0.003333 to 0.004167 h: 1 job"
+    assert shown(draw_gantt(few, (12, 15)))[0] == "binpack, 12 to 15 s: 1 job"
     # One after another: the first waits for nothing.
     queue = run([job(f"q{i}", 8, 0, 10) for i in range(70)])
     assert shown(draw_gantt(queue))[0] == "binpack: the 60 of 70 jobs that waited longest"

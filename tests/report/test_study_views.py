@@ -118,3 +118,22 @@ def test_shares_are_shown_in_percent_and_stored_as_parts() -> None:
 def test_long_names_are_drawn_whole() -> None:
     label = "volcano-1.15 weight=5, two files and a network, jobs 90 % bursty, best-effort"
     assert f">{label}<" in draw_intervals("t", "s", [DrawnInterval(label, "a", 1.0, 0.0, 2.0)])
+
+
+def test_times_are_shown_in_a_unit_that_people_read() -> None:
+    given = view()
+    longer = given.results.assign(wait=given.results["wait"] * 105_200.0)
+    differences = given.differences.assign(
+        mean=105_200.0, baseline=139_430.0, difference=-34_230.0, low=-40_000.0, high=14.4, sign_p=2.0**-15
+    )
+    told = replace(given, results=longer, differences=differences)
+    assert told.heading("wait") == "waiting (h)" and given.heading("wait") == "waiting (s)"
+    (_, [row]) = told.pair_rows()[0]
+    assert row == ("waiting (h)", "new <b>", "29.22", "38.73", "-9.51", "-11.11 to 0.004", "0", "2", "< 0.001")
+    assert told.mean_rows()[0][3] == "43.83"
+    picture = draw_differences(told, "wait")
+    assert "waiting (h)" in picture and "-9.508, -11.11 to 0.004" in picture
+    for text in (picture, study_page(told)):
+        assert "e+" not in text.partition("Computed from")[0]
+    # Machines read seconds.
+    assert told.to_dict()["differences"][0]["difference"] == -34_230.0

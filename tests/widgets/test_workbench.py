@@ -10,6 +10,7 @@ from ipywidgets.widgets.widget import _instances
 import workbench
 from tests.widgets.page import ask, refused
 from workbench.errors import InputError
+from workbench.evaluate.compare import compare
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.scenario_file import ScenarioFile, read_scenario, scenario_text
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
@@ -284,3 +285,16 @@ def test_a_cluster_in_any_format_opens_by_its_path_or_its_text(format, tmp_path)
     bench.open_text(written.text, path.name)
     assert bench.snapshot.topology.node_names == scenario.snapshot.topology.node_names
     bench.end()
+
+
+def test_what_the_page_shows_is_at_hand_in_the_next_cell(bench):
+    bench.comparer.run()
+    shown = bench.comparison
+    assert shown is not None and shown is bench.comparer.comparison
+    assert set(shown.to_dataframe()["job"]) == {gang.key for gang in bench.gangs}
+    again = compare(bench.gangs, bench.snapshot, [row.policy for row in shown.rows])
+    assert again.to_dataframe()["outcome"].tolist() == shown.to_dataframe()["outcome"].tolist()
+    for name in ("editor", "matrices", "comparer", "comparison", "gangs", "snapshot"):
+        assert getattr(Workbench, name).__doc__, name
+    bench.comparer.choose([])
+    assert bench.comparison is None

@@ -24,6 +24,7 @@ from workbench.cli.options import (
 )
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
 from workbench.errors import InputError
+from workbench.model.duration_text import duration_text
 from workbench.model.notice import texts_of
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _starts(policy: Policy, scenario: Scenario, run_seconds: float | None) -> di
 
         def tell_time(now: float) -> None:
             if step is not None:
-                step(0, 0, f"{now:,.0f} s from now")
+                step(0, 0, f"{duration_text(now)} from now")
 
         found = earliest_starts(policy, scenario.gangs, scenario.snapshot, RunTimes(run_seconds), tell_time)
     return {one.job: one for one in found}

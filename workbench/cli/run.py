@@ -18,6 +18,7 @@ from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.duration_text import instant_text
 from workbench.model.name_list import name_list
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def run(
         cluster.save(store, known=known)
     if stopped:
         left = f"; {store} goes on from here" if store is not None else ""
-        tell(f"stopped at {cluster.now:g} s{left}")
+        tell(f"stopped at {instant_text(cluster.now)} s{left}")
     # Who stops the run does not wait for remedies to be tried.
     _tell_result(cluster, {} if stopped or output is PlaceOutput.yaml else _advice(cluster, scheduler), output, out)
     unfinished = ("Pending", "Inqueue", "Failed", "Unknown", "Restarting")
@@ -198,8 +199,8 @@ def _live(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], un
     for moment, together in groupby(events, key=lambda event: event[0]):
         if (until is not None and moment > until) or moment < cluster.now:
             for _, option, name in together:
-                span = f"{cluster.now:g} s{_up_to(until)}"
-                tell(f"note: {option} {name}@{moment:g} is left out: the cluster runs from {span}")
+                span = f"{instant_text(cluster.now)} s{_up_to(until)}"
+                tell(f"note: {option} {name}@{moment:.15g} is left out: the cluster runs from {span}")
             continue
         advance(moment)
         cluster.settle()
@@ -216,7 +217,7 @@ def _live(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], un
 
 
 def _up_to(until: float | None) -> str:
-    return "" if until is None else f" to {until:g} s"
+    return "" if until is None else f" to {instant_text(until)} s"
 
 
 def _happen(cluster: EmbeddedCluster, option: str, name: str) -> None:

@@ -53,7 +53,7 @@ from workbench.model.counted import counted
 
 if TYPE_CHECKING:
     from workbench.model.snapshot import ClusterSnapshot
-    from workbench.simulate import Breakdown, SimulatedJob
+    from workbench.simulate import Breakdown, SimulatedJob, SimulationResult
 
 __all__ = ["simulate"]
 
@@ -233,7 +233,6 @@ def simulate(
         horizon = until if until is not None else fault_horizon_s(jobs)
         fabric = None if network is None else network.fabric
         breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults), fabric)
-        tell(f"{counted(len(breakdowns), 'breakdown')} within {horizon / 3600:.1f} hours")
     results = []
     with progress_bar("simulating") as told:
         for policy in chosen:
@@ -249,6 +248,8 @@ def simulate(
             )
             simulation.run(float("inf") if until is None else until, progress=told)
             results.append(simulation.result())
+    if faults is not None:
+        tell(_met(breakdowns, results))
     if output is SimulationOutput.json:
         emit(to_json([result.to_dict() for result in results]), out)
     elif output is SimulationOutput.csv:
@@ -272,6 +273,18 @@ def simulate(
         print_tables(*simulation_tables(results))
     if any(result.done and result.summary()["never_placed"] for result in results):
         raise typer.Exit(1)
+
+
+def _met(breakdowns: Sequence[Breakdown], results: Sequence[SimulationResult]) -> str:
+    """A line about the breakdowns that happened until the last job ended; later ones met nobody."""
+    from workbench.model.duration_text import duration_text
+
+    counts = [sum(one.at_s <= result.end_s for one in breakdowns) for result in results]
+    least, most = min(counts), max(counts)
+    how_many = counted(most, "breakdown") if least == most else f"{least} to {most} breakdowns"
+    ends = {duration_text(result.end_s) for result in results}
+    when = f"in {ends.pop()}" if len(ends) == 1 else "until the last job ended, which depends on the policy"
+    return f"{how_many} {when}"
 
 
 def _content(trace: Path, inputs: Sequence[str]) -> bytes:

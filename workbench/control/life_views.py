@@ -16,6 +16,7 @@ from workbench.formats.write_manifests import to_yaml
 from workbench.jobs.membership import ROLE_LABEL
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
+from workbench.model.duration_text import instant_text
 
 __all__ = ["JobLife", "JobView", "LifeTimeline", "Mark", "PodView", "Span", "job_view", "pod_view", "timeline_of"]
 
@@ -103,7 +104,7 @@ class LifeTimeline(Displayed):
     jobs: tuple[JobLife, ...]
 
     def __repr__(self) -> str:
-        return f"LifeTimeline({counted(len(self.jobs), 'job')}, {self.now:g} s)"
+        return f"LifeTimeline({counted(len(self.jobs), 'job')}, {instant_text(self.now)} s)"
 
 
 def job_view(store: Store, rows: Sequence[JobRow], pods: Sequence[PodRow], log: Sequence[LogLine], key: Ref) -> JobView:

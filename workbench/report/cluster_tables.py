@@ -13,6 +13,7 @@ from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref
 from workbench.control.views import JobRow, PodRow
 from workbench.model.counted import counted
+from workbench.model.duration_text import instant_text
 from workbench.model.name_list import name_list
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.tables import new_table, text_row
@@ -36,7 +37,7 @@ def short_name(key: Ref | str) -> str:
 def summary(now: float, jobs: Sequence[JobRow]) -> str:
     """One sentence on the state of a cluster: the time, and its Jobs by phase."""
     phases = ", ".join(f"{count} {phase}" for phase, count in Counter(row.phase for row in jobs).items())
-    return f"{now:g} s: {counted(len(jobs), 'job')}{f' ({phases})' if phases else ''}"
+    return f"{instant_text(now)} s: {counted(len(jobs), 'job')}{f' ({phases})' if phases else ''}"
 
 
 def job_table(
@@ -107,9 +108,9 @@ def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
     shown = _repeated(lines)
     for line, times, last in shown[-rows:]:
         name = short_name(line.key).replace("/", f"/{SOFT_BREAK}")
-        until = f", the last at {last:g} s" if last > line.at else ""
+        until = f", the last at {instant_text(last)}" if last > line.at else ""
         again = f" ({times} times{until})" if times > 1 else ""
-        text_row(table, f"{line.at:g}", line.reason, name, f"{line.message}{again}")
+        text_row(table, instant_text(line.at), line.reason, name, f"{line.message}{again}")
     left = sum(times for _, times, _ in shown[:-rows])
     return [*([f"{counted(left, 'event')} before these (-o json has all)"] if left else []), table]
 

@@ -10,6 +10,7 @@ from workbench.control.cluster import EmbeddedCluster
 from workbench.control.event_log import LogLine
 from workbench.control.life_views import JobView, PodView
 from workbench.control.views import JobRow
+from workbench.model.duration_text import instant_text
 from workbench.report.cluster_tables import short_name, summary
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
@@ -76,4 +77,6 @@ def _job_row(row: JobRow) -> tuple[object, ...]:
 
 
 def _event_rows(lines: Sequence[LogLine]) -> list[tuple[str, str, str, str, bool]]:
-    return [(f"{line.at:g} s", line.reason, short_name(line.key), line.message, line.warning) for line in lines]
+    return [
+        (f"{instant_text(line.at)} s", line.reason, short_name(line.key), line.message, line.warning) for line in lines
+    ]

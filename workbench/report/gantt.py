@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from workbench.model.counted import counted
-from workbench.report.colours import NODE, job_colours
-from workbench.report.lines import round_numbers
-from workbench.report.number_text import number_text
+from workbench.model.duration_text import span_text, time_unit
+from workbench.model.number_text import number_text
+from workbench.report.colours import NODE, OTHER_JOBS, job_colours
+from workbench.report.lines import round_numbers, time_axis
 from workbench.report.svg_text import CHARACTER, fit_text, short
-from workbench.simulate.result import SimulationResult
+from workbench.simulate.result import Attempt, SimulationResult
 
 __all__ = ["draw_gantt"]
 
 #: Jobs that are drawn, those that waited longest; the rest is counted.
 _JOBS = 60
 _NAMES, _BARS, _ROW, _TOP = 190.0, 620.0, 16.0, 40.0
-_HOUR = 3600.0
 
 
 class _BarStyle(NamedTuple):
@@ -49,65 +52,72 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
     job : int, optional
         Number of a job that stands out, and is drawn in any case; None: no one.
     """
-    since, until = between or (0.0, result.ended_s)
-    frame = result.job_frame()
-    here = (frame["submitted_s"] <= until) & ~(frame["ended_s"] < since)
-    waited = frame["waited_s"].fillna(result.ended_s - frame["submitted_s"])
-    longest = waited[here].sort_values(ascending=False, kind="stable").index[:_JOBS]
+    since, until = between or (0.0, result.end_s)
+    unit = time_unit(until)
+    submitted_s, ended_s, waited_s = result.job_times
+    here = np.flatnonzero((submitted_s <= until) & ~(ended_s < since))
+    waited = np.where(np.isnan(waited_s), result.ended_s - submitted_s, waited_s)
+    longest = here[np.argsort(-waited[here], kind="stable")][:_JOBS].tolist()
     named = () if job is None else (job,)
     shown = sorted({*longest, *named}, key=lambda number: (result.jobs[number].submitted_s, number))
     row_of = {number: row for row, number in enumerate(shown)}
     scale = _BARS / (until - since) if until > since else 0.0
     width, height = short(_NAMES + _BARS + 20), _TOP + _ROW * len(shown) + 26
-    title = _title(result, waited[longest], int(here.sum()), between)
+    title = _title(result, waited[longest], len(here), between)
+    ends = since / unit.seconds, until / unit.seconds
+    axis = time_axis(unit, _NAMES, _BARS, ends, (_TOP, _TOP + _ROW * len(shown)))
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {short(height)}' role='img' "
-        f"aria-label='{escape(title, quote=True)}' style='max-width:100%;width:{width}px' "
+        f"aria-label='{escape(title, quote=True)}' style='max-width:100%;width:{width}px' class='tw-gantt'{axis} "
         "font-family='system-ui, sans-serif' font-size='10' fill='currentColor'>"
         f"<text x='0' y='12' font-size='13' font-weight='600'>{escape(title)}</text>"
     ]
     own = [attempt for attempt in result.attempts if attempt.job in row_of]
     parts += _legend({_style(attempt.outcome) for attempt in own})
-    for hour in round_numbers(since / _HOUR, until / _HOUR):
-        named_hour = f"{number_text(float(hour))} h"
-        x = short(_NAMES + (hour * _HOUR - since) * scale)
+    for tick in round_numbers(since / unit.seconds, until / unit.seconds):
+        at = tick * unit.seconds
+        said = f"{number_text(float(tick))} {unit.symbol}"
+        x = short(_NAMES + (at - since) * scale)
         parts.append(
             f"<line x1='{x}' x2='{x}' y1='{short(_TOP)}' y2='{short(height - 22)}' stroke='currentColor' "
-            f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{named_hour}</text>"
+            f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{said}</text>"
         )
 
-    def bar(start: float, end: float, row: int, colour: str, said: str, opacity: float) -> None:
+    def bar(start: float, end: float, number: int, style: _BarStyle, said: str) -> None:
         if start > until or end < since:
             return
-        text = escape(f"{said}, {start / _HOUR:.4g} to {end / _HOUR:.4g} h")
+        row = row_of[number]
+        # The job that stands out has its colour also while it waits; all others are pale.
+        colour, opacity, edge = style.colour, style.opacity, ""
+        if job is not None and job != number:
+            colour, opacity = OTHER_JOBS, style.opacity * 0.35
+        elif job is not None and style is _WAITING:
+            colour, edge = _BLUE, f" stroke='{_BLUE}' stroke-dasharray='3 2'"
+            opacity = 0.3
+        text = escape(f"{said}, {span_text(start, end)}")
         first, last = max(start, since) - since, min(end, until) - since
         parts.append(
             f"<rect x='{short(_NAMES + first * scale)}' y='{short(_TOP + _ROW * row + 2)}' "
             f"width='{short(max((last - first) * scale, 1.0))}' height='{short(_ROW - 4)}' fill='{colour}' "
-            f"opacity='{opacity:g}'><title>{text}</title></rect>"
+            f"fill-opacity='{opacity:g}'{edge}><title>{text}</title></rect>"
         )
 
+    by_job: dict[int, list[Attempt]] = {}
+    for attempt in own:
+        by_job.setdefault(attempt.job, []).append(attempt)
     for number, row in row_of.items():
         name, weight = result.jobs[number].gang.name, " font-weight='700'" if number == job else ""
         parts.append(
+            f"<g class='tw-row' data-job='{escape(result.jobs[number].gang.key, quote=True)}'>"
             f"<text x='{short(_NAMES - 8)}' y='{short(_TOP + _ROW * row + 11)}' text-anchor='end'{weight}>"
             f"{escape(fit_text(name, _NAMES - 8, 10))}<title>{escape(name)}</title></text>"
         )
-        end = frame["ended_s"][number]
-        submitted = result.jobs[number].submitted_s
-        bar(
-            submitted,
-            result.ended_s if end != end else end,
-            row,
-            _WAITING.colour,
-            f"{name}: submitted",
-            _WAITING.opacity,
-        )
-    for attempt in own:
-        style = _style(attempt.outcome)
-        said = f"{result.jobs[attempt.job].gang.name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
-        faded = 1.0 if job in (None, attempt.job) else 0.4
-        bar(attempt.start_s, attempt.end_s, row_of[attempt.job], style.colour, said, style.opacity * faded)
+        end, submitted = float(ended_s[number]), result.jobs[number].submitted_s
+        bar(submitted, result.ended_s if end != end else end, number, _WAITING, f"{name}: submitted")
+        for attempt in by_job.get(number, ()):
+            said = f"{name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
+            bar(attempt.start_s, attempt.end_s, number, _style(attempt.outcome), said)
+        parts.append("</g>")
     return "".join([*parts, "</svg>"])
 
 
@@ -130,7 +140,9 @@ def _legend(seen: set[_BarStyle]) -> list[str]:
     return parts
 
 
-def _title(result: SimulationResult, waited: Any, n_here: int, between: tuple[float, float] | None) -> str:
+def _title(
+    result: SimulationResult, waited: npt.NDArray[np.float64], n_here: int, between: tuple[float, float] | None
+) -> str:
     """Title of the chart; `waited` are the seconds that the chosen jobs waited, out of `n_here` jobs."""
     some, everything = int((waited > 0).sum()), counted(n_here, "job", form=",")
     if n_here <= len(waited):
@@ -139,5 +151,5 @@ def _title(result: SimulationResult, waited: Any, n_here: int, between: tuple[fl
         jobs = f"the {some} of {everything} that waited, and {len(waited) - some} others"
     else:
         jobs = f"the {some} of {everything} that waited longest"
-    when = "" if between is None else f", {between[0] / _HOUR:.4g} to {between[1] / _HOUR:.4g} h"
+    when = "" if between is None else f", {span_text(*between)}"
     return f"{result.policy}{when}: {jobs}"

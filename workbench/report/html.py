@@ -25,6 +25,7 @@ from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.gpu_variables import shell_line
 from workbench.model.machine_parts import near_lines
+from workbench.model.number_text import number_text
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot
@@ -43,7 +44,6 @@ from workbench.report.metric_columns import (
     run_cells,
     run_columns,
 )
-from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy, occupancy_of_running
 from workbench.report.topology_svg import DrawingPlan, draw_parts, draw_topology, drawing_width
 

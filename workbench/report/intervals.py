@@ -7,9 +7,9 @@ from html import escape
 from math import isfinite
 from typing import NamedTuple
 
+from workbench.model.number_text import number_text
 from workbench.report.colours import job_colours
 from workbench.report.lines import round_numbers
-from workbench.report.number_text import number_text
 from workbench.report.svg_text import CHARACTER, fit_text, short
 
 __all__ = ["DrawnInterval", "draw_intervals"]

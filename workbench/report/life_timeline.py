@@ -6,6 +6,7 @@ from html import escape
 
 from workbench.control.life_views import JobLife, LifeTimeline
 from workbench.model.counted import counted
+from workbench.model.duration_text import instant_text
 from workbench.report.colours import NODE, job_colours
 from workbench.report.svg_text import fit_text, short
 
@@ -45,7 +46,7 @@ def draw_timeline(timeline: LifeTimeline) -> str:
         x = short(_NAMES + _BARS * step / 4)
         parts.append(
             f"<line x1='{x}' x2='{x}' y1='{short(_TOP - 6)}' y2='{short(height - 42)}' stroke='currentColor' "
-            f"opacity='.25'/><text x='{x}' y='{short(_TOP - 10)}' text-anchor='middle'>{at:g} s</text>"
+            f"opacity='.25'/><text x='{x}' y='{short(_TOP - 10)}' text-anchor='middle'>{instant_text(at)} s</text>"
         )
     for number, life in enumerate(shown):
         parts += _bars(life, _TOP + _ROW * number, scale)
@@ -60,7 +61,7 @@ def _bars(life: JobLife, y: float, scale: float) -> list[str]:
         f"<title>{escape(life.name)}</title></text>"
     ]
     for span in life.spans:
-        said = escape(f"{life.name}: {span.phase} from {span.start:g} s to {span.end:g} s")
+        said = escape(f"{life.name}: {span.phase} from {instant_text(span.start)} s to {instant_text(span.end)} s")
         parts.append(
             f"<rect x='{short(_NAMES + span.start * scale)}' y='{short(y + 3)}' "
             f"width='{short(max((span.end - span.start) * scale, 1))}' height='{short(_ROW - 7)}' "
@@ -69,7 +70,7 @@ def _bars(life: JobLife, y: float, scale: float) -> list[str]:
     for mark in life.marks:
         x = _NAMES + mark.at * scale
         corners = f"{short(x - 4)},{short(y + 1)} {short(x + 4)},{short(y + 1)} {short(x)},{short(y + 9)}"
-        said = escape(f"{mark.at:g} s: {mark.text}")
+        said = escape(f"{instant_text(mark.at)} s: {mark.text}")
         parts.append(f"<polygon points='{corners}' fill='{_RED}' stroke='#ffffff'><title>{said}</title></polygon>")
     return parts
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import ceil, floor, isfinite, log10
+from typing import NamedTuple
 
+from workbench.model.duration_text import TimeUnit
+from workbench.model.number_text import number_text
 from workbench.report.colours import job_colours
-from workbench.report.number_text import number_text
 
-__all__ = ["draw_lines", "round_numbers"]
+__all__ = ["AxisBand", "draw_lines", "round_numbers", "time_axis"]
 
 _WIDTH, _HEIGHT = 520.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 16.0, 30.0, 58.0
@@ -22,6 +24,24 @@ _DOTS = 32
 _DASHES = ("", "6 4", "2 3", "8 3 2 3")
 
 
+class AxisBand(NamedTuple):
+    """A coloured stretch of a chart's horizontal axis.
+
+    Attributes
+    ----------
+    since, until : float
+        As the axis counts.
+    colour : str
+    said : str
+        Its tip.
+    """
+
+    since: float
+    until: float
+    colour: str
+    said: str
+
+
 def draw_lines(
     title: str,
     across: str,
@@ -29,6 +49,8 @@ def draw_lines(
     lines: Mapping[str, Sequence[tuple[float, float]]],
     *,
     dots: bool = True,
+    time: TimeUnit | None = None,
+    marks: Sequence[AxisBand] = (),
 ) -> str:
     """Draw a line chart whose vertical axis begins at zero.
 
@@ -42,6 +64,11 @@ def draw_lines(
     dots : bool
         Draw a dot at each point, and below the chart its number as far as there is room; a chart with more than 32
         points has neither. False: points are corners of the line and nothing more, as of a step function.
+
+    time : TimeUnit, optional
+        What the horizontal axis counts if it is time: pages give such charts one crosshair.
+    marks : sequence of AxisBand
+        Stretches of the horizontal axis that are coloured, behind the lines.
 
     Returns
     -------
@@ -61,6 +88,13 @@ def draw_lines(
         return _LEFT + part * width, _TOP + height * (1 - y / top)
 
     parts = [f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>"]
+    for mark in marks:
+        begin, end = (at(min(max(x, low), high), 0)[0] for x in (mark.since, mark.until))
+        if mark.since <= high and mark.until >= low:
+            parts.append(
+                f"<rect x='{begin:.1f}' y='{_TOP:.0f}' width='{max(end - begin, 1.0):.1f}' height='{height:.0f}' "
+                f"fill='{mark.colour}' fill-opacity='.22'><title>{escape(mark.said)}</title></rect>"
+            )
     for i in range(round(top / step) + 1):
         _, y = at(low, i * step)
         parts.append(
@@ -85,7 +119,7 @@ def draw_lines(
     for i, ((name, points), look) in enumerate(zip(drawn.items(), job_colours(len(drawn)), strict=True)):
         stroke = f"stroke='{look.colour}' stroke-width='2' stroke-dasharray='{_DASHES[i % len(_DASHES)]}'"
         corners = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in points)
-        parts.append(f"<polyline fill='none' {stroke} points='{corners}'/>")
+        parts.append(f"<g class='tw-line'><polyline fill='none' {stroke} points='{corners}'/>")
         for point in points:
             tip = f"{name}: {number_text(point[1])} at {number_text(point[0])}"
             parts.append(
@@ -94,15 +128,36 @@ def draw_lines(
             )
         x, y = places[i]
         parts.append(
-            f"<line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{y:.0f}' y2='{y:.0f}' {stroke}/>"
+            f"</g><line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{y:.0f}' y2='{y:.0f}' {stroke}/>"
             f"<text x='{x + 30:.0f}' y='{y + 4:.0f}'>{escape(name)}</text>"
         )
     tall = max((y for _, y in places), default=_HEIGHT - 8.0) + 8.0
+    axis = time_axis(time, _LEFT, width, (low, high), (_TOP, _TOP + height)) if time is not None else ""
     return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-lines' role='img' width='{_WIDTH:.0f}' "
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-lines' role='img'{axis} width='{_WIDTH:.0f}' "
         f"height='{tall:.0f}' viewBox='0 0 {_WIDTH:.0f} {tall:.0f}' font-family='system-ui, sans-serif' "
         f"font-size='11' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
     )
+
+
+def time_axis(
+    unit: TimeUnit, left: float, width: float, between: tuple[float, float], across: tuple[float, float]
+) -> str:
+    """The attribute by which pages know a chart's axis of time (``crosshair.js``).
+
+    Parameters
+    ----------
+    unit : TimeUnit
+    left, width : float
+        Of the axis, in pixels.
+    between : (float, float)
+        First and last time, in units.
+    across : (float, float)
+        Top and bottom of the charted area, in pixels.
+    """
+    low, high = (round(time * unit.seconds, 6) for time in between)
+    parts = (left, width, low, high, unit.seconds, unit.symbol, *across)
+    return f" data-time='{' '.join(part if isinstance(part, str) else f'{part:.15g}' for part in parts)}'"
 
 
 def _legend(names: Sequence[str]) -> list[tuple[float, float]]:

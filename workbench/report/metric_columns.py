@@ -9,8 +9,8 @@ from workbench.evaluate.compare import Comparison
 from workbench.evaluate.facts import NODE, tier_keys
 from workbench.evaluate.metric import Metric, MetricValue, View
 from workbench.evaluate.metrics import PlacementMetrics, RunMetrics
+from workbench.model.number_text import number_text
 from workbench.model.topology import Topology
-from workbench.report.number_text import number_text
 
 __all__ = [
     "Column",

@@ -5,10 +5,44 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.report.colours import NODE, job_colours
 from workbench.report.occupancy import OTHERS, Held, Occupancy
-from workbench.simulate.result import SimulationResult
+from workbench.report.simulation_views import Stretch
+from workbench.simulate.result import Attempt, SimulationResult
 
-__all__ = ["jobs_at"]
+__all__ = ["attempts_at", "jobs_at", "stretches_of"]
+
+#: The colour of a job that stands out, as in the drawing of the cluster; paler while it waits.
+_OWN = job_colours(1)[0].colour
+
+
+def attempts_at(result: SimulationResult, time_s: float) -> list[Attempt]:
+    """The attempts that hold nodes at an instant.
+
+    Those that end then have gone, those that start are there; from the end of the simulation on, those that held nodes
+    then are there.
+    """
+    return [
+        attempt
+        for attempt in result.attempts
+        if attempt.start_s <= time_s
+        and (attempt.end_s > time_s or (attempt.end_s == result.ended_s and attempt.outcome in ("running", "standing")))
+    ]
+
+
+def stretches_of(result: SimulationResult, job: int) -> list[Stretch]:
+    """When a job waited and when it held nodes, to be marked in charts over time."""
+    name, free_s = result.jobs[job].gang.name, result.jobs[job].submitted_s
+    found = []
+    for attempt in result.attempts:
+        if attempt.job == job:
+            if attempt.start_s > free_s:
+                found.append(Stretch(free_s, attempt.start_s, NODE, f"{name} waits"))
+            found.append(Stretch(attempt.start_s, attempt.end_s, _OWN, f"{name} holds nodes"))
+            free_s = attempt.end_s
+    if job in result.refused:
+        found.append(Stretch(free_s, result.ended_s, NODE, f"{name} waits"))
+    return found
 
 
 def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, job: int | None = None) -> Occupancy:
@@ -31,12 +65,7 @@ def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, 
         Jobs in the order of their starts; a job that was asked about first, also while it has no node. Numbers of GPUs
         are not known.
     """
-    there = [
-        attempt
-        for attempt in result.attempts
-        if attempt.start_s <= time_s
-        and (attempt.end_s > time_s or (attempt.end_s == result.ended_s and attempt.outcome in ("running", "standing")))
-    ]
+    there = attempts_at(result, time_s)
     keys = [result.jobs[attempt.job].gang.key for attempt in there]
     if job is None:
         names = list(dict.fromkeys(keys))

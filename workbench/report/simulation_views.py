@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from html import escape
-from typing import Any
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from workbench.model.counted import counted
+from workbench.model.duration_text import TimeUnit, duration_text, time_unit
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.gantt import draw_gantt
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
-from workbench.report.lines import draw_lines
+from workbench.report.lines import AxisBand, draw_lines
 from workbench.report.link_traffic import draw_link_traffic
 from workbench.report.tables import new_table, text_row
 from workbench.simulate.free_nodes import free_nodes
 from workbench.simulate.result import SimulationResult, Usage
 
 __all__ = [
+    "Stretch",
     "draw_free_nodes",
+    "draw_reasons",
     "draw_step_times",
     "draw_usage",
     "draw_waiting",
+    "reason_text",
     "run_names",
     "simulation_html",
     "simulation_page",
@@ -35,13 +42,25 @@ __all__ = [
 #: Seconds from which and to which a chart goes.
 Between = tuple[float, float]
 
-_HOUR = 3600.0
 #: Points of a line; more than a chart has pixels say nothing.
 _POINTS = 240
 _HEADS = (
     *("policy", "completed", "GPUs in use (%)", "until", "wait mean", "p50", "p99", "slowdown", "restarts"),
     "redone (%)",
 )
+#: Reasons of waiting that have a line of their own.
+_REASONS = 5
+#: Short forms of the reasons that are most common in simulations.
+_SHORT_REASONS = {
+    "behind": "a job ahead holds the line",
+    "few-gpus": "too few free GPUs",
+    "insufficient": "nodes have too little left",
+    "no-domain": "no HyperNode has room",
+    "not-tried": "not tried yet",
+    "quota": "quota used up",
+    "queue-limit": "queue is full",
+    "queue-overused": "queue has its share",
+}
 #: A further one where jobs share a network.
 _NETWORK = "network cost (%)"
 #: Jobs without nodes that are named; -o json has all.
@@ -76,11 +95,18 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
         The cluster at the start.
     """
     note, rows = _rows(results)
-    pictures = [draw_usage(results), draw_waiting(results), *draw_free_nodes(results, snapshot)]
+    pictures = [draw_usage(results), draw_waiting(results)]
+    pictures += [
+        draw_reasons(result, (0.0, _longest(results)), name=name)
+        for name, result in zip(run_names(results), results, strict=True)
+        if result.refusals
+    ]
+    pictures += draw_free_nodes(results, snapshot)
     if any(result.steps for result in results):
         pictures.append(draw_step_times(results))
-        pictures += [draw_link_traffic(result, snapshot.topology) for result in results]
-    pictures += map(draw_gantt, results)
+    wide = [draw_link_traffic(result, snapshot.topology) for result in results if result.steps]
+    wide += map(draw_gantt, results)
+    script = crosshair_script()
     return render(
         "simulation_page.html.j2",
         title="A cluster over time",
@@ -88,6 +114,9 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
         rows=rows,
         note=note,
         pictures=[Inserted(picture) for picture in pictures],
+        wide=[Inserted(picture) for picture in wide],
+        script=Inserted(script),
+        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
         never=[
             (result.policy, [(result.jobs[number].gang.key, text) for number, text in result.refused.items()])
             for result in results
@@ -97,9 +126,17 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
     )
 
 
+def crosshair_script() -> str:
+    """The script by which the charts of a page have one crosshair."""
+    module = files("workbench.report").joinpath("templates/crosshair.js").read_text("utf-8")
+    return f"{module}linkCharts(document.body);\n"
+
+
 def simulation_html(result: SimulationResult) -> str:
     """A simulation as a notebook shows it: a line of numbers, use and waiting over time, step times, a Gantt chart."""
     pictures = [draw_usage([result]), draw_waiting([result])]
+    if result.refusals:
+        pictures.append(draw_reasons(result))
     if result.steps:
         pictures.append(draw_step_times([result]))
     charts = "".join([*pictures, draw_gantt(result)])
@@ -109,25 +146,62 @@ def simulation_html(result: SimulationResult) -> str:
 def _rows(results: Sequence[SimulationResult]) -> tuple[str, list[tuple[str, ...]]]:
     """A line about all simulations, and the cells of each."""
     first = results[0]
-    longest = max(result.ended_s for result in results)
-    unit, name = (_HOUR, "hours") if longest >= 3 * _HOUR else (1.0, "seconds")
+    unit = time_unit(_longest(results))
     rows = []
     for result in results:
         told = result.summary()
-        times = (told[key] / unit for key in ("span_s", "waited_mean_s", "waited_p50_s", "waited_p99_s"))
+        times = (told[key] for key in ("span_s", "waited_mean_s", "waited_p50_s", "waited_p99_s"))
         rows.append(
             (
                 result.policy,
                 f"{int(told['completed']):,}",
                 _percent(told["gpu_use"]),
-                *map(_number, times),
+                *(duration_text(seconds, unit) for seconds in times),
                 _number(told["slowdown_p50"]),
                 str(int(told["restarts"])),
                 _percent(told["redone"]),
                 *([_percent(told["slowed"])] if len(_heads(results)) > len(_HEADS) else []),
             )
         )
-    return f"{counted(len(first.jobs), 'job')}, {first.discipline}; times in {name}", rows
+    return f"{counted(len(first.jobs), 'job')}, {first.discipline}; times in {unit.plural}", rows
+
+
+def _longest(results: Sequence[SimulationResult]) -> float:
+    """Seconds up to which something is to be seen in one of the simulations."""
+    return max((result.end_s for result in results), default=0.0)
+
+
+def _axis(results: Sequence[SimulationResult], between: Between | None) -> TimeUnit:
+    """What the axis of time counts: hours, or what suits a shorter time."""
+    return time_unit(_longest(results) if between is None else between[1])
+
+
+def _draw_over_time(
+    title: str,
+    upwards: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    unit: TimeUnit,
+    stretches: Sequence[Stretch] = (),
+) -> str:
+    marks = [AxisBand(one.since_s / unit.seconds, one.until_s / unit.seconds, *one[2:]) for one in stretches]
+    return draw_lines(title, unit.plural, upwards, lines, time=unit, marks=marks)
+
+
+class Stretch(NamedTuple):
+    """A stretch of time that a chart marks.
+
+    Attributes
+    ----------
+    since_s, until_s : float
+    colour : str
+    said : str
+        Its tip.
+    """
+
+    since_s: float
+    until_s: float
+    colour: str
+    said: str
 
 
 def _never(result: SimulationResult) -> Any:
@@ -140,6 +214,11 @@ def _never(result: SimulationResult) -> Any:
     return table
 
 
+def reason_text(code: str) -> str:
+    """A reason of waiting in a few words."""
+    return _SHORT_REASONS.get(code, code.replace("-", " "))
+
+
 def run_names(results: Sequence[SimulationResult]) -> list[str]:
     """A name for each of some simulations: the policy; where two have one policy, its discipline, and a number."""
     names = [result.policy for result in results]
@@ -148,7 +227,9 @@ def run_names(results: Sequence[SimulationResult]) -> list[str]:
     return [f"{name} ({i + 1})" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
-def draw_usage(results: Sequence[SimulationResult], between: Between | None = None) -> str:
+def draw_usage(
+    results: Sequence[SimulationResult], between: Between | None = None, stretches: Sequence[Stretch] = ()
+) -> str:
     """An SVG chart of the GPUs in use over time, in percent of the cluster's: a line per policy.
 
     Each point is the mean over an equal part of the time.
@@ -158,14 +239,47 @@ def draw_usage(results: Sequence[SimulationResult], between: Between | None = No
     results : sequence of SimulationResult
     between : (float, float), optional
         Seconds from which and to which the chart goes; None: all the time that the longest simulation took.
+    stretches : sequence of Stretch
+        Marked in the chart.
     """
     lines = _over_time(results, lambda result, row: 100 * row.gpus / max(result.n_gpus, 1), between)
-    return draw_lines("GPUs in use", "hours", "% of the cluster's GPUs", lines)
+    return _draw_over_time("GPUs in use", "% of the cluster's GPUs", lines, _axis(results, between), stretches)
 
 
-def draw_waiting(results: Sequence[SimulationResult], between: Between | None = None) -> str:
-    """An SVG chart of the jobs that wait over time: a line per policy; points and parameters as in `draw_usage`."""
-    return draw_lines("Jobs waiting", "hours", "jobs", _over_time(results, lambda _, row: row.waiting, between))
+def draw_waiting(
+    results: Sequence[SimulationResult], between: Between | None = None, stretches: Sequence[Stretch] = ()
+) -> str:
+    """An SVG chart of the jobs that wait over time: a line per policy; points and parameters as in `draw_usage`.
+
+    Parameters
+    ----------
+    results : sequence of SimulationResult
+    between : (float, float), optional
+    stretches : sequence of Stretch
+    """
+    lines = _over_time(results, lambda _, row: row.waiting, between)
+    return _draw_over_time("Jobs waiting", "jobs", lines, _axis(results, between), stretches)
+
+
+def draw_reasons(
+    result: SimulationResult, between: Between | None = None, stretches: Sequence[Stretch] = (), name: str = ""
+) -> str:
+    """An SVG chart of how many jobs of a simulation wait for which reason: a line per reason, at most five.
+
+    Parameters
+    ----------
+    result : SimulationResult
+    between : (float, float), optional
+        As for `draw_usage`.
+    stretches : sequence of Stretch
+    name : str
+        Of the simulation, for the title; empty: the policy.
+    """
+    steps = result.waiting_by_reason
+    shown = list(steps)[:_REASONS]
+    lines = _means([result], {reason_text(code): steps[code] for code in shown}, between)
+    title = f"Why jobs wait, {name or result.policy}"
+    return _draw_over_time(title, "jobs", lines, _axis([result], between), stretches)
 
 
 def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapshot) -> list[str]:
@@ -187,7 +301,7 @@ def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
             for policy, frame in frames.items()
         }
         title = f"Most free nodes in one HyperNode of tier {tier}"
-        charts.append(draw_lines(title, "hours", "nodes", _means(results, steps)))
+        charts.append(_draw_over_time(title, "nodes", _means(results, steps), _axis(results, None)))
     return charts
 
 
@@ -250,7 +364,8 @@ def _means(
 ) -> dict[str, list[tuple[float, float]]]:
     """By policy: means of a step function, given by its times and values, over equal parts of the time."""
     end = max((result.ended_s for result in results), default=0.0)
-    first, last = between or (0.0, end)
+    first, last = between or (0.0, _longest(results))
+    unit = time_unit(last)
     edges = np.linspace(first, last, _POINTS + 1)
     lines = {}
     for policy, (times, values) in steps.items():
@@ -262,7 +377,7 @@ def _means(
         means = (
             sums / ((last - first) / _POINTS) if last > first else np.full(_POINTS, values[-1] if len(values) else 0.0)
         )
-        middle = (edges[:-1] + edges[1:]) / 2 / _HOUR
+        middle = (edges[:-1] + edges[1:]) / 2 / unit.seconds
         lines[policy] = list(zip(middle.tolist(), means.tolist(), strict=True))
     return lines
 

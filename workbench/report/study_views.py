@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from workbench.model.counted import counted
+from workbench.model.duration_text import TimeUnit, duration_text, time_unit
+from workbench.model.number_text import number_text
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
 from workbench.report.intervals import DrawnInterval, draw_intervals
-from workbench.report.number_text import number_text
 from workbench.report.tables import new_table, text_row
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["StudyView", "draw_differences", "study_page", "study_tables"]
 
 _PAIR_HEADS = ("", "policy", "mean", "baseline", "difference", "95 % interval", "better", "worse", "p")
+#: Smaller ones say nothing more.
+_LEAST_P = 0.001
 _SCENARIO = ["topology", "workload", "discipline"]
 
 
@@ -51,13 +54,31 @@ class StudyView:
     provenance: Mapping[str, Any]
 
     def heading(self, key: str) -> str:
-        """Heading of an outcome with its unit."""
+        """Heading of an outcome with the unit in which it is shown."""
         heading, unit = self.outcomes[key]
-        return f"{heading} ({unit})" if unit else heading
+        time = self._time_unit(key)
+        shown = unit if time is None else time.symbol
+        return f"{heading} ({shown})" if shown else heading
 
     def scale(self, key: str) -> float:
         """By what numbers of an outcome are multiplied where they are shown."""
+        time = self._time_unit(key)
+        if time is not None:
+            return 1.0 / time.seconds
         return 100.0 if self.outcomes[key][1] == "%" else 1.0
+
+    def text(self, key: str, value: float) -> str:
+        """A number of an outcome, of one run or of several, as it is shown in the unit of the heading."""
+        time = self._time_unit(key)
+        if value != value:
+            return "–"
+        return duration_text(value, time) if time is not None else number_text(self.scale(key) * value)
+
+    def _time_unit(self, key: str) -> TimeUnit | None:
+        """The unit of an outcome that is a time, by the longest one of all runs; None for another outcome."""
+        if self.outcomes[key][1] != "s":
+            return None
+        return time_unit(float(self.results[key].abs().max()))
 
     @property
     def note(self) -> str:
@@ -88,8 +109,8 @@ class StudyView:
         rows = []
         for names, part in self.results.groupby([*_SCENARIO, "policy"], sort=False):
             *scenario, policy = names
-            means = (number_text(self.scale(key) * float(part[key].mean())) for key in self.outcomes)
-            rows.append((_joined(scenario), str(policy), str(len(part)), *map(_known, means)))
+            means = (self.text(key, float(part[key].mean())) for key in self.outcomes)
+            rows.append((_joined(scenario), str(policy), str(len(part)), *means))
         return rows
 
     def pair_rows(self) -> list[tuple[str, list[tuple[str, ...]]]]:
@@ -98,14 +119,14 @@ class StudyView:
         for names, part in self.differences.groupby(_SCENARIO, sort=False):
             rows = []
             for row in part.to_dict("records"):
-                scale = self.scale(row["outcome"])
-                numbers = [_known(number_text(scale * row[key])) for key in ("mean", "baseline", "difference")]
-                ends = [number_text(scale * row[key]) for key in ("low", "high")]
-                interval = "–" if "nan" in ends else " to ".join(ends)
-                last = (str(row["better"]), str(row["worse"]), number_text(row["sign_p"]))
+                outcome = row["outcome"]
+                numbers = [self.text(outcome, row[key]) for key in ("mean", "baseline", "difference")]
+                ends = [self.text(outcome, row[key]) for key in ("low", "high")]
+                interval = "–" if "–" in ends else " to ".join(ends)
+                last = (str(row["better"]), str(row["worse"]), _probability(row["sign_p"]))
                 if not row["pairs"]:
                     last = ("–", "–", "–")
-                rows.append((self.heading(row["outcome"]), row["policy"], *numbers, interval, *last))
+                rows.append((self.heading(outcome), row["policy"], *numbers, interval, *last))
             told = _counts(part["pairs"], "pair")
             if (part["pairs"] != part["seeds"]).any():
                 told = f"{_counts(part['seeds'], 'seed')} in {told}"
@@ -140,8 +161,8 @@ def _joined(names: Any) -> str:
     return ", ".join(str(name) for name in names)
 
 
-def _known(text: str) -> str:
-    return "–" if text == "nan" else text
+def _probability(value: float) -> str:
+    return f"< {_LEAST_P:g}" if value < _LEAST_P else number_text(value)
 
 
 def study_tables(view: StudyView) -> list[Any]:

@@ -29,13 +29,13 @@ from workbench.model.gpu_variables import shell_line
 from workbench.model.links import suspicious_links
 from workbench.model.machine_parts import near_lines
 from workbench.model.name_list import name_list
+from workbench.model.number_text import number_text
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.model.quoted import quoted
 from workbench.model.topology import place_name
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.metric_columns import Column, MetricCell, groups, legend, run_cells, run_columns, session_columns
-from workbench.report.number_text import number_text
 from workbench.topology.discovery.reconcile import ReconcilePlan
 from workbench.topology.presets import Preset
 

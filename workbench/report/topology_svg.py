@@ -173,6 +173,11 @@ class DrawingPlan:
         """Text for the line below the pictures: problems of the topology, and what a square stands for."""
         return _note(self.topology, self.layout)
 
+    def nodes_of(self, label: str) -> tuple[int, ...]:
+        """Indices of the nodes of a square, given its label; empty if there is no such square."""
+        pairs = ((name, nodes) for block in self._blocks for name, nodes in zip(block.labels, block.nodes))
+        return next((tuple(nodes) for name, nodes in pairs if name == label), ())
+
     def levels(self, who: Occupancy) -> Elements:
         """SVG elements of the bars that show how full each HyperNode is; `who` says which GPUs are in use."""
         return fill_levels(self.topology, who, self._headed, self._tips)

@@ -19,6 +19,7 @@ from workbench.evaluate.contention import Network, SharedLinks, StepTimes
 from workbench.evaluate.provenance import record_provenance
 from workbench.evaluate.whatif.fix import fix_report
 from workbench.model.counted import counted
+from workbench.model.duration_text import duration_text, instant_text
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import WHOLE_GPU
@@ -47,6 +48,7 @@ from workbench.simulate.queueing import (
 )
 from workbench.simulate.result import Attempt, LinkUse, SimulationResult, StepRow, Usage
 from workbench.simulate.running import RunningJob, StandingJob
+from workbench.simulate.waiting import BEHIND, FEW_GPUS, QUOTA, RefusalRow, code_of
 
 __all__ = ["Simulation"]
 
@@ -61,6 +63,10 @@ Former = tuple[FormerPod, ...]
 
 #: Jobs that wait at the end for which changes are tried, and the trials for each.
 _MOST_EXPLAINED, _EXPLAIN_RUNS = 4, 60
+
+
+#: Code of a placement without any pod.
+_NO_POD = "gang-incomplete"
 
 
 class Simulation(Working):
@@ -167,7 +173,7 @@ class Simulation(Working):
         self._links = SharedLinks(network) if network is not None else None
         self._link_gb = np.zeros(2 * network.fabric.n_cables if network is not None else 0)
         self._steps: list[StepRow] = []
-        self._kinds: list[Hashable] = []
+        self._kinds: list[int] = []
         # By job: the fewest and the most GPUs that it takes, and seconds from its next start to its end, at most.
         self._least: list[int] = []
         self._most: list[int] = []
@@ -180,10 +186,14 @@ class Simulation(Working):
             seen.add(job.gang.key)
             # With back-off every job is a kind of its own, even if it asks for the same as another.
             kind = None if retry.backs_off else kind_of(job.gang)
-            self._kinds.append(("alone", number) if kind is None else numbers.setdefault(kind, len(numbers)))
+            self._kinds.append(numbers.setdefault(("alone", number) if kind is None else kind, len(numbers)))
             self._least.append(fewest_gpus(job.gang))
             self._most.append(most_gpus(job.gang))
             self._lasts.append(job.time_for(job.duration_s) * slowest_pace(job.gang))
+        # As of the result: the kinds before any job stood still. Then the last reason of each kind that is refused.
+        self._kinds_at_first = tuple(self._kinds)
+        self._refusals: list[RefusalRow] = []
+        self._why: dict[Hashable, str] = {}
         # Number of end events pushed for each job; only the latest one is valid.
         self._foretold = [0] * len(self._jobs)
         # Time, kind, number of the job or breakdown (0: a retry), and which of the foretold ends it is.
@@ -238,7 +248,7 @@ class Simulation(Working):
     def __repr__(self) -> str:
         jobs = f"{self._n_completed:,} of {counted(len(self._jobs), 'job')} completed"
         others = f"{len(self._running):,} running, {len(self._waiting):,} waiting"
-        return f"Simulation({self._policy.name}, {self._discipline}, at {self.now_s:g} s: {jobs}, {others})"
+        return f"Simulation({self._policy.name}, {self._discipline}, at {duration_text(self.now_s)}: {jobs}, {others})"
 
     @property
     def done(self) -> bool:
@@ -263,8 +273,8 @@ class Simulation(Working):
             The work was cancelled; the simulation can go on from there, and ends as if it had not been stopped.
         """
         if not until_s >= self.now_s:
-            expected = f"{self.now_s:g} s or later"
-            raise InputError("time does not run backwards", source="until_s", got=f"{until_s:g}", expected=expected)
+            got, expected = instant_text(until_s), f"{instant_text(self.now_s)} s or later"
+            raise InputError("time does not run backwards", source="until_s", got=got, expected=expected)
         if self._trying:
             # The last call was cancelled among the waiting jobs of an instant.
             self._try_waiting()
@@ -389,7 +399,7 @@ class Simulation(Working):
         if left is None:
             return
         # It asks for its missing pods from now on, and is like no other job.
-        self._kinds[number] = ("alone", number)
+        self._kinds[number] = len(self._jobs) + number
         self._nodes.adopt(number, left)
         former = () if placement.gang.jobs else (*former, *former_pods(placement, lost))
         self._standing[number] = one = StandingJob(left, self.now_s, held_gpus(left), former)
@@ -480,6 +490,12 @@ class Simulation(Working):
         else:
             self._start_in_turn()
 
+    def _note_refusal(self, kind: int, code: str) -> None:
+        """Note why the jobs of a kind wait from now on; empty: no reason is known, until they are tried again."""
+        if self._why.get(kind, "") != code:
+            self._why[kind] = code
+            self._refusals.append(RefusalRow(self.now_s, kind, code))
+
     def _start_in_turn(self) -> None:
         """Try the first job of each kind, the smallest first; a kind whose job does not start is done with."""
         heap = self._waiting.heads()
@@ -494,6 +510,8 @@ class Simulation(Working):
                     heapq.heappush(heap, (following[0], kind))
             elif self._discipline == "fifo":
                 self._head = entry
+                for _, behind in heap:
+                    self._note_refusal(behind, BEHIND)
                 return
 
     def _start_by_shares(self) -> None:
@@ -510,13 +528,16 @@ class Simulation(Working):
                 for _, entry, kind in sorted(heads, key=lambda one: one[:2])
             )
 
-    def _may_fit(self, kind: Hashable, entry: QueuedJob) -> bool:
+    def _may_fit(self, kind: int, entry: QueuedJob) -> bool:
         number = entry.number
         if kind in self._refused or self._not_before[number] > self.now_s:
             return False
         # With back-off every refusal counts, even one that the number of free GPUs already implies.
         stands = number in self._standing and self._standing[number].placement.n_placed
-        return self._retry.backs_off or bool(stands) or self._least[number] <= self._nodes.free_gpus
+        if self._retry.backs_off or bool(stands) or self._least[number] <= self._nodes.free_gpus:
+            return True
+        self._note_refusal(kind, FEW_GPUS)
+        return False
 
     def _start_by_backfilling(self) -> None:
         """Try the jobs in turn, of each kind until one does not fit; with a reservation those only that may pass."""
@@ -532,6 +553,7 @@ class Simulation(Working):
             if fits and passes and self._start(kind, entry):
                 kept = None if self._head is None else self._reservation(self._head.number)
             elif fits and not passes:
+                self._note_refusal(kind, BEHIND)
                 place += 1
             else:
                 # No other job of this kind fits either.
@@ -556,28 +578,32 @@ class Simulation(Working):
         gpus = most_gpus(self._wanted(number)) if number in self._standing else self._most[number]
         return kept.lets_pass(self.now_s + self._lasts[number], gpus)
 
-    def _admitted(self, kind: Hashable, entry: QueuedJob) -> bool:
+    def _admitted(self, kind: int, entry: QueuedJob) -> bool:
         """Whether the quota of its queue admits a waiting job; notes its kind if not."""
         if kind in self._beyond:
             return False
         if not self._admits(entry.number):
             self._beyond.add(kind)
+            self._note_refusal(kind, QUOTA)
             return False
         return True
 
-    def _start(self, kind: Hashable, entry: QueuedJob) -> bool:
+    def _start(self, kind: int, entry: QueuedJob) -> bool:
         """Place a waiting job that its queue admits, if it fits; else note its kind."""
         number = entry.number
         job = self._jobs[number]
         former = self._standing[number].former if number in self._standing else ()
         placement = self._placed(number)
-        if placement is None:
+        if isinstance(placement, str):
             self._refused.add(kind)
+            self._note_refusal(kind, placement)
             self._n_refusals[number] += 1
             self._not_before[number] = self.now_s + self._retry.back_off(self._n_refusals[number])
             return False
         self._n_refusals[number] = 0
         self._waiting.remove(kind, entry)
+        if not self._waiting.of_kind(kind):
+            self._note_refusal(kind, "")
         late = job.restart_s if self._n_starts[number] else 0.0
         self._n_starts[number] += 1
         begins, total = self.now_s + late, job.time_for(self._ahead[number])
@@ -592,17 +618,17 @@ class Simulation(Working):
         self._count(number, one, 1)
         return True
 
-    def _placed(self, number: int) -> Placement | None:
-        """Place a waiting job; None if it is refused. A job that stands still gets back what it is missing."""
+    def _placed(self, number: int) -> Placement | str:
+        """Place a waiting job, or what one that stands still is missing; the code of the reason if it is refused."""
         if number not in self._standing:
             answer = self._nodes.place(number, self._jobs[number].gang)
             if not isinstance(answer, Placement):
-                return None
+                return code_of(answer)
             if answer.n_placed:
                 return answer
             # Of a gang that needs no pod, and gets none.
             self._nodes.release(number)
-            return None
+            return _NO_POD
         stood = self._standing[number]
         found = self._nodes.decide(self._wanted(number)).result
         if isinstance(found, Placement) and found.n_placed:
@@ -610,7 +636,7 @@ class Simulation(Working):
         elif can_go_on(stood.placement):
             whole = stood.placement
         else:
-            return None
+            return _NO_POD if isinstance(found, Placement) else code_of(found)
         self._stop_standing(number)
         self._nodes.adopt(number, whole)
         return whole
@@ -686,6 +712,8 @@ class Simulation(Working):
             self.done,
             tuple(self._steps),
             self._link_use(link_gb),
+            tuple(self._refusals),
+            self._kinds_at_first,
         )
 
     def _link_use(self, link_gb: npt.NDArray[np.float64]) -> tuple[LinkUse, ...]:

@@ -194,7 +194,7 @@ class WaitingJobs:
     """Waiting jobs by kind (`kind_of`), so that looking for the next one costs the kinds and not the jobs."""
 
     def __init__(self) -> None:
-        self._groups: dict[Hashable, list[QueuedJob]] = {}
+        self._groups: dict[int, list[QueuedJob]] = {}
         self._n = 0
 
     def __len__(self) -> int:
@@ -204,12 +204,12 @@ class WaitingJobs:
         """All entries, the first first."""
         return iter(sorted(entry for group in self._groups.values() for entry in group))
 
-    def add(self, kind: Hashable, entry: QueuedJob) -> None:
+    def add(self, kind: int, entry: QueuedJob) -> None:
         """Add a job of a kind."""
         insort(self._groups.setdefault(kind, []), entry)
         self._n += 1
 
-    def remove(self, kind: Hashable, entry: QueuedJob) -> None:
+    def remove(self, kind: int, entry: QueuedJob) -> None:
         """Take out a job of a kind."""
         group = self._groups[kind]
         group.remove(entry)
@@ -217,10 +217,10 @@ class WaitingJobs:
             del self._groups[kind]
         self._n -= 1
 
-    def heads(self) -> list[tuple[QueuedJob, Hashable]]:
+    def heads(self) -> list[tuple[QueuedJob, int]]:
         """The first job of each kind, with the kind, in no order."""
         return [(group[0], kind) for kind, group in self._groups.items()]
 
-    def of_kind(self, kind: Hashable) -> Sequence[QueuedJob]:
+    def of_kind(self, kind: int) -> Sequence[QueuedJob]:
         """Jobs of a kind, the first first; to be read only, until the next change."""
         return self._groups.get(kind, ())

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.evaluate.provenance import Provenance
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.value import Value
 from workbench.simulate.job import SimulatedJob
+from workbench.simulate.waiting import RefusalRow, waiting_at, waiting_by_reason
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Attempt", "LinkUse", "SimulationResult", "StepRow", "Usage"]
+
+Floats = npt.NDArray[np.float64]
 
 _JOB_COLUMNS = (
     *("job", "queue", "priority", "pods", "submitted_s", "started_s", "ended_s", "waited_s", "restarts", "redone_s"),
@@ -146,6 +151,11 @@ class SimulationResult(Value, Displayed):
         Step times of jobs on a network, by time.
     links : tuple of LinkUse
         Links of the network that carried anything.
+    refusals : tuple of RefusalRow
+        Why waiting jobs were refused, by time: a row per kind of jobs and change of the reason.
+    kinds : tuple of int
+        By job: its kind; jobs of one kind ask for the same. Since a job stood still for the first time, its kind is the
+        number of jobs plus its own number.
     """
 
     policy: str
@@ -161,6 +171,20 @@ class SimulationResult(Value, Displayed):
     done: bool
     steps: tuple[StepRow, ...] = ()
     links: tuple[LinkUse, ...] = ()
+    refusals: tuple[RefusalRow, ...] = ()
+    kinds: tuple[int, ...] = ()
+
+    @property
+    def end_s(self) -> float:
+        """Time in seconds up to which there is something to see, where charts end.
+
+        That of the last completion or submission; `ended_s` if something was left to happen, or nothing completed.
+        Where a job waits for ever, a simulation goes on after it through all faults that lie ahead.
+        """
+        completed = [attempt.end_s for attempt in self.attempts if attempt.outcome == "completed"]
+        if not self.done or not completed:
+            return self.ended_s
+        return min(self.ended_s, max([*completed, *(job.submitted_s for job in self.jobs)]))
 
     def __repr__(self) -> str:
         told = self.summary()
@@ -210,6 +234,21 @@ class SimulationResult(Value, Displayed):
             )
         return self._signed(pandas.DataFrame(rows, columns=_JOB_COLUMNS))
 
+    @cached_property
+    def job_times(self) -> tuple[Floats, Floats, Floats]:
+        """Seconds by job: its submission, its end, and how long it waited; NaN where there is none.
+
+        Charts that are drawn again and again read them here.
+        """
+        frame = self.job_frame()
+        submitted, ended, waited = (frame[name].to_numpy(np.float64) for name in ("submitted_s", "ended_s", "waited_s"))
+        return submitted, ended, waited
+
+    @cached_property
+    def waiting_by_reason(self) -> dict[str, tuple[Floats, Floats]]:
+        """How many jobs wait for each reason over time: `workbench.simulate.waiting.waiting_by_reason`."""
+        return waiting_by_reason(self)
+
     def usage_frame(self) -> pandas.DataFrame:
         """Jobs waiting and running, GPUs in use and broken nodes: a row holds until the time of the next."""
         import pandas
@@ -223,6 +262,18 @@ class SimulationResult(Value, Displayed):
         frame = pandas.DataFrame(self.attempts, columns=Attempt._fields)
         frame["job"] = [self.jobs[number].gang.key for number in frame["job"]]
         return self._signed(frame)
+
+    def waiting_frame(self, time_s: float) -> pandas.DataFrame:
+        """A row per job that waits at an instant, longest wait first: job, since_s, and code, the reason.
+
+        Parameters
+        ----------
+        time_s : float
+        """
+        import pandas
+
+        rows = [(self.jobs[one.job].gang.key, one.since_s, one.code) for one in waiting_at(self, time_s)]
+        return self._signed(pandas.DataFrame(rows, columns=["job", "since_s", "code"]))
 
     def step_frame(self) -> pandas.DataFrame:
         """A row per interval in which a job's training step takes one time: the distribution of step times.

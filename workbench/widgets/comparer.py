@@ -160,6 +160,7 @@ class PlacementComparer(Panel):
 
     @property
     def gangs(self) -> tuple[Gang, ...]:
+        """Gangs that are compared: those passed as values, then those of the job text."""
         return self._given + self._typed
 
     @property
@@ -301,10 +302,19 @@ class PlacementComparer(Panel):
         self._causes.cancel()
         super().close()
 
-    def wait(self, seconds: float | None = None) -> None:
-        """Wait until the running comparison has finished, and the causes of pending jobs are known."""
+    def wait(self, seconds: float | None = None, causes: bool = True) -> None:
+        """Wait until the running comparison has finished, and the causes of pending jobs are known.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            Longest time to wait for each of the two; None: however long they take.
+        causes : bool
+            Wait for the causes, too.
+        """
         self._worker.wait(seconds)
-        self._causes.wait(seconds)
+        if causes:
+            self._causes.wait(seconds)
 
     def _registered(self, name: str) -> None:
         """Offer a policy that a notebook cell has registered; compare again if it is among the chosen policies."""

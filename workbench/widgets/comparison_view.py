@@ -16,13 +16,13 @@ from workbench.evaluate.metric import View
 from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.counted import counted
 from workbench.model.notice import texts_of
+from workbench.model.number_text import number_text
 from workbench.model.placement import Placement, Refusal
 from workbench.model.topology import place_name
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
 from workbench.report.legend import legend_html
 from workbench.report.metric_columns import Column, MetricCell, groups, job_cells, job_columns, run_cells, run_columns
-from workbench.report.number_text import number_text
 from workbench.report.occupancy import Occupancy, occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
 

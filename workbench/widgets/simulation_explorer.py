@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import ipywidgets
@@ -11,16 +10,25 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.model.counted import counted
+from workbench.model.duration_text import duration_text, span_text, time_unit
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.fields import shown
 from workbench.report.gantt import draw_gantt
-from workbench.report.simulation_moment import jobs_at
-from workbench.report.simulation_views import draw_step_times, draw_usage, draw_waiting, run_names
+from workbench.report.simulation_moment import attempts_at, jobs_at, stretches_of
+from workbench.report.simulation_views import draw_reasons, draw_step_times, draw_usage, draw_waiting, run_names
 from workbench.report.topology_svg import DrawingPlan, draw_topology
 from workbench.simulate.result import SimulationResult
+from workbench.simulate.waiting import WaitingJob, meaning_of, waiting_at
+from workbench.widgets.messages import text_in
+from workbench.widgets.panel import STATIC, Panel
 
-__all__ = ["SimulationExplorer"]
+__all__ = ["SimulationCharts", "SimulationExplorer"]
 
-_HOUR = 3600.0
+#: Jobs that wait that are listed; the rest is counted.
+_LISTED = 40
+#: What a job did in an attempt, and how that ended, by its outcome.
+_RAN = {"standing": "held nodes without working"}
+_ENDED = {"stopped": " until a fault", "grown": " until more pods joined", "running": ", and runs on"}
 #: Places at which a handle of the slider stops.
 _STEPS = 500
 
@@ -29,8 +37,12 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     """Jupyter widget that shows simulations of the same jobs in linked charts.
 
     One slider chooses the time that all charts show, another the instant at which the cluster is drawn: at first the
-    busiest one, later the end of the chosen time. A job that is chosen stands out in the Gantt chart and in the
-    drawing, where all others are grey, and a line says what became of it.
+    busiest one, later the end of the chosen time. Charts over time share one crosshair. A job is named in the box, or
+    by a click on its bar, on a node that it holds or on its line among the jobs that wait; a click into a chart shows
+    the cluster at that instant, and names the job that has waited longest then, or that holds the most GPUs. The named
+    job has a colour everywhere, also while it waits; all others are pale, and a line says what became of it. All of
+    it works by keys: Tab reaches charts, bars, nodes and jobs, arrows move between them and along the axis, Enter
+    names, Escape names nobody.
 
     Parameters
     ----------
@@ -42,13 +54,15 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     Attributes
     ----------
     time : ipywidgets.FloatRangeSlider
-        From when and to when, in hours.
+        From when and to when, in hours; in minutes or seconds where all simulations are shorter.
     at : ipywidgets.FloatSlider
-        When the cluster is drawn, in hours.
+        When the cluster is drawn, in the same unit.
     policy : ipywidgets.Dropdown
         Number of the chosen simulation.
     job : ipywidgets.Combobox
         ``namespace/name`` of the chosen job; empty: none.
+    charts : SimulationCharts
+        The charts below the controls.
 
     Raises
     ------
@@ -68,21 +82,25 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
                 raise InputError("a simulation of another cluster", source="results", got=repr(result))
         self._snapshot, self._plan = snapshot, DrawingPlan(snapshot.topology)
         self._number = {key: i for i, key in enumerate(keys)}
+        #: What the charts over time show: policy, range of time, and job.
+        self._drawn: tuple[int, tuple[float, float], int | None] | None = None
+        longest = max(result.end_s for result in self._results)
+        self._unit = time_unit(longest)
         # A slider needs some room even where nothing has happened.
-        most = max(result.ended_s for result in self._results) / _HOUR or 1.0
+        most = longest / self._unit.seconds or 1.0
         wide = ipywidgets.Layout(width="600px", max_width="100%")
         self.time = ipywidgets.FloatRangeSlider(
             value=(0.0, most),
             min=0.0,
             max=most,
             step=most / _STEPS,
-            description="hours",
+            description=self._unit.plural,
             layout=wide,
             readout_format=".2f",
             continuous_update=False,
         )
         self.at = ipywidgets.FloatSlider(
-            value=_busiest(self._results[0], most),
+            value=_busiest(self._results[0], most, self._unit.seconds),
             min=0.0,
             max=most,
             step=most / _STEPS,
@@ -97,84 +115,212 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
         self.job = ipywidgets.Combobox(
             options=list(keys), value="", placeholder="namespace/name", description="job", continuous_update=False
         )
-        self._said, self._usage, self._waiting = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
-        self._steps, self._cluster, self._gantt = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
-        over_time = [self._usage, self._waiting]
-        if any(result.steps for result in self._results):
-            over_time.append(self._steps)
+        self.charts = SimulationCharts(self)
         flow = ipywidgets.Layout(flex_flow="row wrap")
-        super().__init__(
-            [
-                ipywidgets.HBox([self.time, self.at, self.policy, self.job], layout=flow),
-                self._said,
-                ipywidgets.HBox(over_time, layout=flow),
-                self._cluster,
-                self._gantt,
-            ]
-        )
+        super().__init__([ipywidgets.HBox([self.time, self.at, self.policy, self.job], layout=flow), self.charts])
         self.add_class("tw-simulation-explorer")
         self.time.observe(self._follow, "value")
-        self.at.observe(self._show_one, "value")
-        self.policy.observe(self._show_one, "value")
-        self.job.observe(self._show_one, "value")
-        self._show_all()
+        self.at.observe(self._show, "value")
+        self.policy.observe(self._show, "value")
+        self.job.observe(self._show, "value")
+        self._show()
 
     def _follow(self, _: Any) -> None:
         """Show another range of time, and the cluster at its end."""
-        self.at.value = self.time.value[1]
-        self._show_all()
-
-    def _show_all(self, _: Any = None) -> None:
-        between = self._between
-        self._usage.value = draw_usage(self._results, between)
-        self._waiting.value = draw_waiting(self._results, between)
-        if any(result.steps for result in self._results):
-            self._steps.value = draw_step_times(self._results, between)
-        self._show_one()
+        if self.at.value == self.time.value[1]:
+            self._show()
+        else:
+            self.at.value = self.time.value[1]
 
     @property
     def _between(self) -> tuple[float, float]:
         since, until = self.time.value
-        return since * _HOUR, until * _HOUR
+        return since * self._unit.seconds, until * self._unit.seconds
 
-    def _show_one(self, _: Any = None) -> None:
-        """Draw what is of one policy: the cluster, the Gantt chart and the line about the chosen job."""
-        result, between = self._results[self.policy.value], self._between
-        name = self.job.value.strip()
-        job = self._number.get(name)
-        who = jobs_at(result, self._snapshot, self.at.value * _HOUR, job)
-        title = f"{result.policy}: the cluster after {self.at.value:.4g} h"
-        self._cluster.value = draw_topology(self._snapshot.topology, who, title, self._plan)
-        self._gantt.value = draw_gantt(result, between, job)
-        said = _story(result, job) if job is not None else f"no job is called {name}" if name else repr(result)
-        self._said.value = f"<p>{escape(said)}</p>"
+    @property
+    def _result(self) -> SimulationResult:
+        return self._results[self.policy.value]
+
+    def _show(self, _: Any = None) -> None:
+        """Draw what the controls ask for; the page receives only what has changed."""
+        result, between, name = self._result, self._between, self.job.value.strip()
+        job, at_s = self._number.get(name), self.at.value * self._unit.seconds
+        who = jobs_at(result, self._snapshot, at_s, job)
+        title = f"{result.policy}: the cluster after {duration_text(at_s)}"
+        waiting = waiting_at(result, at_s)
+        story = _story(result, job) if job is not None else f"no job is called {name}" if name else repr(result)
+        changed: dict[str, Any] = {
+            "cluster": draw_topology(self._snapshot.topology, who, title, self._plan),
+            "said": {
+                "story": story,
+                "title": f"{counted(len(waiting), 'job waits', 'jobs wait')} after {duration_text(at_s)}",
+                "jobs": [self._line(one, at_s, job) for one in waiting[:_LISTED]],
+                "named": job is not None,
+                "more": f"and {len(waiting) - _LISTED:,} more" if len(waiting) > _LISTED else "",
+            },
+        }
+        # The others do not depend on when the cluster is drawn.
+        if self._drawn != (self.policy.value, between, job):
+            self._drawn = self.policy.value, between, job
+            changed["charts"] = [{"chart": chart, "svg": svg} for chart, svg in self._over_time(job).items()]
+            changed["gantt"] = draw_gantt(result, between, job)
+        self.charts.show(**changed)
+
+    def _over_time(self, job: int | None) -> dict[str, str]:
+        """The charts over time by name, with the time that a job waited and ran."""
+        result, between = self._result, self._between
+        stretches = [] if job is None else stretches_of(result, job)
+        found = {
+            "usage": draw_usage(self._results, between, stretches),
+            "waiting": draw_waiting(self._results, between, stretches),
+        }
+        if result.refusals:
+            policy = run_names(self._results)[self.policy.value]
+            found["reasons"] = draw_reasons(result, between, stretches, policy)
+        if any(one.steps for one in self._results):
+            found["steps"] = draw_step_times(self._results, between)
+        return found
+
+    def _line(self, one: WaitingJob, at_s: float, job: int | None) -> dict[str, Any]:
+        """A job that waits: how long by now, and why."""
+        result = self._result
+        at_the_end = at_s >= result.ended_s and one.job in result.refused
+        why = result.refused[one.job] if at_the_end else meaning_of(one.code).rstrip(".")
+        waited = duration_text(min(at_s, result.ended_s) - one.since_s)
+        text = f"{waited}: {why if at_the_end else why[:1].lower() + why[1:]}"
+        return {"job": result.jobs[one.job].gang.key, "text": text, "named": one.job == job}
+
+    def name(self, job: str) -> None:
+        """Name a job in every chart, by ``namespace/name``; the job that is named, or empty text: no job.
+
+        Raises
+        ------
+        InputError
+            No job of that name.
+        """
+        if job and job not in self._number:
+            raise InputError("no such job", source="explorer", got=job, expected="a job of the simulations")
+        self.job.value = "" if job == self.job.value else job
+
+    def point(self, chart: str, time_s: float) -> None:
+        """Show the cluster at a point of a chart, and name the job that stands for it.
+
+        Parameters
+        ----------
+        chart : str
+            ``waiting`` or ``reasons``: the job that has waited longest then is named. ``usage``: the job that holds the
+            most GPUs then (ties: the smallest name). Another chart names nobody.
+        time_s : float
+            In seconds.
+        """
+        time_s = min(max(time_s, 0.0), self.at.max * self._unit.seconds)
+        result, named = self._result, ""
+        if chart in ("waiting", "reasons"):
+            named = next((result.jobs[one.job].gang.key for one in waiting_at(result, time_s)), "")
+        elif chart == "usage":
+            there = attempts_at(result, time_s)
+            keys = [(-one.gpus, result.jobs[one.job].gang.key.encode(), one.job) for one in there]
+            named = result.jobs[min(keys)[2]].gang.key if keys else ""
+        with self.hold_trait_notifications():
+            self.at.value = time_s / self._unit.seconds
+        if named:
+            self.job.value = named
+
+    def point_at_nodes(self, square: str) -> None:
+        """Name a job on the nodes of a square of the drawing: the first, or the one after the job that is named.
+
+        Parameters
+        ----------
+        square : str
+            Label of the square; one that is free names nobody.
+        """
+        nodes = set(self._plan.nodes_of(square))
+        there = attempts_at(self._result, self.at.value * self._unit.seconds)
+        jobs = list(dict.fromkeys(one.job for one in there if nodes & set(one.nodes)))
+        keys = [self._result.jobs[number].gang.key for number in jobs]
+        after = keys.index(self.job.value) + 1 if self.job.value in keys else 0
+        self.job.value = keys[after] if after < len(keys) else ""
+
+
+class SimulationCharts(Panel):
+    """The charts of an explorer, whose page asks it to name jobs and to show instants.
+
+    Parameters
+    ----------
+    explorer : SimulationExplorer
+
+    Attributes
+    ----------
+    charts : list of dict
+        Name (``chart``) and ``svg`` of each chart over time.
+    cluster, gantt : str
+        SVG of the cluster and of the Gantt chart.
+    said : dict
+        What became of the named job (``story``), and the jobs that wait.
+    """
+
+    _esm = STATIC / "explorer.js"
+    handlers = {"state": "_state", "name": "_name", "point": "_point", "cell": "_cell"}
+
+    def __init__(self, explorer: SimulationExplorer) -> None:
+        super().__init__()
+        self._explorer = explorer
+        self.charts: list[dict[str, str]] = []
+        self.cluster = self.gantt = ""
+        self.said: dict[str, Any] = {}
+
+    def show(self, **changed: Any) -> None:
+        """Show other pictures or another text: values of attributes by their names."""
+        for name, value in changed.items():
+            setattr(self, name, value)
+        self.tell("shown", changed)
+
+    def _state(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"charts": self.charts, "cluster": self.cluster, "gantt": self.gantt, "said": self.said}
+
+    def _name(self, body: dict[str, Any]) -> dict[str, Any]:
+        self._explorer.name(text_in(body, "job"))
+        return {}
+
+    def _point(self, body: dict[str, Any]) -> dict[str, Any]:
+        seconds = body.get("seconds")
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or seconds != seconds:
+            raise InputError("no time", source="explorer", got=shown(seconds), expected="seconds")
+        self._explorer.point(text_in(body, "chart"), float(seconds))
+        return {}
+
+    def _cell(self, body: dict[str, Any]) -> dict[str, Any]:
+        self._explorer.point_at_nodes(text_in(body, "cell"))
+        return {}
 
 
 def _story(result: SimulationResult, number: int) -> str:
     """What became of a job, in a line."""
     job = result.jobs[number]
-    parts = [f"{job.gang.key}: submitted at {job.submitted_s / _HOUR:.4g} h"]
+    parts = []
     free_s = job.submitted_s
     for attempt in result.attempts:
         if attempt.job == number:
-            begin, end = attempt.start_s / _HOUR, attempt.end_s / _HOUR
             nodes = len({node for node in attempt.nodes if node >= 0})
-            waited = f"waited {(attempt.start_s - free_s) / _HOUR:.4g} h, " if attempt.start_s > free_s else ""
-            ran = "stood" if attempt.outcome == "standing" else "ran"
-            parts.append(f"{waited}{ran} {begin:.4g} to {end:.4g} h on {counted(nodes, 'node')} ({attempt.outcome})")
+            waited = f"waited {duration_text(attempt.start_s - free_s)}, " if attempt.start_s > free_s else ""
+            ran = _RAN.get(attempt.outcome, "ran")
+            end = _ENDED.get(attempt.outcome, "")
+            parts.append(f"{waited}{ran} {span_text(attempt.start_s, attempt.end_s)} on {counted(nodes, 'node')}{end}")
             free_s = attempt.end_s
     if number in result.refused:
-        parts.append(f"waits: {result.refused[number]}")
-    return "; ".join(parts)
+        parts.append(f"waits {duration_text(result.ended_s - free_s)} by the end: {result.refused[number]}")
+    elif not parts:
+        parts.append("had not arrived by the end")
+    return f"{job.gang.key}: submitted at {duration_text(job.submitted_s)}; {'; '.join(parts)}"
 
 
-def _busiest(result: SimulationResult, most: float) -> float:
-    """The first place of the slider, in hours up to `most`, at which most GPUs are in use; without GPUs most nodes."""
-    places = np.linspace(0.0, most, _STEPS + 1) * _HOUR
+def _busiest(result: SimulationResult, most: float, unit_s: float) -> float:
+    """The first place of the slider at which most GPUs are in use, in units of `unit_s` seconds; without GPUs nodes."""
+    places = np.linspace(0.0, most, _STEPS + 1) * unit_s
     in_use = np.zeros(len(places) + 1)
     for attempt in result.attempts:
         since, until = np.searchsorted(places, (attempt.start_s, attempt.end_s))
         amount = attempt.gpus or 1e-6 * len({node for node in attempt.nodes if node >= 0})
         in_use[since] += amount
         in_use[until] -= amount
-    return float(places[int(np.cumsum(in_use)[:-1].round(6).argmax())] / _HOUR)
+    return float(places[int(np.cumsum(in_use)[:-1].round(6).argmax())] / unit_s)

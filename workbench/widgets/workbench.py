@@ -11,6 +11,7 @@ import ipywidgets
 
 from workbench.errors import InputError
 from workbench.evaluate.choices import make_policy, with_config
+from workbench.evaluate.compare import Comparison
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.job_text import load_with_job_text
 from workbench.formats.scenario_file import (
@@ -20,6 +21,7 @@ from workbench.formats.scenario_file import (
     scenario_text,
 )
 from workbench.formats.whole_file import write_whole
+from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.topology.history import Beside
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
@@ -84,6 +86,11 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     matrices : MatrixLoader
         Its button "assign" gives the loaded matrix to the nodes selected in the editor.
     comparer : PlacementComparer
+    comparison : Comparison, optional
+        The result that the page shows.
+    gangs : tuple of Gang
+    snapshot : ClusterSnapshot
+        The cluster and the jobs that the page shows.
 
     Notes
     -----
@@ -120,18 +127,40 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
 
     @property
     def editor(self) -> TopologyEditor:
+        """The panel in which the topology is drawn."""
         self._bar.show_loaded(wait=True)
         return self._editor
 
     @property
     def matrices(self) -> MatrixLoader:
+        """The panel that loads bandwidth matrices and assigns them to the nodes selected in the drawing."""
         self._bar.show_loaded(wait=True)
         return self._matrices
 
     @property
     def comparer(self) -> PlacementComparer:
+        """The panel that compares policies on the drawn cluster; its `comparison` is the result as a value."""
         self._bar.show_loaded(wait=True)
         return self._comparer
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The result that the page shows, as a value; None while a cluster, a job or a policy is missing.
+
+        Waits for a comparison that is running. ``bench.comparison.to_dataframe()`` has a row per policy and job,
+        ``to_dict()`` is the JSON form; in Jupyter the value itself shows tables and pictures.
+        """
+        comparer = self.comparer
+        comparer.wait(causes=False)
+        return comparer.comparison
+
+    @property
+    def gangs(self) -> tuple[Gang, ...]:
+        """Gangs that the page compares, of the scenario and of “Jobs …”.
+
+        With `snapshot` they are what functions such as `workbench.compare` and `workbench.place` take.
+        """
+        return self.comparer.gangs
 
     @property
     def snapshot(self) -> ClusterSnapshot:

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.cancel import check
 from workbench.errors import InputError
+from workbench.model.duration_text import duration_text
 from workbench.model.extras import REMAINING_SECONDS, RUN_SECONDS
 from workbench.model.gang import Gang
 from workbench.model.name_list import name_list
@@ -55,17 +56,11 @@ class EarliestStart:
             return f"{self.job} does not start, even when all gangs with a known end have ended"
         ends = f", when {name_list(self.after)} {'ends' if len(self.after) == 1 else 'end'}" if self.after else ""
         inside = f", in {self.hypernode}" if self.hypernode else ""
-        return f"{self.job} could start in {_duration(self.seconds)}{ends}{inside}"
+        return f"{self.job} could start in {duration_text(self.seconds)}{ends}{inside}"
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as a JSON-ready dict."""
         return {"seconds": self.seconds, "after": list(self.after), "hypernode": self.hypernode or None}
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
 
 @dataclass(frozen=True)
