@@ -48,7 +48,7 @@ def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
     if newest and any(gang.extra(VolcanoMemory).record or gang.ready for gang in asking):
         rules.append(_LCA)
     hard = [gang for gang in asking if gang.constraint is not None and gang.constraint.mode == "hard"]
-    if newest and any(gang.volcano.record and not gang.ready for gang in hard):
+    if newest and any(gang.extra(VolcanoMemory).record and not gang.ready for gang in hard):
         rules.append(_FILTER)
     without = [gang for gang in hard if gang.constraint is not None and gang.constraint.highest_tier is None]
     without = [gang for gang in without if gang.constraint is not None and not gang.constraint.highest_tier_name]

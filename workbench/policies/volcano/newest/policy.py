@@ -18,7 +18,8 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Why, best_of
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.topology import VIRTUAL_TOP as VIRTUAL_TOP_NAME, within_tiers
+from workbench.model.topology import VIRTUAL_TOP as VIRTUAL_TOP_NAME
+from workbench.model.topology import within_tiers
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried, topology_not_ready
 from workbench.policies.request import Assignment, Declined, Request
