@@ -49,6 +49,7 @@ def test_a_failed_rack_of_a_cluster_with_two_policies(said: object, live_cluster
     bench = Workbench(live_cluster, ["volcano-1.15", "volcano-1.13"])
     fail(bench.editor, "switch", "rack-03")
     found = told(bench)
+    assert bench.comparer.comparison is not None
     assert {job: texts[0] for job, texts in found.items()} == {
         "nlp/bert-nlp": "loses 3 of 6 pods",
         "research/llama-70b": "loses 1 of 12 pods",

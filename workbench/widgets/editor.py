@@ -45,6 +45,7 @@ from workbench.widgets.item_card import item_card
 from workbench.widgets.loading import Loading
 from workbench.widgets.lost_pods import HitJob, hit_jobs, lost_line
 from workbench.widgets.messages import one_line, text_in
+from workbench.widgets.page_words import page_words
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
 
@@ -473,7 +474,11 @@ class TopologyEditor(Panel):
         if chosen.write is None:
             raise InputError("cannot be written", source=name, expected=", ".join(writable_formats()))
         written = chosen.write(self.snapshot)
-        return {"name": f"topology-{name}{_suffix(written.text)}", "text": written.text, "losses": list(written.losses)}
+        return {
+            "name": f"topology-{name}{_suffix(written.text)}",
+            "text": written.text,
+            "losses": list(map(page_words, written.losses)),
+        }
 
     # ---- synchronising page, text and drawing ----
 
@@ -576,8 +581,8 @@ def _findings(draft: Draft) -> dict[str, Any]:
                 "id": item.id if item is not None else 0,
                 "severity": str(finding.rule.severity),
                 "rule": finding.rule.id,
-                "message": finding.message,
-                "what_to_do": finding.rule.todo,
+                "message": page_words(finding.message),
+                "what_to_do": page_words(finding.rule.todo),
                 "fix": finding.fix.meaning if finding.fix is not None else "",
                 "hypernode": finding.hypernode,
                 "field": finding.field,

@@ -59,7 +59,11 @@ def _states(item: Item) -> list[tuple[str, bool]]:
 
 def _above(draft: Draft, item_id: int) -> list[str]:
     """What cuts the item off: switches above it that have failed, or whose link has."""
-    words = [(one.name, "failed" if one.failed else "link failed") for one in draft.ancestors(item_id) if one.failed or one.link_failed]
+    words = [
+        (one.name, "failed" if one.failed else "link failed")
+        for one in draft.ancestors(item_id)
+        if one.failed or one.link_failed
+    ]
     return [f"cut off: {name} {word}" for name, word in words]
 
 

@@ -82,7 +82,11 @@ def lost_line(hits: Sequence[HitJob]) -> str:
     losing = [f"{hit.key}: {hit.lost} of {counted(hit.pods, 'pod')}" for hit in hits if hit.lost]
     staying = [f"{hit.key}: {hit.staying} of {counted(hit.pods, 'pod')}" for hit in hits if not hit.lost]
     lost = counted(len(losing), "running job loses pods on failed nodes", "running jobs lose pods on failed nodes")
-    kept = counted(len(staying), "running job has pods on cordoned nodes, which go on", "running jobs have pods on cordoned nodes, which go on")
+    kept = counted(
+        len(staying),
+        "running job has pods on cordoned nodes, which go on",
+        "running jobs have pods on cordoned nodes, which go on",
+    )
     return ". ".join(f"{head}: {_listed(jobs)}" for head, jobs in ((lost, losing), (kept, staying)) if jobs)
 
 

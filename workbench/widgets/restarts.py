@@ -108,9 +108,7 @@ def restart_table(
     told = [_told(policy, [gangs[hit.key] for hit in known], rest) for _, policy in policies]
     return {
         "policies": [name for name, _ in policies],
-        "rows": [
-            {"job": hit.key, "loss": hit.text, "told": [texts[hit.key] for texts in told]} for hit in known
-        ],
+        "rows": [{"job": hit.key, "loss": hit.text, "told": [texts[hit.key] for texts in told]} for hit in known],
     }
 
 

@@ -88,8 +88,9 @@ function render(context) {
       button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
-    presets.element, loading.element, panel.message, lost, restarts, panel.busy,
-    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text), legend);
+    presets.element, loading.element, lost, restarts, panel.busy,
+    // The message stands over the drawing: a line that came and went above it would move what is being clicked.
+    h("div", { class: "wb-editor-body" }, h("div", { class: "wb-stage" }, drawing, question.element, panel.message), side, text), legend);
   const card = placeCard(root);
   const help = helpOverlay(root);
   const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
@@ -233,7 +234,7 @@ function render(context) {
     if (first) arrange();
     else if (!canvas.held) {
       const touched = patch.set.length > FEW ? [] : patch.set.flatMap(({ id }) => items.above(id)).filter((id) => !items.folded.has(id));
-      foldToRead(items, canvas.room, [...opened, touched]);
+      foldToRead(items, canvas.room, opened, touched);
     }
     canvas.draw();
     if (first) canvas.fit();

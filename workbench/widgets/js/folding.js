@@ -29,15 +29,15 @@ function levelsOf(items) {
  * {w, h} of pixels.
  *
  * A level of one switch stays open. What was opened by hand folds later than its neighbours, and the latest never: `opened`
- * holds groups of switches in the order in which they were opened; groups that fold are taken out.
+ * holds groups of switches in the order in which they were opened; groups that fold are taken out. Switches in `edited` stay.
  */
-export function foldToRead(items, room, opened = []) {
+export function foldToRead(items, room, opened = [], edited = []) {
   const space = room.w > 0 && room.h > 0 ? room : USUAL;
   const fits = () => FONT * zoomToFit(sizeOf(items), space) >= READABLE;
   if (fits()) return;
   for (const level of levelsOf(items)) {
     if (level.length > 1) {
-      const kept = new Set(opened.flat().flatMap((id) => [id, ...items.above(id)]));
+      const kept = new Set([...opened.flat(), ...edited].flatMap((id) => [id, ...items.above(id)]));
       for (const id of level) if (!kept.has(id)) items.foldByItself(id);
     }
     while (!fits() && opened.length > 1) opened.shift().forEach((id) => items.foldByItself(id));

@@ -237,14 +237,23 @@ test("what is folded and unfolded is laid out afresh", () => {
 });
 
 test("four equal children stand two by two or in one row, sixteen four by four", () => {
-  const rowsOf = (leaves, nodesEach) => {
+  const rowsOf = (leaves, nodesEach, aspect, folded) => {
     const items = fabric(leaves, nodesEach);
+    items.aspect = aspect;
+    if (folded) for (const { id } of items.children(1)) items.fold(id);
     const places = layout(items);
     const rows = new Map();
     for (const { id } of items.children(1)) rows.set(places.get(id).block.y, (rows.get(places.get(id).block.y) ?? 0) + 1);
     return [...rows.values()];
   };
-  for (const nodesEach of [2, 3, 4, 8]) {
-    for (const leaves of [4, 16]) assert.equal(new Set(rowsOf(leaves, nodesEach)).size, 1, `${leaves} of ${nodesEach}: ${rowsOf(leaves, nodesEach)}`);
+  for (const aspect of [0.9, 1.2, 1.7]) {
+    for (const nodesEach of [2, 3, 4, 8]) {
+      for (const leaves of [4, 16]) {
+        for (const folded of [false, true]) {
+          const rows = rowsOf(leaves, nodesEach, aspect, folded);
+          assert.equal(new Set(rows).size, 1, `${leaves} of ${nodesEach} at ${aspect}${folded ? ", folded" : ""}: ${rows}`);
+        }
+      }
+    }
   }
 });

@@ -19,7 +19,7 @@ const WIDER = [1, 1.1, 1.25, 1.5];
 const FEW = 400;
 // Proportions that are taken if any arrangement has one, and how much empty places count beside the proportion: of any number
 // of items, and of a square number, which fills a square.
-const SANE = [0.8, 3];
+const SANE = [0.6, 3];
 const UNWANTED = 100;
 const EMPTY = 3;
 const EMPTY_SQUARE = 6;
