@@ -18,19 +18,22 @@ bench
 
 # Controls that are shown: what one reads of each, and its accessible name; marks without a letter are no words.
 _NAMES = """
-root => [...root.querySelectorAll('button, input, select, textarea, [role=button]')].filter((e) => e.offsetParent !== null).map((e) => {
+root => [...root.querySelectorAll('button, input, select, textarea, [role=button]')].map((e) => {
+  if (e.offsetParent === null) return null;
   const label = e.closest('label');
   const copy = (label ?? e).cloneNode(true);
-  for (const inner of label === null ? [] : copy.querySelectorAll('input, select, textarea, button, output')) inner.remove();
+  const own = label === null ? [] : copy.querySelectorAll('input, select, textarea, button, output');
+  for (const inner of own) inner.remove();
   const read = e.nodeName === 'SELECT' && label === null ? '' : copy.textContent.replace(/\\s+/g, ' ').trim();
   const name = e.ariaLabel ?? (read || e.title || e.placeholder || '');
   return [e.nodeName, /\\p{L}/u.test(read) ? read : '', name];
-})
+}).filter((one) => one !== null)
 """
 
 # Placeholders whose text is wider than its field, and their fields.
 _CUT = """
-root => [...root.querySelectorAll('input[placeholder]')].filter((e) => e.offsetParent !== null && e.placeholder).filter((e) => {
+root => [...root.querySelectorAll('input[placeholder]')].filter((e) => {
+  if (e.offsetParent === null || !e.placeholder) return false;
   const style = getComputedStyle(e);
   const pen = document.createElement('canvas').getContext('2d');
   pen.font = style.font;
@@ -51,11 +54,12 @@ element => {
   let under = element;
   while (paint(getComputedStyle(under).backgroundColor)[3] === 0) under = under.parentElement;
   const light = (colour) => {
-    const [r, g, b] = paint(colour).map((c) => c / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    const linear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = paint(colour).map((c) => linear(c / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const both = [light(getComputedStyle(element).color), light(getComputedStyle(under).backgroundColor)].sort((a, b) => b - a);
-  return (both[0] + 0.05) / (both[1] + 0.05);
+  const both = [getComputedStyle(element).color, getComputedStyle(under).backgroundColor].map(light);
+  return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
 }
 """
 
@@ -109,11 +113,43 @@ def test_a_message_covers_neither_legend_nor_text(bench):
     editor.locator(".wb-canvas").focus()
     bench.page.keyboard.press("Escape")
     bench.page.keyboard.press("g")
-    message = editor.locator(".wb-message")
-    message.get_by_text("select what the new switch shall hold").wait_for(timeout=PATIENCE_MS)
-    inside, stage = message.bounding_box(), editor.locator(".wb-canvas").bounding_box()
-    assert inside["x"] >= stage["x"] and inside["y"] >= stage["y"]
-    assert inside["x"] + inside["width"] <= stage["x"] + stage["width"]
-    assert inside["y"] + inside["height"] <= stage["y"] + stage["height"]
+    inside = """root => {
+      const message = root.querySelector('.wb-message');
+      if (!message.textContent.includes('select what the new switch shall hold')) return false;
+      const [m, c] = [message, root.querySelector('.wb-canvas')].map((e) => e.getBoundingClientRect());
+      return m.left >= c.left && m.top >= c.top && m.right <= c.right && m.bottom <= c.bottom && m.height > 0;
+    }"""
+    bench.page.wait_for_function(inside, arg=editor.element_handle(), timeout=PATIENCE_MS)
     bench.page.screenshot(path=ROOT / "out" / "screenshots" / "polish-message.png")
     assert bench.complaints == []
+
+
+# Sizes in pixels of the letters of all texts that are shown in the pictures.
+_LETTERS = """
+root => [...root.querySelectorAll('.wb-picture svg')].map((svg) => {
+  const scale = svg.clientWidth / svg.viewBox.baseVal.width;
+  const shown = [...svg.querySelectorAll('text')].filter((text) => text.getClientRects().length > 0);
+  return [scale, ...shown.map((text) => parseFloat(getComputedStyle(text).fontSize) * scale)];
+})
+"""
+
+
+@pytest.mark.parametrize(("sizes", "least"), [("4, 3", 10), ("4, 4, 4", 20), ("16, 8, 4", 0), ("25, 20, 10", 0)])
+@pytest.mark.parametrize("width", [1366, 1920])
+def test_no_text_of_a_picture_is_too_small(chromium, lab: Server, sizes, least, width):
+    cell = CELL.replace("(4, 3)", f"({sizes})").replace('"binpack"', '"binpack", "gang"')
+    notebook = open_notebook(chromium, lab, f"letters-{width}", [cell])
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.run(0)
+    comparer = notebook.panel("comparer")
+    comparer.locator(".wb-picture svg").nth(2).wait_for(timeout=PATIENCE_MS)
+    notebook.page.wait_for_timeout(500)
+    pictures = comparer.evaluate(_LETTERS)
+    assert len(pictures) == 3
+    for _, *letters in pictures:
+        assert len(letters) >= least
+        assert min(letters, default=9) >= 9
+    # A picture that is too small for its own title has one above it.
+    assert comparer.locator(".wb-picture").first.inner_text().strip() != ""
+    notebook.page.screenshot(path=ROOT / "out" / "screenshots" / f"letters-{sizes.replace(', ', 'x')}-{width}.png")
+    assert notebook.complaints == []

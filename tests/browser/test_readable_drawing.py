@@ -1,4 +1,4 @@
-"""The drawing of 12, 64 and 512 nodes in two windows: readable labels, links inside, room beside the YAML, stable edits."""
+"""The drawing at 12 to 5,000 nodes: readable labels, links inside, room beside the YAML, stable edits."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
 
 
 def one_line(message: str) -> str:
-    """A message for display on the page: in its words, without line breaks and control characters, shortened if long."""
+    """A message in the words of the page, without line breaks and control characters, and shortened if long."""
     message = page_words(message)
     if len(message) > _LONGEST:
         message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"

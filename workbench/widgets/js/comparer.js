@@ -5,6 +5,7 @@ import { fixPanel } from "./fix.js";
 import { latest } from "./latest.js";
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
+import { leaveOutTiny } from "./tiny.js";
 import { yamlPane } from "./yaml_pane.js";
 
 // How what no file holds yet is saved under the name that a command uses.
@@ -163,7 +164,7 @@ function render(context) {
     const tier = field("tier", "number", 1);
     // Only a hard job has a highest tier; disabled fields are not sent.
     tier.disabled = true;
-    const mode = h("select", { name: "mode", onchange: () => (tier.disabled = mode.value !== "hard") },
+    const mode = h("select", { name: "mode", "aria-label": "network topology", onchange: () => (tier.disabled = mode.value !== "hard") },
       ...["none", "hard", "soft"].map((m) => h("option", { value: m }, m)));
     const form = h("form", { class: "wb-bar", onsubmit: addJob },
       h("label", {}, "name ", h("input", { name: "name", value: "job-1", size: 10 })),
@@ -399,10 +400,13 @@ function render(context) {
       }
       last = { number, groups: grown(last.groups, shown.groups), places: shown.places ?? last.places };
       picture.draw({ frame: shown.frame, groups: last.groups, places: last.places });
+      leaveOutTiny(element, drawing);
       at = null;
       around = {};
     }
-    return { element: h("div", { class: "wb-picture" }, title, drawing, time), draw, redraw: (shown) => picture.draw(shown) };
+    const element = h("div", { class: "wb-picture" }, title, drawing, time);
+    new ResizeObserver(() => leaveOutTiny(element, drawing)).observe(drawing);
+    return { element, draw, redraw: (shown) => picture.draw(shown) };
   }
 
   /** Cell with the value of a metric; bold if no policy has a better value. */
