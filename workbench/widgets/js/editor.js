@@ -36,6 +36,8 @@ function render(context) {
   // Switches that were opened, in groups, the latest last; and the room for which the others were folded.
   let opened = [];
   let arranged = { w: 0, h: 0 };
+  // Whether somebody asked for more than can be read: then edits fold nothing.
+  let asAsked = false;
 
   const button = (text, title, run, more = {}) => h("button", { title, onclick: run, ...more }, text);
   const undo = button("↶ Undo", "Ctrl+Z", () => attempt("undo"));
@@ -128,6 +130,7 @@ function render(context) {
 
   /** Lay everything out afresh for the room that the drawing has now; what folded by itself may open. */
   function arrange() {
+    asAsked = false;
     arranged = canvas.room;
     if (arranged.w > 0) items.aspect = Math.min(Math.max(arranged.w / arranged.h, TALLEST), WIDEST);
     items.unfoldAll();
@@ -137,6 +140,7 @@ function render(context) {
 
   /** Draw and fit everything after switches were folded or opened. */
   function redraw() {
+    asAsked = false;
     foldToRead(items, canvas.room, opened);
     canvas.draw();
     canvas.choose(selected);
@@ -224,15 +228,17 @@ function render(context) {
     }
     if (patch.revision <= revision) return undefined;
     const first = items.byId.size === 0;
+    const grows = patch.set.some(({ id }) => items.get(id) === undefined);
     items.apply(patch);
     question.keep((id) => items.get(id) !== undefined && !items.get(id).gpus);
     marks(patch);
     if (selects) {
       selected = patch.selected;
-      if (selected.length <= FEW) opened.push(items.reveal(selected));
+      const revealed = selected.length > FEW ? [] : items.reveal(selected);
+      if (revealed.length > 0) opened.push(revealed);
     }
     if (first) arrange();
-    else if (!canvas.held) {
+    else if (grows && !canvas.held && !asAsked) {
       const touched = patch.set.length > FEW ? [] : patch.set.flatMap(({ id }) => items.above(id)).filter((id) => !items.folded.has(id));
       foldToRead(items, canvas.room, opened, touched);
     }
@@ -435,6 +441,7 @@ function render(context) {
     for (const id of next) for (const child of items.children(id)) if (items.hasChildren(child.id)) items.fold(child.id);
     // Whoever asks for a level gets it, however small its labels.
     opened = [[...opened.flat(), ...next]];
+    asAsked = true;
     canvas.draw();
     canvas.choose(selected);
     canvas.fit(selected.flatMap((id) => [id, ...items.visible(id)]));
