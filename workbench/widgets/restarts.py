@@ -15,20 +15,22 @@ from workbench.errors import WorkbenchError
 from workbench.evaluate.choices import make_policy, with_config
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
-from workbench.model.placement import Placement, Refusal
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
-from workbench.policies.base import Policy
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.lost_pods import HitJob
 from workbench.widgets.messages import one_line
 from workbench.widgets.worker import Worker
 
-__all__ = ["Restarts", "restart_table"]
+__all__ = ["LostJobRestarts", "restart_table"]
+
+#: How a policy decides on gangs in one session.
+_Schedule = Callable[[Sequence[Gang], ClusterSnapshot], Sequence[Decision]]
 
 
-class Restarts:
+class LostJobRestarts:
     """Works out, in the background, what the compared policies would do with the jobs that an editor's drawing hits.
 
     Parameters
@@ -61,7 +63,7 @@ class Restarts:
         chosen = [(n, dict(p) if config is None else with_config(n, p, config)) for n, p in comparer.policies]
 
         def work() -> None:
-            policies = [(name, make_policy(name, parameters)) for name, parameters in chosen]
+            policies = [(name, make_policy(name, parameters).schedule) for name, parameters in chosen]
             table = restart_table(hits, self._gangs, later(), policies)
             finish()
             self._editor.show_restarts(table)
@@ -81,7 +83,7 @@ def restart_table(
     hits: Sequence[HitJob],
     gangs: Mapping[str, Gang],
     snapshot: ClusterSnapshot,
-    policies: Sequence[tuple[str, Policy]],
+    policies: Sequence[tuple[str, _Schedule]],
 ) -> dict[str, Any]:
     """What each policy would do with running jobs if they started again, all of them in one session.
 
@@ -92,8 +94,8 @@ def restart_table(
         The running jobs as if none of their pods had a node, by ``namespace/name``; a job that is missing has no row.
     snapshot : ClusterSnapshot
         The cluster after what has failed, with all running pods; those of the jobs give back what they hold first.
-    policies : sequence of (str, Policy)
-        With the names to show.
+    policies : sequence of (str, callable)
+        Names to show, and the method `schedule` of each policy.
 
     Returns
     -------
@@ -105,17 +107,17 @@ def restart_table(
     rest = snapshot.without_pods(lambda pod: pod.gang in keys)
     for key in keys:
         rest = rest.forgetting(key)
-    told = [_told(policy, [gangs[hit.key] for hit in known], rest) for _, policy in policies]
+    told = [_told(schedule, [gangs[hit.key] for hit in known], rest) for _, schedule in policies]
     return {
         "policies": [name for name, _ in policies],
         "rows": [{"job": hit.key, "loss": hit.text, "told": [texts[hit.key] for texts in told]} for hit in known],
     }
 
 
-def _told(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> dict[str, str]:
+def _told(schedule: _Schedule, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> dict[str, str]:
     """What a policy would do with each of some jobs, by name."""
     try:
-        decisions = policy.schedule(gangs, snapshot)
+        decisions = schedule(gangs, snapshot)
     except WorkbenchError as error:
         return dict.fromkeys((gang.key for gang in gangs), one_line(str(error)))
     return {decision.gang.key: _outcome(decision.result) for decision in decisions}

@@ -32,7 +32,7 @@ from workbench.widgets.live_strip import LiveStrip
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.panel import Panel
 from workbench.widgets.replay import Replay
-from workbench.widgets.restarts import Restarts
+from workbench.widgets.restarts import LostJobRestarts
 from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
@@ -68,7 +68,7 @@ class _Shown(NamedTuple):
     matrices: MatrixLoader
     strip: LiveStrip | None
     panels: Mapping[str, Panel]
-    restarts: Restarts | None
+    restarts: LostJobRestarts | None
 
 
 _Named = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -223,7 +223,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         comparer.steps = editor
         comparer.jobs_changed.append(editor.ask_for_gpus)
         comparer.ended.append(lambda line: self._tell_result(comparer, line))
-        restarts = None if begun.objects is None else Restarts(editor, comparer, begun.objects)
+        restarts = None if begun.objects is None else LostJobRestarts(editor, comparer, begun.objects)
         if restarts is not None:
             comparer.ended.append(lambda _: restarts.look())
         panels: dict[str, Panel] = {"drawing": editor, "matrix": matrices, "placements": comparer}
