@@ -54,6 +54,9 @@ __all__ = ["EmbeddedCluster"]
 _FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
 
 
+#: Options to write parameters of any kind in one order.
+_ANY_KEYS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
+
 T = TypeVar("T")
 
 
@@ -147,6 +150,7 @@ class EmbeddedCluster(Working, Displayed):
             start_seconds=self._behaviour.start_seconds,
             run_seconds=self._behaviour.run_seconds,
             session_due=self._scheduler.session_due,
+            policy=_described(self._policy),
         )
 
     def _go_on(self, saved: SavedCluster) -> None:
@@ -225,7 +229,8 @@ class EmbeddedCluster(Working, Displayed):
         controllers = (*made, self._jobs)
         stages = ((self._kubelets,), (GarbageCollector(*parts),), controllers, (self._scheduler,))
         self._manager = Manager(self.store, self._clock, stages, self._order)
-        self._scheduler.session_due = saved.session_due
+        if saved.version:
+            self._scheduler.go_on(session_due=saved.session_due or saved.policy != _described(self._policy))
 
     def _kept(self) -> dict[str, Any]:
         names = ("_policy", "_behaviour", "_ssh_keys", "_order")
@@ -614,6 +619,11 @@ class EmbeddedCluster(Working, Displayed):
             return False
         self._clock.now = max(self._clock.now, timer)
         return True
+
+
+def _described(policy: Policy) -> str:
+    """The name and the parameters of a policy, to tell whether another one would decide alike."""
+    return f"{policy.name} {orjson.dumps(dict(policy.parameters), option=_ANY_KEYS, default=str).decode()}"
 
 
 def _documents(source: str | Path | Mapping[str, Any], number: int) -> list[Document]:

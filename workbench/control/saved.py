@@ -19,6 +19,9 @@ __all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
 #: The field ``format`` of a store file.
 FORMAT = "topology-workbench store 1"
 
+#: Fields that a store of an earlier release lacks: whoever goes on from it decides anew.
+_LATER = ("session_due", "policy")
+
 #: More than any version, and than the seconds until the year 9999.
 _MOST = 1e15
 
@@ -50,8 +53,9 @@ class SavedCluster:
     run_seconds : float, optional
         Seconds that pods without annotations take to start, and run (`workbench.control.kubelets.Behaviour`).
     session_due : bool
-        Whether something changed since the last session of the scheduler. A file does not keep that: the policy that
-        goes on from it may be another one, which is to decide anew.
+        Whether something changed since the last session of the scheduler.
+    policy : str
+        The policy of that session, with its parameters: another one is to decide anew.
     """
 
     now: float
@@ -65,6 +69,7 @@ class SavedCluster:
     start_seconds: float = 0.0
     run_seconds: float | None = None
     session_due: bool = True
+    policy: str = ""
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:
@@ -81,6 +86,8 @@ def saved_data(saved: SavedCluster) -> dict[str, Any]:
         ],
         "requests": [{"job": list(key), "request": asdict(request)} for key, request in saved.requests],
         "ends": [[*key, at] for key, at in sorted(saved.ends.items())],
+        "session_due": saved.session_due,
+        "policy": saved.policy,
         "records": dict(sorted(saved.records.items())),
         "log": [[line.at, *line.key, line.reason, line.message, line.warning] for line in saved.log],
         "objects": list(saved.objects),
@@ -99,7 +106,7 @@ def read_saved(data: Any) -> SavedCluster:
         found = data.get("format") if type(data) is dict else data
         raise wrong("format", found, repr(FORMAT))
     for name in saved_data(SavedCluster(0.0, 0)):
-        if name not in data:
+        if name not in (*_LATER, *data):
             raise wrong(name, None, "a field that every store has")
     objects = [item for _, item in get_maps(data, "objects", "")]
     known: set[Ref] = set()
@@ -124,6 +131,8 @@ def read_saved(data: Any) -> SavedCluster:
         ends=dict(_rows(data, "ends", 4, lambda row, path: (_key(row[:3], path), _time(row[3], path)))),
         records=get_texts(data, "records", ""),
         start_seconds=_number(data, "start_seconds", ""),
+        session_due=_flag(data, "session_due"),
+        policy=get_text(data, "policy", ""),
         run_seconds=None if data.get("run_seconds") is None else _number(data, "run_seconds", ""),
         log=_rows(
             data,
@@ -141,6 +150,13 @@ def _number(data: Mapping[str, Any], key: str, where: str) -> float:
     if type(value) not in (int, float) or not 0 <= value < _MOST:
         raise wrong(child(where, key), value, f"a number from 0 to {_MOST:g}")
     return float(value)
+
+
+def _flag(data: Mapping[str, Any], key: str) -> bool:
+    value: Any = data.get(key, True)
+    if type(value) is not bool:
+        raise wrong(key, value, "true or false")
+    return value
 
 
 def _rows(data: Mapping[str, Any], key: str, length: int, read: Callable[[list[Any], str], T]) -> list[T]:
