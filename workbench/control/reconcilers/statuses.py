@@ -203,7 +203,7 @@ class FinishedJobs(Reconciler):
         """When a Job finished, by its newest condition; now, if that time is not one of this cluster."""
         conditions = read_job_status(job).conditions
         at = self.clock.seconds_of(conditions[-1].at) if conditions else None
-        return self.clock.now if at is None or not 0 <= at <= self.clock.now else at
+        return self.clock.now if at is None or at > self.clock.now else at
 
 
 def _phase(job: Object) -> str:
