@@ -190,6 +190,18 @@ def test_the_time_to_live_of_a_finished_job_goes_on_in_a_saved_cluster(tmp_path:
         assert one.store.list("Job") == [] and one.now == 40
 
 
+def test_nothing_is_planned_for_a_pod_that_failed_or_a_job_that_was_deleted() -> None:
+    cluster = cluster_with(job(tasks=[task(replicas=1)]), run_seconds=1000)
+    cluster.fail("train-worker-0")
+    cluster.run()
+    assert phase_of(cluster) == "Failed" and cluster.now == 0
+    cluster = cluster_with(job(ttlSecondsAfterFinished=500), run_seconds=10)
+    cluster.run(20)
+    cluster.delete("Job", "train")
+    cluster.run()
+    assert cluster.now == 20
+
+
 def test_a_deployment_becomes_pods_with_a_pod_group_of_their_own() -> None:
     template = pod_template(1, labels={"app": "serve"})
     template["spec"]["schedulerName"] = "volcano"

@@ -30,6 +30,7 @@ from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus
 from workbench.control.saved import FORMAT, SavedCluster, read_saved, saved_data
 from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object
+from workbench.control.stored_form import check_identity
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
 from workbench.formats.load import no_collection
@@ -389,6 +390,10 @@ class EmbeddedCluster(Working, Displayed):
         for document in documents:
             if type(document.data.get("apiVersion")) is not str or type(document.data.get("kind")) is not str:
                 raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
+            try:
+                check_identity(document.data)
+            except InputError as error:
+                raise document.error(error) from None
         ordered = sorted(documents, key=_rank)
         kept = len(self._admission.warnings)
 
