@@ -89,7 +89,7 @@ def test_a_store_of_an_earlier_release_is_decided_on_anew(tmp_path: Path) -> Non
     path = tmp_path / "store.json"
     cluster.save(path)
     data = json.loads(path.read_text())
-    del data["session_due"], data["policy"]
+    del data["session_due"], data["policy"], data["rested_at"]
     path.write_text(json.dumps(data))
     other = EmbeddedCluster("volcano-1.15")
     other.resume(path)
@@ -97,7 +97,7 @@ def test_a_store_of_an_earlier_release_is_decided_on_anew(tmp_path: Path) -> Non
     assert len(other.log) > len(cluster.log)
 
 
-@pytest.mark.parametrize(("name", "value"), [("session_due", "yes"), ("policy", 5)])
+@pytest.mark.parametrize(("name", "value"), [("session_due", "yes"), ("policy", 5), ("rested_at", -1)])
 def test_a_wrong_field_about_the_last_session_is_refused(name: str, value: object, tmp_path: Path) -> None:
     path = tmp_path / "store.json"
     _cluster().save(path)

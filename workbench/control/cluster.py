@@ -135,7 +135,10 @@ class EmbeddedCluster(Working, Displayed):
     def _as_saved(self) -> SavedCluster:
         def saved() -> SavedCluster:
             self._manager.listen()
-            return replace(self._controllers(), objects=self.store.contents(), log=tuple(self._log.lines))
+            settled = self._undo.settled
+            rested_at = settled.now if settled.version == self.store.version else None
+            whole = replace(self._controllers(), rested_at=rested_at, objects=self.store.contents())
+            return replace(whole, log=tuple(self._log.lines))
 
         return self._whole(saved)
 
@@ -161,6 +164,12 @@ class EmbeddedCluster(Working, Displayed):
         self._log.restore(saved.log)
         self._start(saved)
         self._undo = _Undo(replace(saved, objects=(), log=()), None)
+        if saved.rested_at is not None and not self._scheduler.session_due:
+            # New controllers look at every object once. They do so at the time at which there was nothing to do, so
+            # that what is due now is done in the order in which it fell due.
+            self._clock.now = min(saved.rested_at, saved.now)
+            self.settle()
+            self._clock.now = saved.now
 
     def _whole(self, work: Callable[[], T], *, settles: bool = False) -> T:
         """Do some work on the cluster as a whole, or, after any exception and after Ctrl-C, not at all.

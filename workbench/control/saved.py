@@ -20,7 +20,7 @@ __all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
 FORMAT = "topology-workbench store 1"
 
 #: Fields that a store of an earlier release lacks: whoever goes on from it decides anew.
-_LATER = ("session_due", "policy")
+_LATER = ("session_due", "policy", "rested_at")
 
 #: More than any version, and than the seconds until the year 9999.
 _MOST = 1e15
@@ -56,6 +56,8 @@ class SavedCluster:
         Whether something changed since the last session of the scheduler.
     policy : str
         The policy of that session, with its parameters: another one is to decide anew.
+    rested_at : float, optional
+        Time at which nothing was left to do; None: something has been written since.
     """
 
     now: float
@@ -70,6 +72,7 @@ class SavedCluster:
     run_seconds: float | None = None
     session_due: bool = True
     policy: str = ""
+    rested_at: float | None = None
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:
@@ -88,6 +91,7 @@ def saved_data(saved: SavedCluster) -> dict[str, Any]:
         "ends": [[*key, at] for key, at in sorted(saved.ends.items())],
         "session_due": saved.session_due,
         "policy": saved.policy,
+        "rested_at": saved.rested_at,
         "records": dict(sorted(saved.records.items())),
         "log": [[line.at, *line.key, line.reason, line.message, line.warning] for line in saved.log],
         "objects": list(saved.objects),
@@ -133,6 +137,7 @@ def read_saved(data: Any) -> SavedCluster:
         start_seconds=_number(data, "start_seconds", ""),
         session_due=_flag(data, "session_due"),
         policy=get_text(data, "policy", ""),
+        rested_at=None if data.get("rested_at") is None else _number(data, "rested_at", ""),
         run_seconds=None if data.get("run_seconds") is None else _number(data, "run_seconds", ""),
         log=_rows(
             data,
