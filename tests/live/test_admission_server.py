@@ -119,7 +119,7 @@ HYPER_JOB = {
 
 
 def reviewed(admission: AdmissionServer, data: Any, **more: Any) -> dict[str, Any]:
-    return admission.review({"uid": "u", "operation": "CREATE", "object": data, **more})
+    return admission.review({"uid": "u", "operation": "CREATE", "object": data} | more)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +143,23 @@ def test_metadata_of_another_shape_is_refused(admission: AdmissionServer, metada
     response = reviewed(admission, job(1), **{part: {**job(1), "metadata": metadata}})
     assert not response["allowed"] and response["status"]["code"] == 422
     assert response["status"]["message"] == f"{part}: no mapping, or one whose metadata is none"
+
+
+@pytest.mark.parametrize("value", [[[]], {"a": 1}, 5])
+@pytest.mark.parametrize("place", ["apiVersion", "kind", "metadata.name", "metadata.namespace"])
+@pytest.mark.parametrize("part", ["object", "oldObject"])
+def test_an_identity_that_is_no_text_is_refused(admission: AdmissionServer, part: str, place: str, value: Any) -> None:
+    name = place.rpartition(".")[2]
+    whole = job(1)
+    changed = {**whole, "metadata": {**whole["metadata"], name: value}} if "." in place else {**whole, name: value}
+    response = reviewed(admission, whole, operation="UPDATE", **{"oldObject": whole, part: changed})
+    assert not response["allowed"] and response["status"]["code"] == 422
+    assert response["status"]["message"].startswith(f"{part}: {place}")
+
+
+def test_a_name_of_the_request_that_is_no_text_is_refused(admission: AdmissionServer) -> None:
+    nameless = {**job(1), "metadata": {}}
+    assert reviewed(admission, nameless, name=["x"])["status"]["code"] == 422
 
 
 def test_an_error_of_ours_is_told_as_one(admission: AdmissionServer, monkeypatch: pytest.MonkeyPatch) -> None:
