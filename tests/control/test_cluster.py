@@ -202,6 +202,15 @@ def test_nothing_is_planned_for_a_pod_that_failed_or_a_job_that_was_deleted() ->
     assert cluster.now == 20
 
 
+def test_the_pods_of_a_pod_group_that_is_made_anew_are_counted() -> None:
+    cluster = cluster_with(job())
+    cluster.delete("PodGroup", group_of(cluster)["metadata"]["name"])
+    cluster.settle()
+    assert set(pods_of(cluster).values()) == {"Running"}
+    status = group_of(cluster)["status"]
+    assert (status["phase"], status["running"]) == ("Running", 2)
+
+
 def test_a_deployment_becomes_pods_with_a_pod_group_of_their_own() -> None:
     template = pod_template(1, labels={"app": "serve"})
     template["spec"]["schedulerName"] = "volcano"

@@ -175,7 +175,10 @@ class Scheduler(Reconciler):
         if change.after is None:
             self._pods.pop(key, None)
             if group is not None:
-                self._members.get(group, {}).pop(key, None)
+                members = self._members.get(group, {})
+                members.pop(key, None)
+                if not members:
+                    self._members.pop(group, None)
                 self._former.deleted(group, data)
             self._note(key, None)
             self.session_due = True
@@ -193,7 +196,7 @@ class Scheduler(Reconciler):
         group = None if after is None else read_pod_group(after)
         self._note(key, group)
         if after is None:
-            self._members.pop(key, None)
+            # Its pods may stay, and a Job that starts anew makes a PodGroup of the same name for them.
             self._former.forget(key)
             return
         self._touched[key] = None
