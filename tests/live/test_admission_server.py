@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
+import socketserver
 import threading
 import time
 from collections.abc import Iterator
@@ -77,6 +79,25 @@ def test_bodies_that_are_held_are_bounded(server: BoundedServer, monkeypatch: py
     assert asked(server, b"y" * 500_000).status_code == 503
     assert asked(server, b"y").status_code == 200
     holding.close()
+
+
+def test_without_descriptors_the_server_waits_and_goes_on(
+    server: BoundedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def none_left() -> Any:
+        tried.append(time.monotonic())
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(socketserver.TCPServer, "get_request", lambda self: none_left())
+        client = opened(server, b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx")
+        time.sleep(0.5)
+    assert 0 < len(tried) <= 8
+    client.settimeout(5)
+    assert client.recv(100).startswith(b"HTTP/1.1 200")
+    client.close()
 
 
 @pytest.mark.parametrize("length", ["²", "-1", "9" * 5000, "1048577", "1e3", ""])
