@@ -239,3 +239,21 @@ def test_a_full_disk_behind_standard_output_is_said(unbuffered: str) -> None:
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert (process.returncode, process.stderr) == (2, "workbench: standard output: No space left on device\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_messages_that_find_no_room_cost_neither_result_nor_status(files: Path, unbuffered: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    (files / "two.yaml").write_text(cluster_yaml() + "---\n" + job_yaml("a", 1), encoding="utf-8")
+    answers = []
+    for messages in ("/dev/null", "/dev/full"):
+        with Path(messages).open("w") as stream:
+            command = [*COMMAND, "place", "-f", str(files / "two.yaml")]
+            environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=stream, text=True, env=environment)
+        answers.append((done.returncode, done.stdout))
+    assert answers[0] == answers[1] and answers[0][1]
+    with Path("/dev/full").open("w") as stream:
+        assert subprocess.run([*COMMAND, "place", "--nonsense"], stderr=stream).returncode == 2

@@ -53,6 +53,21 @@ def test_a_stored_object_of_another_form_is_refused(broken: dict[str, Any], tmp_
     assert "objects[" in str(caught.value)
 
 
+@pytest.mark.parametrize("field", ["name", "namespace"])
+@pytest.mark.parametrize("value", [{"a": "x"}, ["x"], 5])
+def test_a_name_of_another_type_is_refused_before_anything_is_looked_up(field: str, value: Any, tmp_path: Path) -> None:
+    cluster = EmbeddedCluster()
+    for one in (job(), *small_cluster(2)[:1], pod()):
+        with pytest.raises(InputError, match=f"metadata.{field}"):
+            cluster.submit({**one, "metadata": {**one["metadata"], field: value}})
+    cluster.save(tmp_path / "store.json")
+    data = json.loads((tmp_path / "store.json").read_text())
+    data["objects"].append(pod(**{field: value}))
+    (tmp_path / "store.json").write_text(json.dumps(data))
+    with pytest.raises(InputError, match=f"metadata.{field}"):
+        cluster.resume(tmp_path / "store.json")
+
+
 @pytest.mark.parametrize("now", [2.6e11, 9e14])
 def test_time_goes_on_beyond_the_year_9999(now: float, tmp_path: Path) -> None:
     cluster = EmbeddedCluster(run_seconds=1)

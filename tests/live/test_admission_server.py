@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
+import socketserver
 import threading
 import time
 from collections.abc import Iterator
@@ -79,6 +81,25 @@ def test_bodies_that_are_held_are_bounded(server: BoundedServer, monkeypatch: py
     holding.close()
 
 
+def test_without_descriptors_the_server_waits_and_goes_on(
+    server: BoundedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def none_left() -> Any:
+        tried.append(time.monotonic())
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(socketserver.TCPServer, "get_request", lambda self: none_left())
+        client = opened(server, b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx")
+        time.sleep(0.5)
+    assert 0 < len(tried) <= 8
+    client.settimeout(5)
+    assert client.recv(100).startswith(b"HTTP/1.1 200")
+    client.close()
+
+
 @pytest.mark.parametrize("length", ["²", "-1", "9" * 5000, "1048577", "1e3", ""])
 def test_a_wrong_length_is_answered(server: BoundedServer, length: str) -> None:
     one = opened(server, f"POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
@@ -119,7 +140,7 @@ HYPER_JOB = {
 
 
 def reviewed(admission: AdmissionServer, data: Any, **more: Any) -> dict[str, Any]:
-    return admission.review({"uid": "u", "operation": "CREATE", "object": data, **more})
+    return admission.review({"uid": "u", "operation": "CREATE", "object": data} | more)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +164,23 @@ def test_metadata_of_another_shape_is_refused(admission: AdmissionServer, metada
     response = reviewed(admission, job(1), **{part: {**job(1), "metadata": metadata}})
     assert not response["allowed"] and response["status"]["code"] == 422
     assert response["status"]["message"] == f"{part}: no mapping, or one whose metadata is none"
+
+
+@pytest.mark.parametrize("value", [[[]], {"a": 1}, 5])
+@pytest.mark.parametrize("place", ["apiVersion", "kind", "metadata.name", "metadata.namespace"])
+@pytest.mark.parametrize("part", ["object", "oldObject"])
+def test_an_identity_that_is_no_text_is_refused(admission: AdmissionServer, part: str, place: str, value: Any) -> None:
+    name = place.rpartition(".")[2]
+    whole = job(1)
+    changed = {**whole, "metadata": {**whole["metadata"], name: value}} if "." in place else {**whole, name: value}
+    response = reviewed(admission, whole, operation="UPDATE", **{"oldObject": whole, part: changed})
+    assert not response["allowed"] and response["status"]["code"] == 422
+    assert response["status"]["message"].startswith(f"{part}: {place}")
+
+
+def test_a_name_of_the_request_that_is_no_text_is_refused(admission: AdmissionServer) -> None:
+    nameless = {**job(1), "metadata": {}}
+    assert reviewed(admission, nameless, name=["x"])["status"]["code"] == 422
 
 
 def test_an_error_of_ours_is_told_as_one(admission: AdmissionServer, monkeypatch: pytest.MonkeyPatch) -> None:

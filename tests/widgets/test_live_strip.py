@@ -221,3 +221,23 @@ def test_a_recording_opens_by_the_button_and_a_live_cluster_has_no_slider(bench:
     assert "no moment of a recording" in refused(strip_of(bench), "seek", step=0)
     ask(bench._bar, "open", text=recorded(steps=2)[0], name="a.jsonl")
     assert len(ask(strip_of(bench), "state")["clocks"]) == 3
+
+
+@pytest.mark.parametrize(("kind", "rest"), [("pause", "paused"), ("resume", ""), ("stop", "stopped")])
+def test_a_view_in_another_tab_hears_what_one_did(bench: Workbench, said: list[Any], kind: str, rest: str) -> None:
+    strip = strip_of(bench)
+    if kind == "resume":
+        ask(strip, "pause")
+    said.clear()
+    answer = ask(strip, kind)
+    told = [message["body"] for message in said if message["type"] == "state"]
+    assert answer["rest"] == rest and told[-1] == answer
+
+
+def test_a_view_in_another_tab_hears_which_moment_is_shown(patient: Any, said: list[Any]) -> None:
+    bench = Workbench()
+    ask(bench._bar, "open", text=recorded(steps=3)[0], name="a.jsonl")
+    answer = ask(strip_of(bench), "seek", step=1)
+    assert [message["body"] for message in said if message["type"] == "state"][-1] == answer
+    bench.comparer.wait()
+    bench.end()

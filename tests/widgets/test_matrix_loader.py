@@ -89,6 +89,12 @@ class TestBringing:
         assert view["best"]["ties"] == [[0, 1], [2, 3]]
         assert "link types" in view["format"]
 
+    def test_a_view_in_another_tab_hears_what_one_asked(self, empty, said):
+        view = ask(empty, "load", text=TOPO, name="topo.txt")
+        assert [message["body"] for message in said if message["type"] == "view"] == [view]
+        view = ask(empty, "change", k=3)
+        assert [message["body"] for message in said if message["type"] == "view"][1:] == [view]
+
     def test_an_error_names_its_line_and_leaves_the_old_matrix(self, loader):
         before = loader.matrix
         answer = ask(loader, "load", text="0 1 2\n1 0 x\n2 3 0\n", name="pasted text")

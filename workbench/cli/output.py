@@ -50,10 +50,11 @@ def readers_may_leave() -> Iterator[None]:
 
     The exit status is then the command's own. A status for the closed pipe would depend on chance, namely whether the
     reader ends before the last write. Python, click and rich each end the process in their own way when a write fails,
-    therefore no write is allowed to fail.
+    therefore no write is allowed to fail. Messages that nobody can read, for instance because the disk of their file is
+    full, cost neither the result nor its status.
     """
     given = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = used = forgiving(given[0]), forgiving(given[1])
+    sys.stdout, sys.stderr = used = forgiving(given[0]), forgiving(given[1], OSError)
     try:
         yield
     finally:

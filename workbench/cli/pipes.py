@@ -1,4 +1,4 @@
-"""Output streams that do not fail if the reader of a pipe ends early, as `head` and `less` do."""
+"""Output streams that do not fail if the reader of a pipe ends early, as `head` and `less` do, or not at all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, TextIO
 __all__ = ["forgiving"]
 
 
-def forgiving(stream: TextIO) -> TextIO:
+def forgiving(stream: TextIO, forgiven: type[OSError] = BrokenPipeError) -> TextIO:
     """A stream with the descriptor of `stream` whose writes do not fail after the reader has closed the pipe.
 
+    With `forgiven` OSError they do not fail at all, as befits messages: a result without them is still a result.
     Terminals, and streams that are not those of the process, such as a notebook's, are returned as they are.
     """
     buffer = getattr(stream, "buffer", None)
@@ -20,6 +21,7 @@ def forgiving(stream: TextIO) -> TextIO:
         return stream
     stream.flush()
     pipe = _Pipe(raw.fileno(), "w", closefd=False)
+    pipe.forgiven = forgiven
     return io.TextIOWrapper(
         pipe if raw is buffer else io.BufferedWriter(pipe),
         encoding=stream.encoding,
@@ -30,12 +32,14 @@ def forgiving(stream: TextIO) -> TextIO:
 
 
 class _Pipe(io.FileIO):
-    """The raw file under such a stream; after the first failed write the descriptor refers to the null device."""
+    """The raw file under such a stream; after the first forgiven failure the descriptor is of the null device."""
+
+    forgiven: type[OSError] = BrokenPipeError
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except self.forgiven:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self.fileno())
             os.close(null)

@@ -30,7 +30,10 @@ class Clock(Protocol):
         """The present time as Kubernetes writes it, in whole seconds: ``2026-01-01T00:00:00Z``."""
 
     def seconds_of(self, stamp: str) -> float | None:
-        """Seconds from the start of the cluster to a time as Kubernetes writes it; None if it is no such time."""
+        """Seconds from the start of the cluster to a time as Kubernetes writes it; None if it is no such time.
+
+        Negative for a time at which a cluster existed of which only this clock is new.
+        """
 
 
 class VirtualClock(Working):
@@ -51,9 +54,9 @@ class VirtualClock(Working):
         return (_START + timedelta(seconds=min(int(self.now), _LAST_S))).strftime(_FORMAT)
 
     def seconds_of(self, stamp: str) -> float | None:
-        """Seconds from the start to a time as Kubernetes writes it; None if it is no such time."""
+        """Seconds from the start to a time as Kubernetes writes it; None for a time before it, and for other texts."""
         try:
             moment = datetime.strptime(stamp, _FORMAT).replace(tzinfo=UTC)
         except ValueError:
             return None
-        return (moment - _START).total_seconds()
+        return (moment - _START).total_seconds() if moment >= _START else None

@@ -30,6 +30,7 @@ from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus
 from workbench.control.saved import FORMAT, SavedCluster, read_saved, saved_data
 from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object
+from workbench.control.stored_form import check_identity
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
 from workbench.formats.load import no_collection
@@ -53,6 +54,9 @@ __all__ = ["EmbeddedCluster"]
 #: Kinds that others refer to, in the order in which they are created.
 _FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
 
+
+#: Options to write parameters of any kind in one order.
+_ANY_KEYS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 T = TypeVar("T")
 
@@ -131,7 +135,10 @@ class EmbeddedCluster(Working, Displayed):
     def _as_saved(self) -> SavedCluster:
         def saved() -> SavedCluster:
             self._manager.listen()
-            return replace(self._controllers(), objects=self.store.contents(), log=tuple(self._log.lines))
+            settled = self._undo.settled
+            rested_at = settled.now if settled.version == self.store.version else None
+            whole = replace(self._controllers(), rested_at=rested_at, objects=self.store.contents())
+            return replace(whole, log=tuple(self._log.lines))
 
         return self._whole(saved)
 
@@ -148,6 +155,7 @@ class EmbeddedCluster(Working, Displayed):
             start_seconds=self._behaviour.start_seconds,
             run_seconds=self._behaviour.run_seconds,
             session_due=self._scheduler.session_due,
+            policy=_described(self._policy),
         )
 
     def _go_on(self, saved: SavedCluster) -> None:
@@ -157,6 +165,12 @@ class EmbeddedCluster(Working, Displayed):
         self._log.restore(saved.log)
         self._start(saved)
         self._undo = _Undo(replace(saved, objects=(), log=()), None)
+        if saved.rested_at is not None and not self._scheduler.session_due:
+            # New controllers look at every object once. They do so at the time at which there was nothing to do, so
+            # that what is due now is done in the order in which it fell due.
+            self._clock.now = min(saved.rested_at, saved.now)
+            self.settle()
+            self._clock.now = saved.now
 
     def _whole(self, work: Callable[[], T], *, settles: bool = False) -> T:
         """Do some work on the cluster as a whole, or, after any exception and after Ctrl-C, not at all.
@@ -226,7 +240,8 @@ class EmbeddedCluster(Working, Displayed):
         controllers = (*made, self._jobs)
         stages = ((self._kubelets,), (GarbageCollector(*parts),), controllers, (self._scheduler,))
         self._manager = Manager(self.store, self._clock, stages, self._order)
-        self._scheduler.session_due = saved.session_due
+        if saved.version:
+            self._scheduler.go_on(session_due=saved.session_due or saved.policy != _described(self._policy))
 
     def _kept(self) -> dict[str, Any]:
         names = ("_policy", "_behaviour", "_ssh_keys", "_order")
@@ -385,6 +400,10 @@ class EmbeddedCluster(Working, Displayed):
         for document in documents:
             if type(document.data.get("apiVersion")) is not str or type(document.data.get("kind")) is not str:
                 raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
+            try:
+                check_identity(document.data)
+            except InputError as error:
+                raise document.error(error) from None
         ordered = sorted(documents, key=_rank)
         kept = len(self._admission.warnings)
 
@@ -615,6 +634,11 @@ class EmbeddedCluster(Working, Displayed):
             return False
         self._clock.now = max(self._clock.now, timer)
         return True
+
+
+def _described(policy: Policy) -> str:
+    """The name and the parameters of a policy, to tell whether another one would decide alike."""
+    return f"{policy.name} {orjson.dumps(dict(policy.parameters), option=_ANY_KEYS, default=str).decode()}"
 
 
 def _documents(source: str | Path | Mapping[str, Any], number: int) -> list[Document]:

@@ -106,11 +106,11 @@ class Kubelets(Reconciler):
         return dict(self._ends)
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """Return the changed pod if it has a node and has not finished."""
-        if change.after is None:
-            self._ends.pop(change.key, None)
-            return []
-        return [change.key] if change.after["spec"].get("nodeName") and _phase(change.after) in _ALIVE else []
+        """Return the changed pod if it has a node and has not finished, or ended before its time."""
+        if change.after is None or _phase(change.after) not in _ALIVE:
+            # Nothing happens any more at the time at which it would have ended.
+            return [] if self._ends.pop(change.key, None) is None else [change.key]
+        return [change.key] if change.after["spec"].get("nodeName") else []
 
     def reconcile(self, key: Hashable) -> float | None:
         """Start a pod, end it, or remove it if it is terminating; return the time of its next change, or None."""

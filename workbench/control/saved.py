@@ -21,6 +21,9 @@ __all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
 #: The field ``format`` of a store file.
 FORMAT = "topology-workbench store 1"
 
+#: Fields that a store of an earlier release lacks: whoever goes on from it decides anew.
+_LATER = ("former", "session_due", "policy", "rested_at")
+
 #: More than any version, and than the seconds until the year 9999.
 _MOST = 1e15
 
@@ -55,8 +58,11 @@ class SavedCluster:
     run_seconds : float, optional
         Seconds that pods without annotations take to start, and run (`workbench.control.kubelets.Behaviour`).
     session_due : bool
-        Whether something changed since the last session of the scheduler. A file does not keep that: the policy that
-        goes on from it may be another one, which is to decide anew.
+        Whether something changed since the last session of the scheduler.
+    policy : str
+        The policy of that session, with its parameters: another one is to decide anew.
+    rested_at : float, optional
+        Time at which nothing was left to do; None: something has been written since.
     """
 
     now: float
@@ -71,6 +77,8 @@ class SavedCluster:
     start_seconds: float = 0.0
     run_seconds: float | None = None
     session_due: bool = True
+    policy: str = ""
+    rested_at: float | None = None
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:
@@ -87,6 +95,9 @@ def saved_data(saved: SavedCluster) -> dict[str, Any]:
         ],
         "requests": [{"job": list(key), "request": asdict(request)} for key, request in saved.requests],
         "ends": [[*key, at] for key, at in sorted(saved.ends.items())],
+        "session_due": saved.session_due,
+        "policy": saved.policy,
+        "rested_at": saved.rested_at,
         "records": dict(sorted(saved.records.items())),
         "former": [[*group, one.pod, one.rank, one.node, one.mark, one.unhealthy] for group, one in saved.former],
         "log": [[line.at, *line.key, line.reason, line.message, line.warning] for line in saved.log],
@@ -106,7 +117,7 @@ def read_saved(data: Any) -> SavedCluster:
         found = data.get("format") if type(data) is dict else data
         raise wrong("format", found, repr(FORMAT))
     for name in saved_data(SavedCluster(0.0, 0)):
-        if name not in data and name != "former":
+        if name not in (*_LATER, *data):
             raise wrong(name, None, "a field that every store has")
     objects = [item for _, item in get_maps(data, "objects", "")]
     known: set[Ref] = set()
@@ -132,6 +143,9 @@ def read_saved(data: Any) -> SavedCluster:
         records=get_texts(data, "records", ""),
         former=_rows(data, "former", 8, lambda row, path: (_key(row[:3], path), _former(row[3:], path))),
         start_seconds=_number(data, "start_seconds", ""),
+        session_due=_flag(data, "session_due"),
+        policy=get_text(data, "policy", ""),
+        rested_at=None if data.get("rested_at") is None else _number(data, "rested_at", ""),
         run_seconds=None if data.get("run_seconds") is None else _number(data, "run_seconds", ""),
         log=_rows(
             data,
@@ -149,6 +163,13 @@ def _number(data: Mapping[str, Any], key: str, where: str) -> float:
     if type(value) not in (int, float) or not 0 <= value < _MOST:
         raise wrong(child(where, key), value, f"a number from 0 to {_MOST:g}")
     return float(value)
+
+
+def _flag(data: Mapping[str, Any], key: str) -> bool:
+    value: Any = data.get(key, True)
+    if type(value) is not bool:
+        raise wrong(key, value, "true or false")
+    return value
 
 
 def _rows(data: Mapping[str, Any], key: str, length: int, read: Callable[[list[Any], str], T]) -> list[T]:

@@ -67,8 +67,6 @@ class Scheduler(Reconciler):
 
     Attributes
     ----------
-    decisions : list of Decision
-        The decisions of the last session, in the order in which they were taken.
     records : mapping of str to str
         What the scheduler remembers of the gangs that it placed.
     session_due : bool
@@ -97,7 +95,7 @@ class Scheduler(Reconciler):
     ) -> None:
         super().__init__(store, clock, log)
         self.policy = policy
-        self.decisions: list[Decision] = []
+        self._decisions: list[Decision] | None = []
         self._names = names
         self._settings = settings
         self._state = ClusterState(ClusterObjects(), source="the cluster", any_scheduler=names is not None)
@@ -115,6 +113,29 @@ class Scheduler(Reconciler):
     def former(self) -> tuple[tuple[Ref, FormerPod], ...]:
         """Deleted pods that are remembered, each with its PodGroup."""
         return self._former.known
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The decisions of the last session; after `go_on` what it would decide as things stand, without effect."""
+        if self._decisions is None:
+            snapshot, workload = self._observed()
+            groups = self._groups()
+            ours = [gang for gang in workload.gangs if self._takes(gang)]
+            admitted = {key for key, group in groups.items() if group.phase not in _WAITS}
+            waiting, _ = self._waiting(ours, admitted, groups, snapshot)
+            self._decisions = self.policy.schedule(waiting, snapshot) if waiting else []
+        return self._decisions
+
+    def go_on(self, *, session_due: bool) -> None:
+        """Go on where another scheduler with this policy stopped, which is not there to tell its last decisions.
+
+        Parameters
+        ----------
+        session_due : bool
+            Whether a session was due when it stopped.
+        """
+        self.session_due = session_due
+        self._decisions = None
 
     @property
     def snapshot(self) -> ClusterSnapshot:
@@ -164,7 +185,10 @@ class Scheduler(Reconciler):
         if change.after is None:
             self._pods.pop(key, None)
             if group is not None:
-                self._members.get(group, {}).pop(key, None)
+                members = self._members.get(group, {})
+                members.pop(key, None)
+                if not members:
+                    self._members.pop(group, None)
                 self._former.deleted(group, data)
             self._note(key, None)
             self.session_due = True
@@ -182,7 +206,7 @@ class Scheduler(Reconciler):
         group = None if after is None else read_pod_group(after)
         self._note(key, group)
         if after is None:
-            self._members.pop(key, None)
+            # Its pods may stay, and a Job that starts anew makes a PodGroup of the same name for them.
             self._former.forget(key)
             return
         self._touched[key] = None
@@ -268,24 +292,33 @@ class Scheduler(Reconciler):
 
     def _session(self) -> None:
         snapshot, workload = self._observed()
-        groups = {key: group for key, group in self._state.objects.pod_groups.items() if self._is_ours(_group_ref(key))}
+        groups = self._groups()
         ours = [gang for gang in workload.gangs if self._takes(gang)]
         admitted = self._admit(ours, snapshot, groups)
-        may_start = [self._as_admitted(gang) for gang in ours if self._may_start(gang, admitted)]
-        may_start = [self._former.added_to(gang, snapshot) for gang in may_start]
-        waiting, held = self._hyper_gangs.joined(may_start, groups, self._members)
+        waiting, held = self._waiting(ours, admitted, groups, snapshot)
         for hyper_job, why in held:
             self._say(hyper_job, "WaitsForJobs", why, warning=True)
-        if waiting:
-            self.decisions = self.policy.schedule(waiting, snapshot)
-            for decision in sorted(self.decisions, key=lambda one: one.turn):
-                self._carry_out(decision)
-                if isinstance(decision.result, Placement) and self.policy.traits.publishes_switches:
-                    snapshot = snapshot.with_placement(decision.result)
+        self._decisions = self.policy.schedule(waiting, snapshot) if waiting else []
+        for decision in sorted(self._decisions, key=lambda one: one.turn):
+            self._carry_out(decision)
+            if isinstance(decision.result, Placement) and self.policy.traits.publishes_switches:
+                snapshot = snapshot.with_placement(decision.result)
         if self.policy.traits.publishes_switches:
             owners = {key: group.metadata.controller for key, group in groups.items()}
             named = {key: owner.name for key, owner in owners.items() if owner is not None and owner.kind == "Job"}
             self._switches.publish(self.store, snapshot, named)
+
+    def _groups(self) -> dict[str, PodGroup]:
+        """The PodGroups that this scheduler decides on."""
+        return {key: group for key, group in self._state.objects.pod_groups.items() if self._is_ours(_group_ref(key))}
+
+    def _waiting(
+        self, ours: Sequence[Gang], admitted: set[str], groups: Mapping[str, PodGroup], snapshot: ClusterSnapshot
+    ) -> tuple[list[Gang], list[tuple[Ref, str]]]:
+        """The gangs of a session, and the HyperJobs that wait for a Job, each with the reason."""
+        may_start = [self._as_admitted(gang) for gang in ours if self._may_start(gang, admitted)]
+        may_start = [self._former.added_to(gang, snapshot) for gang in may_start]
+        return self._hyper_gangs.joined(may_start, groups, self._members)
 
     def _is_ours(self, group: Ref) -> bool:
         """Whether this scheduler decides on a PodGroup: its pods ask for it, or, without pods, its Job does."""

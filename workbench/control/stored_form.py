@@ -1,4 +1,4 @@
-"""`check_stored`: the form of an object that another cluster stored, which no admission has looked at."""
+"""`check_stored`: the form of an object that another cluster stored, which no admission has looked at; its identity."""
 
 from __future__ import annotations
 
@@ -9,10 +9,31 @@ from workbench.control.kinds import key_of
 from workbench.objects.fields import child, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import read_metadata
 
-__all__ = ["check_stored"]
+__all__ = ["check_identity", "check_stored"]
 
 #: Kinds that controllers read the spec of.
 _WITH_SPEC = frozenset({"Pod", "Job", "PodGroup", "HyperJob", "HyperNode", "Deployment", "ReplicaSet", "StatefulSet"})
+
+
+def check_identity(data: Mapping[str, Any], where: str = "") -> Mapping[str, Any]:
+    """Check that name and namespace are texts, before anything is looked up by them; returns the metadata.
+
+    Parameters
+    ----------
+    data : mapping
+        A manifest.
+    where : str
+        Path of the object, for the error.
+
+    Raises
+    ------
+    InputError
+        One is no text; the error names its path.
+    """
+    metadata = get_map(data, "metadata", where)
+    for name in ("name", "namespace"):
+        get_text(metadata, name, child(where, "metadata"))
+    return metadata
 
 
 def check_stored(data: Mapping[str, Any], where: str = "") -> None:
@@ -30,8 +51,8 @@ def check_stored(data: Mapping[str, Any], where: str = "") -> None:
     InputError
         A field of another type; the error names its path.
     """
-    metadata = get_map(data, "metadata", where)
-    for name in ("name", "uid", "resourceVersion"):
+    metadata = check_identity(data, where)
+    for name in ("uid", "resourceVersion"):
         get_text(metadata, name, child(where, "metadata"))
     for name in ("spec", "status"):
         get_map(data, name, where)

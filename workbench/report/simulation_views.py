@@ -334,7 +334,7 @@ def draw_step_times(results: Sequence[SimulationResult], between: Between | None
         wanted = np.unique(np.searchsorted(points[:, 1], np.linspace(0, 100, _POINTS)).clip(0, max(len(points) - 1, 0)))
         shown = points[wanted].tolist() if len(points) else []
         # Steps: nothing lies between two times that were seen.
-        before = [0.0, *(y for _, y in shown[:-1])]
+        before = [0.0, *(y for _, y in shown)][: len(shown)]
         lines[name] = [corner for (x, y), last in zip(shown, before, strict=True) for corner in ((x, last), (x, y))]
     return draw_lines(
         "Step times", "times as long as with free links, at most", "% of GPU time, cumulative", lines, dots=False

@@ -53,7 +53,7 @@ class LiveStrip(Panel):
         """Leave drawing and placements as they are, so that they can be changed; the cluster is followed on."""
         if not self._rest:
             self._rest = "paused"
-            self.tell("state", self._state({}))
+            self._tell_views()
 
     def close(self) -> None:
         """End following, and remove the widget from the page."""
@@ -91,7 +91,9 @@ class LiveStrip(Panel):
         if self._rest == "paused":
             self._rest = ""
             self._missed = self._follower.take() or self._missed or self._shown
-        return self._moment({})
+        moment = self._moment({})
+        self._tell_views()
+        return moment
 
     def _seek(self, body: dict[str, Any]) -> dict[str, Any]:
         """Go to a moment of a recording."""
@@ -100,12 +102,18 @@ class LiveStrip(Panel):
             raise InputError("no moment of a recording", source="live", got=shown(step), expected="a whole number")
         self._rest, self._shown = "", self._follower.seek(step)
         self._show(self._shown)
-        return self._state({})
+        return self._tell_views()
 
     def _stop(self, body: dict[str, Any]) -> dict[str, Any]:
         self._rest = "stopped"
         self._follower.close()
-        return self._state({})
+        return self._tell_views()
+
+    def _tell_views(self) -> dict[str, Any]:
+        """Tell every view, such as one in another tab of the browser, what one of them did; returns the state."""
+        state = self._state({})
+        self.tell("state", state)
+        return state
 
 
 def _row(job: JobRow) -> dict[str, Any]:

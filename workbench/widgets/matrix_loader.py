@@ -260,6 +260,8 @@ class MatrixLoader(Panel):
             return {"busy": text}
         if isinstance(found[0], Exception):
             raise found[0]
+        # Also to views in other tabs of the browser, which did not ask.
+        self.tell("view", found[0])
         return found[0]
 
     def _tell_found(self, found: dict[str, Any] | Exception) -> None:

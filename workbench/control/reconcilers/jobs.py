@@ -149,7 +149,8 @@ class JobReconciler(Reconciler):
             for room in (self._requests, self._pods, self._read, self._delayed):
                 room.pop(change.key, None)
             self._retries.forget(change.key)
-            return []
+            # Nothing is due any more at the time of its delayed actions.
+            return [change.key]
         if change.existing:
             # Its requests and delayed actions, if any, come with it.
             return [change.key]

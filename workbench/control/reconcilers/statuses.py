@@ -179,12 +179,12 @@ class FinishedJobs(Reconciler):
         self._ends: dict[Ref, float] = {}
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
-        """Return the changed Job if it has finished and has ttlSecondsAfterFinished."""
-        if change.after is None:
-            self._ends.pop(change.key, None)
-            return []
-        lives = change.after["spec"].get("ttlSecondsAfterFinished") is not None
-        return [change.key] if lives and _phase(change.after) in _FINISHED else []
+        """Return the changed Job if it has finished and has ttlSecondsAfterFinished, or had and is at work again."""
+        after = change.after
+        lives = after is not None and after["spec"].get("ttlSecondsAfterFinished") is not None
+        if after is None or not lives or _phase(after) not in _FINISHED:
+            return [] if self._ends.pop(change.key, None) is None else [change.key]
+        return [change.key]
 
     def reconcile(self, key: Hashable) -> float | None:
         """Delete a finished Job if its ttlSecondsAfterFinished has passed; otherwise return the time when it will."""
@@ -203,7 +203,7 @@ class FinishedJobs(Reconciler):
         """When a Job finished, by its newest condition; now, if that time is not one of this cluster."""
         conditions = read_job_status(job).conditions
         at = self.clock.seconds_of(conditions[-1].at) if conditions else None
-        return self.clock.now if at is None or not 0 <= at <= self.clock.now else at
+        return self.clock.now if at is None or at > self.clock.now else at
 
 
 def _phase(job: Object) -> str:

@@ -15,12 +15,14 @@ from workbench.control.admission import Webhooks
 from workbench.control.memory_store import MemoryStore
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Object
+from workbench.control.stored_form import check_identity
 from workbench.control.visible_devices import with_device_variables
-from workbench.errors import ClusterError, StoreError
+from workbench.errors import ClusterError, InputError, StoreError
 from workbench.live.kubernetes.bounded_server import BoundedHandler, BoundedServer
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.mirror import Mirror
 from workbench.live.kubernetes.shapes import mapping
+from workbench.objects.fields import get_text
 
 __all__ = ["AdmissionServer", "webhook_configurations"]
 
@@ -115,12 +117,19 @@ class AdmissionServer:
                 return _refused(answer, 422, f"{what}: no mapping, or one whose metadata is none")
         if text := _too_many_parts(data):
             return _refused(answer, 413, text)
-        data = _named(data, request)
+        data, before = _named(data, request), _named(before, request) if before else None
+        for each, what in ((data, "object"), (before or data, "oldObject")):
+            try:
+                check_identity(each)
+                for field in ("apiVersion", "kind"):
+                    get_text(each, field, "")
+            except InputError as error:
+                return _refused(answer, 422, f"{what}: {error}")
         webhooks = Webhooks()
         try:
             # Admission reads no more of a store than a mirror has.
             store = cast("MemoryStore", self._known())
-            admitted = webhooks(store, _named(before, request) if before else None, data)
+            admitted = webhooks(store, before, data)
         except StoreError as error:
             return _refused(answer, 422 if error.reason == "Invalid" else 403, str(error))
         asks_for = mapping(data.get("spec")).get("schedulerName")

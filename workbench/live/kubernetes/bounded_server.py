@@ -19,6 +19,9 @@ _MOST_CONNECTIONS = 200
 #: at least has; seconds that a client waits for a connection.
 _REQUEST_S, _LEAST_S, _WAIT_S = 10.0, 1.0, 5.0
 
+#: Seconds until a connection that could not be accepted is tried again.
+_PAUSE_S = 0.1
+
 #: Bytes of the bodies above `_SMALL_BYTES` that are held at a time.
 _BODIES_BYTES, _SMALL_BYTES = 64 << 20, 64 << 10
 
@@ -35,6 +38,15 @@ class BoundedServer(ThreadingHTTPServer):
         self._changed = threading.Condition()
         self._held = 0
         super().__init__(address, handler)
+
+    def get_request(self) -> tuple[Any, Any]:
+        """Accept a connection; while the process has no descriptor left for one, this is tried ten times a second."""
+        try:
+            return super().get_request()
+        except OSError:
+            # The connection stays in the queue: without a pause the loop would ask for it again at once.
+            time.sleep(_PAUSE_S)
+            raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a thread of its own, once there is room for it."""
