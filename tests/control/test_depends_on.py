@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.choice import choices
 from tests.control.manifests import job, small_cluster, task
 from tests.profiles import max_examples
 from workbench.control.cluster import EmbeddedCluster
@@ -35,9 +35,9 @@ def random_job(rng: random.Random) -> dict[str, Any]:
 
 @pytest.mark.parametrize("policy", ["volcano-1.15", "volcano-1.13"])
 @max_examples(60)
-@given(seed=st.integers(0, 10**9))
-def test_a_job_waits_for_ever_if_and_only_if_it_is_said_to(policy: str, seed: int) -> None:
-    manifest = random_job(random.Random(seed))
+@given(rng=choices())
+def test_a_job_waits_for_ever_if_and_only_if_it_is_said_to(policy: str, rng: random.Random) -> None:
+    manifest = random_job(rng)
     stuck = unmet_dependency_of_job(read_job(manifest))
     cluster = EmbeddedCluster(get_policy(policy), run_seconds=1000)
     cluster.submit(*small_cluster(), manifest)

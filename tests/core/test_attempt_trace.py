@@ -7,8 +7,8 @@ import random
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import TREES, compiled, random_search
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.copies import copied
 from tests.reference.domains import pods_per_node
@@ -40,9 +40,8 @@ def parts_of(s: Search, number: int, domain: int) -> list[float]:
 
 @TREES
 @max_examples(300)
-@given(seed=seeds)
-def test_every_step_tells_what_it_looked_at_and_why_it_chose(neat: bool, alike: bool, seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_every_step_tells_what_it_looked_at_and_why_it_chose(neat: bool, alike: bool, rng: random.Random) -> None:
     s = random_search(rng, neat, alike)
     parts = compiled(s)._c
     parts.search.begin(False)

@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import compiled, random_search
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask
@@ -17,20 +17,24 @@ from tests.reference.two_level import NO_RECORD, Search, Sub, Tree
 
 
 @max_examples(300)
-@given(seed=seeds)
-def test_the_attempt_kept_is_there_again_whatever_was_tried_after_it(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_attempt_kept_is_there_again_whatever_was_tried_after_it(rng: random.Random) -> None:
     s = random_search(rng, neat=rng.random() < 0.5, alike=rng.random() < 0.5)
     parts, straight = compiled(s)._c, compiled(s)._c
     domains = range(-1, len(s.tree.parent))
 
-    def attempt(parts: Any, choices: random.Random) -> None:
+    def plan() -> tuple[int, list[int]]:
+        """A HyperNode, and the sub-jobs to be placed there as long as they have pods left."""
+        return rng.choice(domains), rng.sample(range(len(s.subs)), rng.randint(0, len(s.subs)))
+
+    def attempt(parts: Any, planned: tuple[int, list[int]]) -> None:
         parts.search.begin(False)
-        given_one = choices.choice([-1, *domains])
+        given_one, numbers = planned
         subs, _, left = parts.left()
-        waiting = sorted(set(subs[left > 0].tolist()))
-        for number in choices.sample(waiting, choices.randint(0, len(waiting))):
-            parts.search.place_sub(number, given_one)
+        waiting = set(subs[left > 0].tolist())
+        for number in numbers:
+            if number in waiting:
+                parts.search.place_sub(number, given_one)
 
     def looks(parts: Any) -> tuple[object, ...]:
         states = parts.states.states().tolist()
@@ -41,28 +45,28 @@ def test_the_attempt_kept_is_there_again_whatever_was_tried_after_it(seed: int) 
 
     parts.best.open_best()
     parts.job.reset()
-    before = looks(parts)
-    attempt(parts, random.Random(seed))
+    before, first = looks(parts), plan()
+    attempt(parts, first)
     kept, ready = looks(parts), parts.job.job_ready()
     parts.best.keep_attempt()
     parts.search.take_back(0, 0)
     for _ in range(rng.randint(0, 2)):
-        attempt(parts, rng)
+        attempt(parts, plan())
         parts.search.take_back(0, 0)
     parts.job.reset()
     assert looks(parts) == before
     parts.best.repeat_attempt()
     assert looks(parts) == kept
     # From here on nothing tells it from an attempt that was never taken back.
-    attempt(straight, random.Random(seed))
+    attempt(straight, first)
     for each in (parts, straight):
         each.job.settle(-1)
         each.job.reset()
     assert (looks(parts), parts.job.job_ready()) == (kept, ready)
     assert parts.last_score == straight.last_score
-    for again in range(2):
+    for following in (first, plan()):
         for each in (parts, straight):
-            attempt(each, random.Random(seed + again))
+            attempt(each, following)
         # The numbers of states depend on what was tried before.
         (mine, _, *more), (other, _, *others) = looks(parts), looks(straight)
         assert (mine, more, parts.job.job_ready()) == (other, others, straight.job.job_ready())

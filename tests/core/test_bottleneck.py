@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 
 import networkx as nx
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.choice import choices
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
 from tests.profiles import blocks, max_examples
 from tests.reference import bottleneck as reference
@@ -25,8 +27,7 @@ def both_directions(matrix):
 
 def embed(weight, link_class, positions, size, rng):
     """The machine at ``positions`` of a larger one whose other devices are noise."""
-    outer = rng.integers(1, 60, (size, size)).astype(float)
-    outer = np.minimum(outer, outer.T)
+    outer, _ = reference.random_machine(rng, 0, 59, more=size)
     outer[np.ix_(positions, positions)] = weight
     outer_class = None
     if link_class is not None:
@@ -149,7 +150,7 @@ class TestLinkClasses:
         assert indices_of(BottleneckSolver(weight).choose(0b1111, 2)) == (2, 3)
 
     def test_class_numbers_need_not_be_dense(self):
-        weight, link_class = reference.random_machine(np.random.default_rng(1), 7, 3, 3)
+        weight, link_class = reference.random_machine(random.Random(1), 7, 3, 3)
         solvers = [BottleneckSolver(weight, link_class), BottleneckSolver(weight, link_class * 1000 - 7)]
         assert solvers[0].solve(0x7F, 3) == solvers[1].solve(0x7F, 3)
 
@@ -173,18 +174,15 @@ class TestLinkClasses:
         assert one_class.solve(everyone, 36).exact
 
 
-machines = st.tuples(
-    st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from([1, 2, 3, 6, 50]), st.sampled_from([None, 2, 3])
-)
+machines = st.tuples(choices(), st.integers(1, 9), st.sampled_from([1, 2, 3, 6, 50]), st.sampled_from([None, 2, 3]))
 
 
 @max_examples(150)
 @given(machines, st.sampled_from([0, 7, 20, 58]), st.data())
 def test_everything_equals_brute_force(machine, padding, data):
-    seed, n, levels, classes = machine
-    rng = np.random.default_rng(seed)
+    rng, n, levels, classes = machine
     weight, link_class = reference.random_machine(rng, n, levels, classes)
-    positions = np.sort(rng.permutation(n + padding)[:n])
+    positions = np.sort(rng.sample(range(n + padding), n))
     if padding:
         weight, link_class = embed(weight, link_class, positions, n + padding, rng)
     free = data.draw(st.sets(st.sampled_from(positions.tolist()), min_size=1))
@@ -210,9 +208,8 @@ def test_everything_equals_brute_force(machine, padding, data):
 @max_examples(60)
 @given(machines, st.sampled_from([0, 7, 20, 70]), st.data())
 def test_choose_is_the_set_that_solve_chooses(machine, padding, data):
-    seed, n, levels, classes = machine
-    rng = np.random.default_rng(seed)
-    weight, link_class = reference.random_machine(rng, n + padding, levels, classes)
+    rng, n, levels, classes = machine
+    weight, link_class = reference.random_machine(rng, n, levels, classes, more=padding)
     solver = BottleneckSolver(weight, link_class)
     free = data.draw(st.integers(1, (1 << (n + padding)) - 1))
     k = data.draw(st.integers(1, min(free.bit_count(), 8)))
@@ -226,15 +223,14 @@ def test_choose_is_the_set_that_solve_chooses(machine, padding, data):
 
 
 @max_examples(80)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from([2, 4, 50]), st.sampled_from([0, 10, 60]))
-def test_relabelling_permutes_the_answer_up_to_the_last_tie_break(seed, n, levels, padding):
-    rng = np.random.default_rng(seed)
-    weight, _ = reference.random_machine(rng, n + padding, levels)
-    order = rng.permutation(n + padding)
-    free = rng.permutation(n + padding)[:n]
+@given(choices(), st.integers(2, 9), st.sampled_from([2, 4, 50]), st.sampled_from([0, 10, 60]))
+def test_relabelling_permutes_the_answer_up_to_the_last_tie_break(rng, n, levels, padding):
+    weight, _ = reference.random_machine(rng, n, levels, more=padding)
+    order = rng.sample(range(n + padding), n + padding)
+    free = rng.sample(range(n + padding), n)
     renamed = weight[np.ix_(order, order)]  # new device i is old device order[i]
     new_name = np.argsort(order)
-    k = int(rng.integers(1, n + 1))
+    k = rng.randint(1, n)
     before = BottleneckSolver(weight).solve(mask_of(free), k, max_ties=None, budget=UNLIMITED)
     after = BottleneckSolver(renamed).solve(mask_of(new_name[free]), k, max_ties=None, budget=UNLIMITED)
     assert {frozenset(new_name[list(indices_of(t))].tolist()) for t in before.ties} == {
@@ -246,9 +242,9 @@ def test_relabelling_permutes_the_answer_up_to_the_last_tie_break(seed, n, level
 @max_examples(60)
 @given(machines, st.sampled_from([0, 10, 60]), st.data())
 def test_freeing_a_gpu_never_lowers_the_value(machine, padding, data):
-    seed, n, levels, _ = machine
+    rng, n, levels, _ = machine
+    weight, _ = reference.random_machine(rng, n, levels, more=padding)
     n += padding
-    weight, _ = reference.random_machine(np.random.default_rng(seed), n, levels)
     solver = BottleneckSolver(weight)
     free = data.draw(st.integers(1, (1 << n) - 1))
     k = data.draw(st.integers(1, min(6, free.bit_count())))
@@ -319,9 +315,7 @@ def test_scratch_memory_of_other_queries_leaves_no_trace():
     weight, link_class = tiered(130, 8, 64, noise=0.02)
     solver = BottleneckSolver(weight, link_class)
     alone = solver.solve((1 << 70) - 1, 8)
-    others = [
-        BottleneckSolver(reference.random_machine(np.random.default_rng(seed), 90, 40, 2)[0]) for seed in range(4)
-    ]
+    others = [BottleneckSolver(reference.random_machine(random.Random(seed), 90, 40, 2)[0]) for seed in range(4)]
     for other in others:
         other.solve((1 << 90) - 1, 5)
         np.full(200_000, 0x5A5A5A5A5A5A5A5A, dtype=np.uint64)
@@ -354,11 +348,9 @@ class TestSplit:
         assert solver.split(0xFFFF, [2, 6, 8]) == [0xC000, 0x3F00, 0xFF]
 
     @max_examples(60)
-    @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([1, 2, 4, 50]), st.data())
-    def test_group_equals_brute_force(self, seed, n, levels, data):
-        weight, link_class = reference.random_machine(
-            np.random.default_rng(seed), n, levels, data.draw(st.sampled_from([None, 2]))
-        )
+    @given(choices(), st.integers(1, 8), st.sampled_from([1, 2, 4, 50]), st.data())
+    def test_group_equals_brute_force(self, rng, n, levels, data):
+        weight, link_class = reference.random_machine(rng, n, levels, data.draw(st.sampled_from([None, 2])))
         solver = BottleneckSolver(weight, link_class)
         free = data.draw(st.sets(st.integers(0, n - 1), min_size=1))
         sizes = []

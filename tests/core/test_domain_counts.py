@@ -7,8 +7,8 @@ import random
 import numpy as np
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import compiled, int64, random_search, sums
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.domains import domain_counts, pods_per_node
 from tests.reference.two_level import Search
@@ -21,9 +21,8 @@ def move(s: Search, node: int, row: list[int]) -> None:
 
 
 @max_examples(400)
-@given(seed=seeds)
-def test_counts_and_totals_follow_every_change_and_every_way_back(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_counts_and_totals_follow_every_change_and_every_way_back(rng: random.Random) -> None:
     s = random_search(rng, neat=rng.random() < 0.5, alike=rng.random() < 0.3)
     parts = compiled(s)._c
     counts, domains = parts.counts, [*range(len(s.tree.parent)), -1]
@@ -74,9 +73,8 @@ def test_counts_and_totals_follow_every_change_and_every_way_back(seed: int) -> 
 
 
 @max_examples(100)
-@given(seed=seeds)
-def test_large_is_what_had_enough_when_the_session_began(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_large_is_what_had_enough_when_the_session_began(rng: random.Random) -> None:
     s = random_search(rng)
     counts = compiled(s)._c.counts
     for domain in range(-1, len(s.tree.parent)):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.policies.random_cases import seeds
+from tests.choice import choices
 from tests.profiles import max_examples
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, Trial, runs_of, shuffled, trial
@@ -59,8 +59,8 @@ class RandomFading:
 class Case:
     """A random cluster of overlapping domains, shapes, and what is asked."""
 
-    def __init__(self, seed: int) -> None:
-        rng = self.rng = random.Random(seed)
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
         self.n, self.r = rng.randint(1, 12), rng.randint(1, 3)
         d = rng.randint(1, 7)
         self.parent = [rng.choice([-1, *range(i + 1, d)]) for i in range(d)]
@@ -228,8 +228,8 @@ class Case:
         return fill
 
 
-def check(seed: int) -> None:
-    case = Case(seed)
+def check(rng: random.Random) -> None:
+    case = Case(rng)
     runs = case.runs()
     domains = [-1, *range(len(case.members))]
     for _ in range(3):
@@ -283,9 +283,9 @@ def check_node_scores(case: Case, runs: DryRuns, domain: int) -> None:
 
 
 @max_examples(2800)
-@given(seed=seeds)
-def test_every_trial_agrees_with_the_full_rescan(seed: int) -> None:
-    check(seed)
+@given(rng=choices())
+def test_every_trial_agrees_with_the_full_rescan(rng: random.Random) -> None:
+    check(rng)
 
 
 def test_leaves_that_are_scattered_over_a_domain_count_as_one_group_each() -> None:

@@ -6,16 +6,15 @@ import random
 
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import compiled, random_search
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.two_level import NO_RECORD
 
 
 @max_examples(200)
-@given(seed=seeds)
-def test_a_walk_meets_what_is_below_the_start_tier_by_tier(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_walk_meets_what_is_below_the_start_tier_by_tier(rng: random.Random) -> None:
     s = random_search(rng, neat=rng.random() < 0.5)
     tree, slow = compiled(s)._c.hypernodes, s.tree
     domains = range(-1, len(slow.tier))
@@ -27,9 +26,8 @@ def test_a_walk_meets_what_is_below_the_start_tier_by_tier(seed: int) -> None:
 
 
 @max_examples(200)
-@given(seed=seeds)
-def test_what_a_domain_holds(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_what_a_domain_holds(rng: random.Random) -> None:
     s = random_search(rng, neat=rng.random() < 0.5)
     tree, slow = compiled(s)._c.hypernodes, s.tree
     for domain in range(-1, len(slow.tier)):

@@ -6,9 +6,9 @@ import random
 
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_tournament import of_single_nodes
 from tests.core.test_two_level import compiled, int64, random_search
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.copies import copied
 from tests.reference.two_level import Search
@@ -39,9 +39,8 @@ def give_up(s: Search, number: int) -> bool:
 
 
 @max_examples(600)
-@given(seed=seeds)
-def test_sub_jobs_take_turns_until_the_job_is_ready_in_one_attempt_after_another(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_sub_jobs_take_turns_until_the_job_is_ready_in_one_attempt_after_another(rng: random.Random) -> None:
     settled = random_search(rng)
     job = compiled(settled)._c.job
     for _ in range(3):
@@ -75,9 +74,8 @@ def test_sub_jobs_take_turns_until_the_job_is_ready_in_one_attempt_after_another
 
 
 @max_examples(100)
-@given(seed=seeds)
-def test_many_sub_jobs_that_are_ready_take_turns_with_the_rest_of_their_pods(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_many_sub_jobs_that_are_ready_take_turns_with_the_rest_of_their_pods(rng: random.Random) -> None:
     s = of_single_nodes([0], rng.randint(4, 15))
     ranks = rng.sample(range(len(s.subs)), len(s.subs))
     for sub, rank in zip(s.subs, ranks, strict=True):
@@ -95,9 +93,9 @@ def test_many_sub_jobs_that_are_ready_take_turns_with_the_rest_of_their_pods(see
 
 
 @max_examples(300)
-@given(seed=seeds)
-def test_sub_jobs_of_a_kind_ask_for_the_same(seed: int) -> None:
-    s = random_search(random.Random(seed))
+@given(rng=choices())
+def test_sub_jobs_of_a_kind_ask_for_the_same(rng: random.Random) -> None:
+    s = random_search(rng)
     kinds = compiled(s)._c.job.kinds()
     looks = [
         (

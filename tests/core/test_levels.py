@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_dry_runs import Case
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.domains import NO_RECORD, RescanFill
 
@@ -23,9 +24,9 @@ def best_of(fill: RescanFill, shape: int) -> tuple[float, int]:
 
 
 @max_examples(400)
-@given(seed=seeds)
-def test_before_the_first_pod(seed: int) -> None:
-    case = Case(seed)
+@given(rng=choices())
+def test_before_the_first_pod(rng: random.Random) -> None:
+    case = Case(rng)
     runs = case.runs()
     case.put_to(runs, case.ask())
     for domain in range(-1, len(case.members)):
@@ -37,9 +38,9 @@ def test_before_the_first_pod(seed: int) -> None:
 
 
 @max_examples(400)
-@given(seed=seeds)
-def test_after_pods_that_widened_the_record(seed: int) -> None:
-    case = Case(seed)
+@given(rng=choices())
+def test_after_pods_that_widened_the_record(rng: random.Random) -> None:
+    case = Case(rng)
     runs = case.runs()
     ask = case.ask()
     case.put_to(runs, ask)

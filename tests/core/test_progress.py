@@ -7,8 +7,8 @@ import random
 import numpy as np
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import int32, int64
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.domains import RescanFill, Weights
 from tests.reference.dry_runs import Ask, runs_of, shuffled, trial
@@ -18,9 +18,8 @@ from workbench.kernels.dry_runs import Counts, DryRuns
 
 
 @max_examples(1500)
-@given(seed=seeds)
-def test_a_pass_ends_with_the_pod_that_makes_the_gang_ready(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_pass_ends_with_the_pod_that_makes_the_gang_ready(rng: random.Random) -> None:
     m = rng.randint(1, 4)
     room = [rng.randint(0, 4) for _ in range(m)]
     left = [rng.randint(0, 5) for _ in range(m)]

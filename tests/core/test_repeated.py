@@ -7,8 +7,8 @@ import random
 import numpy as np
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import compiled, int32, int64, random_search
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.copies import copied
 from tests.reference.two_level import Search
@@ -60,9 +60,8 @@ def random_change(rng: random.Random, state: Search) -> tuple[list[int], list[li
     return nodes, rows
 
 
-def check(seed: int) -> tuple[int, int]:
+def check(rng: random.Random) -> tuple[int, int]:
     """Five runs with changes between; how many of them may start, and how many may not."""
-    rng = random.Random(seed)
     state = random_search(rng)
     where, n = positions(state)
     run = Repeated(compiled(state), where, n)
@@ -78,27 +77,26 @@ def check(seed: int) -> tuple[int, int]:
 
 
 @max_examples(500)
-@given(seed=seeds)
-def test_every_run_agrees_with_the_search_that_remembers_nothing(seed: int) -> None:
-    check(seed)
+@given(rng=choices())
+def test_every_run_agrees_with_the_search_that_remembers_nothing(rng: random.Random) -> None:
+    check(rng)
 
 
 def test_random_runs_start_and_wait() -> None:
-    counts = [check(seed) for seed in range(20)]
+    counts = [check(random.Random(seed)) for seed in range(20)]
     assert sum(started for started, _ in counts) > 5
     assert sum(waiting for _, waiting in counts) > 5
 
 
 @max_examples(40)
-@given(seed=seeds)
-def test_more_states_of_nodes_than_there_was_room_for(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_more_states_of_nodes_than_there_was_room_for(rng: random.Random) -> None:
     state = random_search(rng)
     where, n = positions(state)
     run = Repeated(compiled(state), where, n)
     for _ in range(3):
         node, r = rng.randrange(len(state.idle)), len(state.idle[0])
-        steps = [rng.randint(1, 10**9) for _ in range(700)]
+        steps = random.Random(rng.randrange(2**32)).choices(range(1, 10**9), k=700)
         # Taken and given back: what is used is another number each time.
         for amount in steps:
             run.change(int32([node]), int64([[amount] * r]))

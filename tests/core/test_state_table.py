@@ -7,8 +7,8 @@ import random
 import numpy as np
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import compiled, random_search
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.domains import RescanFill
 from workbench.kernels.domain_nodes import DomainNodes
@@ -19,9 +19,8 @@ Row = tuple[tuple[int, ...], ...]
 
 
 @max_examples(300)
-@given(seed=seeds)
-def test_nodes_share_a_state_and_its_scores_while_pods_come_and_go(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_nodes_share_a_state_and_its_scores_while_pods_come_and_go(rng: random.Random) -> None:
     s = random_search(rng)
     table = compiled(s)._c.states
     slow = RescanFill(s.idle, s.used, s.allocatable, s.tree.rank, s.tree.leaf, s.weights, shapes=s.shapes)

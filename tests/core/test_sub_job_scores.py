@@ -6,8 +6,8 @@ import random
 
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import all_at_one_stroke, compiled, random_search
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.copies import copied
 from tests.reference.domains import packing_score, pods_per_node
@@ -31,9 +31,8 @@ def may_be_ready(ask: Ask) -> bool:
 
 
 @max_examples(300)
-@given(seed=seeds)
-def test_a_key_is_the_score_and_rules_out_only_what_has_no_solution(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_key_is_the_score_and_rules_out_only_what_has_no_solution(rng: random.Random) -> None:
     s = random_search(rng, neat=rng.random() < 0.5, alike=rng.random() < 0.3)
     parts = compiled(s)._c
     parts.job.reset()
@@ -63,9 +62,8 @@ def test_a_key_is_the_score_and_rules_out_only_what_has_no_solution(seed: int) -
 
 
 @max_examples(300)
-@given(seed=seeds)
-def test_a_bound_is_the_best_score_of_one_role_and_never_below_it(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_bound_is_the_best_score_of_one_role_and_never_below_it(rng: random.Random) -> None:
     s = all_at_one_stroke(random_search(rng, neat=rng.random() < 0.5, alike=rng.random() < 0.5))
     parts = compiled(s)._c
     parts.job.reset()
@@ -81,9 +79,9 @@ def test_a_bound_is_the_best_score_of_one_role_and_never_below_it(seed: int) -> 
 
 
 @max_examples(200)
-@given(seed=seeds)
-def test_the_bound_of_several_in_one_hypernode_is_the_sum_of_their_scores(seed: int) -> None:
-    s = all_at_one_stroke(random_search(random.Random(seed)))
+@given(rng=choices())
+def test_the_bound_of_several_in_one_hypernode_is_the_sum_of_their_scores(rng: random.Random) -> None:
+    s = all_at_one_stroke(random_search(rng))
     sub = s.subs[0]
     sub.limit = None
     parts = compiled(s)._c
@@ -100,9 +98,9 @@ def test_the_bound_of_several_in_one_hypernode_is_the_sum_of_their_scores(seed: 
 
 
 @max_examples(200)
-@given(seed=seeds)
-def test_a_tier_is_left_out_only_where_no_domain_of_it_has_a_solution(seed: int) -> None:
-    s = random_search(random.Random(seed))
+@given(rng=choices())
+def test_a_tier_is_left_out_only_where_no_domain_of_it_has_a_solution(rng: random.Random) -> None:
+    s = random_search(rng)
     parts = compiled(s)._c
     parts.job.reset()
     for number, sub in enumerate(s.subs):

@@ -6,8 +6,8 @@ import random
 
 from hypothesis import given
 
+from tests.choice import choices
 from tests.core.test_two_level import TREES, compiled, random_search, sums
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.copies import copied
 from tests.reference.two_level import NO_RECORD, NOWHERE
@@ -15,11 +15,10 @@ from tests.reference.two_level import NO_RECORD, NOWHERE
 
 @TREES
 @max_examples(300)
-@given(seed=seeds)
+@given(rng=choices())
 def test_sub_jobs_go_to_the_best_hypernode_and_leave_no_trace_when_taken_back(
-    neat: bool, alike: bool, seed: int
+    neat: bool, alike: bool, rng: random.Random
 ) -> None:
-    rng = random.Random(seed)
     s = random_search(rng, neat, alike)
     parts = compiled(s)._c
     domains = range(-1, len(s.tree.parent))
@@ -50,9 +49,8 @@ def test_sub_jobs_go_to_the_best_hypernode_and_leave_no_trace_when_taken_back(
         ]
 
 
-def planned_and_placed(seed: int) -> tuple[list[tuple[int, float]], bool]:
+def planned_and_placed(rng: random.Random) -> tuple[list[tuple[int, float]], bool]:
     """Where a plan sends sub-jobs, which must be where they go, and whether it came to its end."""
-    rng = random.Random(seed)
     s = random_search(rng, neat=True, alike=True)
     parts = compiled(s)._c
     parts.job.reset()
@@ -86,13 +84,13 @@ def planned_and_placed(seed: int) -> tuple[list[tuple[int, float]], bool]:
 
 
 @max_examples(600)
-@given(seed=seeds)
-def test_a_plan_sends_sub_jobs_where_they_go(seed: int) -> None:
-    planned_and_placed(seed)
+@given(rng=choices())
+def test_a_plan_sends_sub_jobs_where_they_go(rng: random.Random) -> None:
+    planned_and_placed(rng)
 
 
 def test_random_attempts_are_planned() -> None:
-    found = [planned_and_placed(seed) for seed in range(60)]
+    found = [planned_and_placed(random.Random(seed)) for seed in range(60)]
     assert sum(done and any(domain != NOWHERE for domain, _ in steps) for steps, done in found) > 10
 
 

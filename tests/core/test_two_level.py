@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.policies.random_cases import seeds
+from tests.choice import choices, tell
 from tests.profiles import max_examples
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, runs_of, shuffled
@@ -212,7 +212,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
     flat_value = [1.0] * len(tree.tier)
     low = min(tree.tier, default=top)
     value = [(top - t) / (top - low) for t in tree.tier] if top > low else flat_value
-    return Search(
+    search = Search(
         tree,
         idle,
         used,
@@ -233,6 +233,8 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         subs,
         fading=None if rng.random() < 0.4 else [(t, rng.choice([0.0, 0.5, 1.0, 1.3])) for t in range(low, top + 1)],
     )
+    tell(search=search)
+    return search
 
 
 def sums(tree: Tree, rows: list[list[int]]) -> np.ndarray:
@@ -422,7 +424,7 @@ def compare_told(run: TwoLevel, state: Search, following: Search | None, rng: ra
 
 
 def check(
-    seed: int,
+    rng: random.Random,
     neat: bool = False,
     alike: bool = False,
     one_stroke: bool = False,
@@ -430,7 +432,6 @@ def check(
     told: bool = False,
 ) -> int:
     """Every turn until nothing is left or none has a solution; the number of pods placed."""
-    rng = random.Random(seed)
     state = random_search(rng, neat, alike)
     if one_stroke:
         state = all_at_one_stroke(state)
@@ -463,37 +464,40 @@ TREES = pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False
 
 @TREES
 @max_examples(1000)
-@given(seed=seeds)
-def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(neat: bool, alike: bool, seed: int) -> None:
-    check(seed, neat, alike)
+@given(rng=choices())
+def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(neat: bool, alike: bool, rng: random.Random) -> None:
+    check(rng, neat, alike)
 
 
 @pytest.mark.parametrize("neat", [False, True])
 @max_examples(600)
-@given(seed=seeds)
-def test_what_cannot_win_for_one_sub_job_is_rightly_left_out(neat: bool, seed: int) -> None:
-    check(seed, neat, one_stroke=True)
+@given(rng=choices())
+def test_what_cannot_win_for_one_sub_job_is_rightly_left_out(neat: bool, rng: random.Random) -> None:
+    check(rng, neat, one_stroke=True)
 
 
 @TREES
 @max_examples(320)
-@given(seed=seeds)
+@given(rng=choices())
 def test_every_turn_agrees_while_others_change_the_cluster_and_queues_take_less(
-    neat: bool, alike: bool, seed: int
+    neat: bool, alike: bool, rng: random.Random
 ) -> None:
-    check(seed, neat, alike, disturbed=True)
+    check(rng, neat, alike, disturbed=True)
 
 
 @TREES
 @max_examples(200)
-@given(seed=seeds, disturbed=st.booleans())
-def test_what_is_told_of_an_attempt_is_what_it_does(neat: bool, alike: bool, seed: int, disturbed: bool) -> None:
-    check(seed, neat, alike, disturbed=disturbed, told=True)
+@given(rng=choices(), disturbed=st.booleans())
+def test_what_is_told_of_an_attempt_is_what_it_does(
+    neat: bool, alike: bool, rng: random.Random, disturbed: bool
+) -> None:
+    check(rng, neat, alike, disturbed=disturbed, told=True)
 
 
-def short_and_whole(seed: int) -> tuple[list[int], list[int]]:
+def short_and_whole(rng: random.Random) -> tuple[list[int], list[int]]:
     """Domains tried by the search and by the one that tries every domain; both must answer alike."""
-    short, whole = (compiled(all_at_one_stroke(random_search(random.Random(seed)))) for _ in range(2))
+    state = all_at_one_stroke(random_search(rng))
+    short, whole = compiled(state), compiled(state)
     found = whole.look()
     told = whole.tried()
     assert (whole.n_placed, whole.take()) == (0, found)
@@ -503,19 +507,19 @@ def short_and_whole(seed: int) -> tuple[list[int], list[int]]:
 
 
 @max_examples(200)
-@given(seed=seeds)
-def test_every_hypernode_is_tried_where_somebody_wants_to_know(seed: int) -> None:
-    told, all_told = short_and_whole(seed)
+@given(rng=choices())
+def test_every_hypernode_is_tried_where_somebody_wants_to_know(rng: random.Random) -> None:
+    told, all_told = short_and_whole(rng)
     assert [domain for domain in all_told if domain in told] == told
 
 
 @pytest.mark.parametrize("kind", [{}, {"neat": True}, {"one_stroke": True}, {"disturbed": True}])
 def test_random_searches_place_pods(kind: dict[str, bool]) -> None:
-    assert sum(check(seed, **kind) > 0 for seed in range(40)) > 4
+    assert sum(check(random.Random(seed), **kind) > 0 for seed in range(40)) > 4
 
 
 def test_random_searches_leave_domains_out() -> None:
-    assert any(len(told) < len(all_told) for told, all_told in map(short_and_whole, range(15)))
+    assert any(len(told) < len(all_told) for told, all_told in map(short_and_whole, map(random.Random, range(15))))
 
 
 def test_neat_trees_are_proper_and_random_ones_mostly_are_not() -> None:

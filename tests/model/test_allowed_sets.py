@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.policies.random_cases import seeds
+from tests.choice import choices
 from tests.reference.bottleneck import bottleneck, pairs, random_machine
 from workbench.errors import CapacityError, InputError
 from workbench.model.allowed_sets import modules_of_links
@@ -81,11 +81,10 @@ def test_more_unions_than_can_be_compared_are_refused() -> None:
         best_gpus(matrix, 32, modules=[(2 * i, 2 * i + 1) for i in range(32)])
 
 
-@given(seeds)
-def test_the_choice_among_allowed_sets_is_that_of_decision_1(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_choice_among_allowed_sets_is_that_of_decision_1(rng: random.Random) -> None:
     n = rng.randint(2, 7)
-    weight, _ = random_machine(np.random.default_rng(seed), n, rng.randint(1, 3))
+    weight, _ = random_machine(rng, n, rng.randint(1, 3))
     numa = tuple(str(rng.randrange(2)) for _ in range(n))
     k = rng.randint(1, n)
     every = list(itertools.combinations(range(n), k))

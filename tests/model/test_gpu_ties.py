@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.policies.random_cases import seeds
+from tests.choice import choices
 from tests.reference.bottleneck import chosen_subset, left_over, optimal_subsets, pairs, random_machine
 from workbench.model import gpu_ties
 from workbench.model.bandwidth import BandwidthMatrix
@@ -64,11 +64,10 @@ def test_nodes_that_are_not_known_of_every_gpu_decide_nothing(numa: tuple[str, .
     assert best_gpus(matrix, 2, free=[1, 2, 3]).gpus == (1, 2)
 
 
-@given(seeds)
-def test_the_order_of_ties_is_that_of_decision_1(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_order_of_ties_is_that_of_decision_1(rng: random.Random) -> None:
     n, classes = rng.randint(2, 7), rng.choice([None, 2])
-    weight, _ = random_machine(np.random.default_rng(seed), n, rng.randint(1, 3))
+    weight, _ = random_machine(rng, n, rng.randint(1, 3))
     numa = tuple(str(rng.randrange(rng.randint(1, 4))) for _ in range(n))
     matrix = BandwidthMatrix(weight, parts=MachineParts(numa=numa))
     link_class = matrix.link_classes() if classes else None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
-from tests.policies.random_cases import random_cluster, seeds
+from tests.policies.random_cases import random_cluster
 from workbench.model.topology import DomainSpec, Topology
 
 
@@ -19,9 +18,8 @@ def is_below(topology, outer, inner):
     return inner == outer
 
 
-@given(seed=seeds)
-def test_preorder_and_sums(seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_preorder_and_sums(rng):
     topology = random_cluster(rng).topology
     place, end = topology.preorder
     assert sorted(place.tolist()) == list(range(topology.n_domains))

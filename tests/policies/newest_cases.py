@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +54,7 @@ def random_newest_gang(rng, cluster):
                 policy=policy,
                 match_index=index,
                 running=tuple(sorted(running)),
-                **not_tried((policy, index, pods)),
+                **not_tried(rng),
             )
         )
     wanted = {policy: rng.randint(1, 3) for policy in policies if rng.random() < 0.4}
@@ -105,8 +104,7 @@ def assert_same_newest(gang, cluster, weights=WEIGHTS, sub_order=("priority", "g
 
 
 def assert_same_newest_at_random(
-    seed, weights=WEIGHTS, make=random_newest_gang, sub_order=("priority", "gang"), **parameters
+    rng, weights=WEIGHTS, make=random_newest_gang, sub_order=("priority", "gang"), **parameters
 ):
-    rng = random.Random(seed)
     cluster = random_cluster(rng)
     return assert_same_newest(make(rng, cluster), cluster, weights, sub_order, **parameters)

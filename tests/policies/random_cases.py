@@ -1,16 +1,15 @@
 """Random clusters and gangs, and comparing a policy with the oracle on them.
 
-Drawn evenly from a seed rather than by Hypothesis: its small examples hold no choice between domains.
+Properties draw them with `tests.choice.choices`, so that a failing cluster shrinks.
 """
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import strategies as st
 
+from tests.choice import tell
 from tests.fabrics import snapshot
 from tests.reference import volcano_1_13 as oracle
 from workbench.model.extras import VolcanoMemory, extras_of
@@ -18,8 +17,6 @@ from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeTaints, Taint
 from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
-
-seeds = st.integers(0, 2**32)
 
 DEFAULTS = {
     "binpack": 1,
@@ -61,9 +58,9 @@ def random_cluster(rng):
         for i in range(rng.choice([0, 0, 1, 3]))
     ]
     running = [replace(pod, assumed=open_amounts(pod.node)) for pod in running]
-    own = random.Random(repr(names))
-    avoided = own.sample(names, own.choice([0, 0, 0, 1, 4]) % len(names))
+    avoided = rng.sample(names, rng.choice([0, 0, 0, 1, 4]) % len(names))
     taint = Taint("maintenance", "", "PreferNoSchedule")
+    tell(nodes=names, domains=domains, used=used, free=free, running=running, avoided=avoided)
     cluster = snapshot(
         names,
         domains,
@@ -97,6 +94,7 @@ def random_gang(rng, cluster):
         roles.append(Role(name, count, requests, (gpus,), minimum, priority=priority, assumed=assumed))
     n = sum(role.count for role in roles)
     ready = len(cluster.running)
+    tell(roles=roles)
     mode = rng.choice(["hard", "hard", "hard", "soft", "", None])
     tier = rng.choice([None, 0, 1, 2, 3, 4, 4])
     return Gang(
@@ -105,25 +103,23 @@ def random_gang(rng, cluster):
         tuple(roles),
         ready + rng.choice([0, n, n, rng.randint(0, n), rng.randint(0, n)]),
         TopologyConstraint(mode, tier) if mode is not None else None,
-        order=_any_order(roles),
+        order=_any_order(rng, roles),
         extras=extras_of(
             VolcanoMemory(rng.choice(["", "gone", *cluster.topology.domain_names, *cluster.topology.domain_names]))
         ),
         ready=ready,
-        **not_tried(roles),
+        **not_tried(rng),
     )
 
 
-def not_tried(key):
+def not_tried(rng):
     """Requests of pods that failed and of those behind a scheduling gate: most often there are none."""
-    own = random.Random(repr(key))
-    return {kind: ({"cpu": 1000, "memory": 1 << 30},) * own.choice([0, 0, 0, 1, 3]) for kind in ("failed", "gated")}
+    return {kind: ({"cpu": 1000, "memory": 1 << 30},) * rng.choice([0, 0, 0, 1, 3]) for kind in ("failed", "gated")}
 
 
-def _any_order(roles):
+def _any_order(rng, roles):
     """Most often none; else the roles' pods mixed, those of one role in their order."""
-    rng = random.Random(repr(roles))
-    if rng.random() < 0.7:
+    if rng.random() >= 0.3:
         return ()
     mixed = [number for number, role in enumerate(roles) for _ in range(role.count)]
     rng.shuffle(mixed)
@@ -159,7 +155,6 @@ def assert_same(gang, cluster, policy, weights, topology_weight, **parameters):
         assert result.hypernode == (record if known else "")
 
 
-def assert_same_at_random(seed, policy="volcano-1.13", topology_weight=10, weights=DEFAULTS, **parameters):
-    rng = random.Random(seed)
+def assert_same_at_random(rng, policy="volcano-1.13", topology_weight=10, weights=DEFAULTS, **parameters):
     cluster = random_cluster(rng)
     assert_same(random_gang(rng, cluster), cluster, policy, weights, topology_weight, **parameters)

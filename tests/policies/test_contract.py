@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
 from tests.notices import codes, said
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
@@ -38,13 +39,13 @@ NUMBERS = [
 MATRIX = BandwidthMatrix(np.array([[0, 9, 5, 1], [9, 0, 1, 5], [5, 1, 0, 9], [1, 5, 9, 0]], dtype=np.float64))
 
 
-def case(seed):
-    rng = random.Random(seed)
+def case(rng):
+    """A cluster, on some nodes with a matrix, and a gang."""
     cluster = random_cluster(rng)
     if rng.random() < 0.5:
         known = np.array([rng.random() < 0.8 for _ in range(cluster.n_nodes)])
         cluster = cluster.with_matrix(MATRIX, known)
-    return rng, cluster, random_gang(rng, cluster)
+    return cluster, random_gang(rng, cluster)
 
 
 def content(result):
@@ -55,9 +56,9 @@ def content(result):
 
 @pytest.mark.parametrize("name", EVERY)
 @max_examples(60)
-@given(seed=seeds)
-def test_placements_hold_and_refusals_leave_nothing(name, seed):
-    _, cluster, gang = case(seed)
+@given(rng=choices())
+def test_placements_hold_and_refusals_leave_nothing(name, rng):
+    cluster, gang = case(rng)
     ledger = cluster.ledger()
     result = get_policy(name).place(gang, ledger)
     ledger.check()
@@ -92,9 +93,9 @@ def test_placements_hold_and_refusals_leave_nothing(name, seed):
 
 @pytest.mark.parametrize("name", EVERY)
 @max_examples(30)
-@given(seed=seeds)
-def test_explaining_changes_nothing_and_repeating_neither(name, seed):
-    _, cluster, gang = case(seed)
+@given(rng=choices())
+def test_explaining_changes_nothing_and_repeating_neither(name, rng):
+    cluster, gang = case(rng)
     policy = get_policy(name)
     first = policy.place(gang, cluster.ledger())
     explanation = policy.explain(gang, cluster)
@@ -108,9 +109,9 @@ def test_explaining_changes_nothing_and_repeating_neither(name, seed):
 
 @pytest.mark.parametrize("name", EVERY)
 @max_examples(20)
-@given(seed=seeds)
-def test_explaining_a_session_decides_as_the_session_does(name, seed):
-    _, cluster, gang = case(seed)
+@given(rng=choices())
+def test_explaining_a_session_decides_as_the_session_does(name, rng):
+    cluster, gang = case(rng)
     gangs = [dataclasses.replace(gang, name=f"again-{i}", order=()) for i in range(3)]
     policy = get_policy(name)
     decisions = policy.schedule(gangs, cluster)
@@ -126,9 +127,9 @@ def test_explaining_a_session_decides_as_the_session_does(name, seed):
 
 @pytest.mark.parametrize("name", EVERY)
 @max_examples(20)
-@given(seed=seeds)
-def test_turns_tell_the_order_in_which_a_session_decides(name, seed):
-    rng, cluster, gang = case(seed)
+@given(rng=choices())
+def test_turns_tell_the_order_in_which_a_session_decides(name, rng):
+    cluster, gang = case(rng)
     gangs = [dataclasses.replace(gang, name=f"j{i}", order=(), priority=rng.randint(0, 2)) for i in range(4)]
     policy = get_policy(name)
     decisions = policy.schedule(gangs, cluster)
@@ -145,9 +146,9 @@ def test_turns_tell_the_order_in_which_a_session_decides(name, seed):
 
 @pytest.mark.parametrize("name", NODE)
 @max_examples(60)
-@given(seed=seeds)
-def test_more_capacity_never_refuses_a_gang_of_identical_pods_that_was_placed(name, seed):
-    rng, cluster, gang = case(seed)
+@given(rng=choices())
+def test_more_capacity_never_refuses_a_gang_of_identical_pods_that_was_placed(name, rng):
+    cluster, gang = case(rng)
     role = dataclasses.replace(gang.roles[0], requests={"cpu": 500, "nvidia.com/gpu": 1}, min_available=None)
     n = role.count
     gang = dataclasses.replace(gang, roles=(role,), order=(), min_available=gang.ready + rng.randint(1, n))
@@ -290,7 +291,7 @@ def test_a_policy_without_sub_groups_says_that_it_places_one_group(name):
 
 @pytest.mark.parametrize(("owner", "spec", "info"), NUMBERS, ids=[f"{owner}-{info.name}" for owner, _, info in NUMBERS])
 def test_a_number_of_any_size_is_taken_or_refused_by_the_name_of_its_parameter(owner, spec, info):
-    _, cluster, gang = case(1)
+    cluster, gang = case(random.Random(1))
     name = f"gpu.{info.name}" if spec != owner else info.name
     limits = () if info.high is None else (info.high, info.high + 1)
     for value in (*limits, 2**31, 2**63, "1e300", "9" * 400):

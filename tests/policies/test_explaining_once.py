@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role
@@ -39,13 +39,12 @@ def counted(function, name, asked):
 
 @pytest.mark.parametrize("name", NAMES)
 @max_examples(20)
-@given(seed=seeds)
-def test_a_recorded_session_decides_as_often_as_one_that_is_not(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_recorded_session_decides_as_often_as_one_that_is_not(name, rng):
     cluster = random_cluster(rng)
     gangs = [random_gang(rng, cluster) for _ in range(2)]
     plain = decisions_of(name, gangs, cluster, {})
-    assert plain.total() > 0
+    assert plain.total() > 0 or all(role.best_effort for gang in gangs for role in gang.roles)
     assert decisions_of(name, gangs, cluster, {1: Recorder()}) == plain
 
 

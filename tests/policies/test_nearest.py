@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import random_newest_gang
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
 from tests.reference import nearest as oracle
 from workbench.kernels.domains import pods_per_node
@@ -39,9 +39,8 @@ def told(misses):
 
 
 @max_examples(300)
-@given(seed=seeds)
-def test_held_pods_are_those_that_the_oracle_places_one_by_one(seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_held_pods_are_those_that_the_oracle_places_one_by_one(rng):
     cluster = random_cluster(rng)
     request = asked(get_policy("allocate"), random_gang(rng, cluster), cluster.ledger())
     domains = [*range(cluster.topology.n_domains), -1]
@@ -52,9 +51,8 @@ def test_held_pods_are_those_that_the_oracle_places_one_by_one(seed):
 
 @pytest.mark.parametrize("name", [name for name in NODE if name not in OTHERWISE])
 @max_examples(150)
-@given(seed=seeds)
-def test_every_nearest_hypernode_of_a_refusal_is_the_oracles(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_every_nearest_hypernode_of_a_refusal_is_the_oracles(name, rng):
     cluster = random_cluster(rng)
     make = rng.choice([random_gang, random_newest_gang])
     gang = make(rng, cluster).with_extra(VolcanoMemory())
@@ -89,9 +87,8 @@ def test_every_nearest_hypernode_of_a_refusal_is_the_oracles(name, seed):
 
 @pytest.mark.parametrize("name", NODE)
 @max_examples(100)
-@given(seed=seeds)
-def test_no_reason_of_a_refusal_repeats_another(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_no_reason_of_a_refusal_repeats_another(name, rng):
     cluster = random_cluster(rng)
     refusal = get_policy(name).place(random_newest_gang(rng, cluster), cluster.ledger())
     if isinstance(refusal, Refusal):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.policies.stream_cases import SideBySide, come_and_go
 from tests.profiles import max_examples
 from workbench.errors import InputError
@@ -22,9 +21,8 @@ PAIR = Gang("d", "pair", (Role("w", 2, {"cpu": 1000, "nvidia.com/gpu": 8}, (8,))
 
 @pytest.mark.parametrize("name", NAMES)
 @max_examples(15)
-@given(seed=seeds)
-def test_the_same_answers_as_place_on_one_ledger(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_same_answers_as_place_on_one_ledger(name, rng):
     cluster = random_cluster(rng)
     gangs = [random_gang(rng, cluster) for _ in range(3)]
     come_and_go(rng, SideBySide(get_policy(name), cluster), gangs, 12)

@@ -83,11 +83,16 @@ def best_splits(weight, unions, sizes):
     return best, sorted(key for key, value in found.items() if value == best)
 
 
-def random_machine(rng, n, levels, classes=None):
-    """A symmetric matrix with few distinct weights, so that ties happen; and, where asked, unrelated link classes."""
-    weight = rng.integers(1, levels + 1, (n, n)).astype(float)
-    weight = np.minimum(weight, weight.T)
-    if classes is None:
-        return weight, None
-    link_class = rng.integers(0, classes, (n, n)).astype(np.int32)
-    return weight, np.minimum(link_class, link_class.T)
+def random_machine(rng, n, levels, classes=None, *, more=0):
+    """A symmetric matrix with few distinct weights, so that ties happen; and, where asked, unrelated link classes.
+
+    Links to the `more` devices behind the first `n` are drawn together, by one seed: they do not shrink one by one.
+    """
+    noise = np.random.default_rng(rng.randrange(2**32) if more else 0)
+
+    def symmetric(lowest, highest, dtype):
+        values = noise.integers(lowest, highest + 1, (n + more, n + more)).astype(dtype)
+        values[:n, :n] = [[rng.randint(lowest, highest) for _ in range(n)] for _ in range(n)]
+        return np.minimum(values, values.T)
+
+    return symmetric(1, levels, float), None if classes is None else symmetric(0, classes - 1, np.int32)

@@ -61,9 +61,8 @@ def case_of(draw: Draw) -> Case | None:
     return Case(policy, scenario.gangs, scenario.snapshot, draw.job) if waiting else None
 
 
-def draw_case(seed: int, policy: str | None = None) -> Draw:
-    """Draw a case; equal seeds give equal cases."""
-    rng = random.Random(seed)
+def draw_case(rng: random.Random, policy: str | None = None) -> Draw:
+    """Draw a case; equal choices give equal cases."""
     return _Writer(rng, policy or rng.choice(POLICIES)).draw()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import random
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -18,8 +19,8 @@ import pytest
 from hypothesis import given
 
 import workbench as wb
+from tests.choice import choices
 from tests.evaluate.whatif.pending_cases import POLICIES, Draw, case_of, draw_case
-from tests.policies.random_cases import seeds
 from tests.policies.volcano.cluster_objects import hypernode, loaded, node
 from tests.profiles import max_examples
 from tests.reference.pending import Case, can_ever, check_report, every_edit, has_started, minimal_sets, own_pods
@@ -49,16 +50,16 @@ def judged(draw: Draw) -> list[str]:
 def test_the_product_agrees_with_the_oracle(policy: str) -> None:
     wrong = {}
     for seed in range(FIRST, FIRST + NUMBER // len(POLICIES)):
-        if problems := judged(draw_case(seed, policy)):
+        if problems := judged(draw_case(random.Random(seed), policy)):
             wrong[seed] = problems
     first = dict(islice(wrong.items(), 3))
     assert not wrong, f"{len(wrong)} of {NUMBER // len(POLICIES)} cases under {policy}, the first ones: {first}"
 
 
-@given(seed=seeds)
+@given(rng=choices())
 @max_examples(20)
-def test_the_product_agrees_with_the_oracle_on_a_few_cases(seed: int) -> None:
-    assert not judged(draw_case(seed))
+def test_the_product_agrees_with_the_oracle_on_a_few_cases(rng: random.Random) -> None:
+    assert not judged(draw_case(rng))
 
 
 def answer(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Json, Case, Path] | None:
@@ -107,7 +108,7 @@ def judged_in_files(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]
 def test_the_changed_input_places_the_job(policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = {}
     for seed in range(FIRST, FIRST + NUMBER // len(POLICIES)):
-        if problems := judged_in_files(draw_case(seed, policy), tmp_path, capsys):
+        if problems := judged_in_files(draw_case(random.Random(seed), policy), tmp_path, capsys):
             wrong[seed] = problems
     first = dict(islice(wrong.items(), 3))
     assert not wrong, f"{len(wrong)} of {NUMBER // len(POLICIES)} cases under {policy}, the first ones: {first}"
@@ -234,20 +235,20 @@ def test_who_waits_instead_must_be_told() -> None:
     assert check_report(_report(_fix(FIRST_NOW, others=[{"job": "ns/a", "effect": "waits"}])), case) == []
 
 
-@given(seed=seeds)
+@given(rng=choices())
 @max_examples(20)
-def test_every_edit_of_the_oracle_can_be_applied(seed: int) -> None:
-    draw = draw_case(seed)
+def test_every_edit_of_the_oracle_can_be_applied(rng: random.Random) -> None:
+    draw = draw_case(rng)
     case = case_of(draw)
     if case is not None:
         for edit in every_edit(case, with_nodes=True):
             apply_all([edit], case.state, case.job)
 
 
-@given(seed=seeds)
+@given(rng=choices())
 @max_examples(20)
-def test_a_smaller_job_is_what_its_manifest_would_be(seed: int) -> None:
-    draw = draw_case(seed)
+def test_a_smaller_job_is_what_its_manifest_would_be(rng: random.Random) -> None:
+    draw = draw_case(rng)
     case = case_of(draw)
     if case is None or case.gang.kind != "Job" or case.gang.sub_groups:
         return

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.choice import choices
 from tests.formats.edit_manifests.forms import FORMS, Manifest, nodes
 from tests.formats.edit_manifests.test_cluster_edits import finished, of_nodes, of_queue, queue
 from tests.formats.edit_manifests.test_job_edits import TIER, TOLERATION, edit, read, whole
@@ -128,9 +128,9 @@ def _on_values(scenario: Scenario, change: dict[str, Any]) -> Scenario:
     return replace(scenario, snapshot=_on_cluster(scenario.snapshot, change), gangs=gangs)
 
 
-@given(st.integers(0, 2**32))
-def test_edits_of_random_clusters(seed: int) -> None:
-    made, edits = _cluster(random.Random(seed))
+@given(rng=choices())
+def test_edits_of_random_clusters(rng: random.Random) -> None:
+    made, edits = _cluster(rng)
     wanted = read(made)
     for change in edits:
         wanted = _on_values(wanted, change)

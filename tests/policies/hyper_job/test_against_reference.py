@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import snapshot
 from tests.policies.hyper_job.cases import POLICIES, hard, hyper, hypernodes, job
-from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.hyper_job import best_choice
 from workbench.model.gang import Gang
@@ -96,9 +96,9 @@ def random_case(rng):
 
 
 @max_examples(400)
-@given(seeds)
-def test_the_choice_is_that_of_the_oracle(seed: int) -> None:
-    case = random_case(random.Random(seed))
+@given(rng=choices())
+def test_the_choice_is_that_of_the_oracle(rng: random.Random) -> None:
+    case = random_case(rng)
     want = best_choice(case.domains, case.jobs, case.needed, case.allowed, case.busy, case.capacity, case.gpus)
     ledger = case.cluster.ledger()
     before = ledger.used.copy(), ledger.gpu_free.copy()
@@ -136,10 +136,10 @@ def check(result, case):
 
 
 @max_examples(100)
-@given(seeds)
+@given(rng=choices())
 @pytest.mark.parametrize("name", POLICIES)
-def test_every_policy_keeps_the_rules(name: str, seed: int) -> None:
-    case, policy = random_case(random.Random(seed)), get_policy(name)
+def test_every_policy_keeps_the_rules(name: str, rng: random.Random) -> None:
+    case, policy = random_case(rng), get_policy(name)
     ledger = case.cluster.ledger()
     result = policy.place(case.gang, ledger)
     if isinstance(result, Placement):

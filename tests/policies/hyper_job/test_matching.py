@@ -7,7 +7,7 @@ from itertools import product
 
 from hypothesis import given
 
-from tests.policies.random_cases import seeds
+from tests.choice import choices
 from tests.profiles import max_examples
 from workbench.policies.hyper_job.matching import match_jobs
 
@@ -26,9 +26,8 @@ def by_trying(kinds: list[int], n_places: int, fits: set[tuple[int, int]]) -> li
 
 
 @max_examples(500)
-@given(seeds)
-def test_the_best_of_all_assignments(seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_best_of_all_assignments(rng: random.Random) -> None:
     n_kinds, n_places = rng.randint(1, 3), rng.randint(0, 5)
     kinds = [rng.randrange(n_kinds) for _ in range(rng.randint(1, 4))]
     fits = {(kind, place) for kind in range(n_kinds) for place in range(n_places) if rng.random() < 0.5}

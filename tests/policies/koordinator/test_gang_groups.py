@@ -6,8 +6,8 @@ import random
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.choice import choices
 from tests.fabrics import snapshot
 from tests.jobs.test_gangs import gang as gang_of
 from tests.jobs.test_gangs import pod, pod_group
@@ -127,9 +127,8 @@ def oracle(policy: str, gangs: list[Gang], where: ClusterSnapshot) -> set[str]:
 
 @pytest.mark.parametrize("policy", BOTH)
 @max_examples(100)
-@given(seed=st.integers(0, 10**9))
-def test_random_sessions_equal_the_slow_way(policy: str, seed: int) -> None:
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_random_sessions_equal_the_slow_way(policy: str, rng: random.Random) -> None:
     names = [f"g{i}" for i in range(rng.randint(1, 7))]
     of = {name: rng.randrange(3) for name in names}
     gangs = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +9,10 @@ import pytest
 from hypothesis import given
 
 import workbench as wb
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import random_equal_groups, random_newest_gang
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
@@ -27,9 +27,8 @@ GANGS = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
 
 @pytest.mark.parametrize("name", GANGS)
 @max_examples(80)
-@given(seed=seeds)
-def test_the_parts_of_a_score_are_its_sum_and_what_is_dropped_has_a_reason(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_parts_of_a_score_are_its_sum_and_what_is_dropped_has_a_reason(name, rng):
     cluster = random_cluster(rng)
     gang = GANGS[name](rng, cluster)
     explanation = get_policy(name).explain(gang, cluster)
@@ -46,9 +45,8 @@ def test_the_parts_of_a_score_are_its_sum_and_what_is_dropped_has_a_reason(name,
 
 @pytest.mark.parametrize("name", GANGS)
 @max_examples(60)
-@given(seed=seeds)
-def test_a_hard_job_that_is_placed_has_a_kept_hypernode_of_the_lowest_tier(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_hard_job_that_is_placed_has_a_kept_hypernode_of_the_lowest_tier(name, rng):
     cluster = random_cluster(rng)
     gang = GANGS[name](rng, cluster)
     explanation = get_policy(name).explain(gang, cluster)
@@ -63,10 +61,9 @@ def test_a_hard_job_that_is_placed_has_a_kept_hypernode_of_the_lowest_tier(name,
 
 
 @max_examples(40)
-@given(seed=seeds)
-def test_each_sub_group_goes_where_its_best_inner_hypernode_says(seed):
+@given(rng=choices())
+def test_each_sub_group_goes_where_its_best_inner_hypernode_says(rng):
     """All pods of each group are needed, so that none moves on in a later turn."""
-    rng = random.Random(seed)
     cluster = random_cluster(rng)
     gang = random_equal_groups(rng, cluster)
     explanation = get_policy("volcano-1.15").explain(gang, cluster)
@@ -91,9 +88,8 @@ def test_each_sub_group_goes_where_its_best_inner_hypernode_says(seed):
 
 
 @max_examples(40)
-@given(seed=seeds)
-def test_an_explanation_has_the_answer_of_place(seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_an_explanation_has_the_answer_of_place(rng):
     cluster = random_cluster(rng)
     gang = random_newest_gang(rng, cluster)
     policy = get_policy("volcano-1.15")
@@ -212,9 +208,8 @@ def test_an_explanation_knows_the_limit_of_the_queue():
 
 @pytest.mark.parametrize("name", WITH_QUEUES)
 @max_examples(60)
-@given(seed=seeds)
-def test_an_explanation_is_of_the_session_that_place_is(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_an_explanation_is_of_the_session_that_place_is(name, rng):
     cluster = random_cluster(rng)
     gang = WITH_QUEUES[name](rng, cluster)
     queue = Queue(gang.queue, capability={"cpu": rng.randint(0, 9) * 1000, "nvidia.com/gpu": rng.randint(0, 9)})

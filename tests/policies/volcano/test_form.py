@@ -8,8 +8,9 @@ import random
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.policies.newest_cases import random_equal_groups, random_newest_gang
-from tests.policies.random_cases import random_cluster, seeds
+from tests.policies.random_cases import random_cluster
 from tests.policies.stream_cases import SideBySide
 from tests.profiles import max_examples
 from workbench.model.extras import AscendWish, Extra, FormerPod, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
@@ -177,9 +178,8 @@ def test_every_field_is_varied(kind, varied):
 
 @pytest.mark.slow
 @max_examples(75)
-@given(seed=seeds)
-def test_gangs_that_differ_in_one_field_get_the_answers_of_place(seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_gangs_that_differ_in_one_field_get_the_answers_of_place(rng):
     cluster = dataclasses.replace(random_cluster(rng), running=())
     gang = rng.choice([random_newest_gang, random_equal_groups])(rng, cluster)
     least = min(gang.min_available, gang.n_pods)

@@ -5,7 +5,6 @@ Asked of an answer alone, without an oracle: an error that the oracle shares wou
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from dataclasses import replace
 
@@ -13,9 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.choice import choices, tell
 from tests.fabrics import snapshot
 from tests.policies.newest_cases import random_newest_gang
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
@@ -45,6 +45,7 @@ def tree(rng, outside=0):
                     domains.append((f"h{tier}-{len(domains)}", tier, left[:size], parent))
                     left = left[size:]
     used = {name: (rng.choice([0, 0, 1000, 2000, 4000]), 0, 0, 0) for name in names}
+    tell(nodes=names, domains=domains, used=used)
     return snapshot(names, domains, cpu=4000, memory=4 << 30, gpus=0, used=used)
 
 
@@ -78,9 +79,8 @@ def identical(rng, mode, tier):
 
 @BOTH
 @max_examples(600)
-@given(seed=seeds)
-def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, rng):
     cluster = random_cluster(rng)
     gang = GANG[name](rng, cluster)
     ledger = cluster.ledger()
@@ -106,9 +106,8 @@ def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed)
 
 @BOTH
 @max_examples(600)
-@given(seed=seeds)
-def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, rng):
     cluster = tree(rng)
     tier = rng.randint(1, 3)
     result = get_policy(name).place(identical(rng, "hard", tier), cluster.ledger())
@@ -120,9 +119,8 @@ def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
 
 
 @max_examples(600)
-@given(seed=seeds)
-def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(rng):
     cluster = tree(rng)
     gang = random_newest_gang(rng, cluster)
     result = get_policy("volcano-1.15").place(gang, cluster.ledger())
@@ -140,10 +138,9 @@ def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
 
 @BOTH
 @max_examples(600)
-@given(seed=seeds)
-def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, seed):
+@given(rng=choices())
+def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, rng):
     """1.13 knows by the record where it runs, 1.15 by its pods."""
-    rng = random.Random(seed)
     cluster, home = inhabited(rng)
     tier = rng.randint(1, 3)
     gang = partly_running(rng, cluster, home, "hard", tier)
@@ -160,9 +157,8 @@ def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, seed):
 
 @BOTH
 @max_examples(600)
-@given(seed=seeds)
-def test_a_soft_job_of_identical_pods_is_never_pending_where_a_plain_one_would_run(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_soft_job_of_identical_pods_is_never_pending_where_a_plain_one_would_run(name, rng):
     cluster, home = inhabited(rng)
     plain = partly_running(rng, cluster, home, "", None)
     soft = replace(plain, constraint=TopologyConstraint("soft"))
@@ -194,9 +190,8 @@ def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_
 
 @BOTH
 @max_examples(600)
-@given(seed=seeds)
-def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_record_contains_the_leaf_of_every_new_pod(name, rng):
     cluster = tree(rng, outside=rng.randint(0, 3))
     gang = GANG[name](rng, cluster).with_extra(VolcanoMemory())
     result = get_policy(name).place(gang, cluster.ledger())
@@ -211,9 +206,8 @@ def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
 
 @BOTH
 @max_examples(600)
-@given(seed=seeds)
-def test_the_record_contains_the_leaf_of_every_pod_that_runs_too(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_record_contains_the_leaf_of_every_pod_that_runs_too(name, rng):
     cluster, home = inhabited(rng, outside=rng.randint(0, 3))
     gang = partly_running(rng, cluster, home, rng.choice(["hard", "soft"]), rng.randint(1, 3))
     result = get_policy(name).place(gang, cluster.ledger())
@@ -226,9 +220,8 @@ def test_the_record_contains_the_leaf_of_every_pod_that_runs_too(name, seed):
 
 @BOTH
 @max_examples(150)
-@given(seed=seeds)
-def test_more_capacity_never_refuses_identical_pods(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_more_capacity_never_refuses_identical_pods(name, rng):
     cluster, home = inhabited(rng)
     gang = partly_running(rng, cluster, home, rng.choice(["hard", "soft", ""]), rng.randint(1, 3))
     if not isinstance(get_policy(name).place(gang, cluster.ledger()), Placement):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree
 from tests.policies.newest_cases import random_newest_gang
-from tests.policies.random_cases import random_cluster, seeds
+from tests.policies.random_cases import random_cluster
 from tests.profiles import max_examples
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.extras import VolcanoMemory
@@ -90,9 +90,8 @@ def test_what_is_remembered_counts_before_what_pods_show_while_pods_run():
 
 
 @max_examples(80)
-@given(seed=seeds)
-def test_the_kernel_and_the_explained_search_remember_the_same(seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_the_kernel_and_the_explained_search_remember_the_same(rng):
     cluster = random_cluster(rng)
     job = random_newest_gang(rng, cluster)
     policy = get_policy("volcano-1.15")

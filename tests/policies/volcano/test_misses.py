@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import random_newest_gang
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.policies.volcano.test_invariants import identical, tree
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
@@ -68,9 +68,8 @@ def test_of_sub_groups_without_a_topology_of_the_job_every_tier_counts():
 
 @pytest.mark.parametrize("name", BOTH)
 @max_examples(80)
-@given(seed=seeds)
-def test_for_identical_pods_they_are_what_the_best_hypernode_of_each_tier_holds(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_for_identical_pods_they_are_what_the_best_hypernode_of_each_tier_holds(name, rng):
     cluster = tree(rng)
     job = identical(rng, rng.choice(["hard", "soft", ""]), rng.randint(1, 3))
     role = replace(job.roles[0], count=job.n_pods + rng.randint(0, 30))
@@ -95,9 +94,8 @@ def test_for_identical_pods_they_are_what_the_best_hypernode_of_each_tier_holds(
 
 @pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])
 @max_examples(80)
-@given(seed=seeds)
-def test_a_pending_job_of_any_kind_has_one_per_tier_that_it_may_use(name, make, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_pending_job_of_any_kind_has_one_per_tier_that_it_may_use(name, make, rng):
     cluster = random_cluster(rng)
     job = make(rng, cluster)
     result = get_policy(name).place(job, cluster.ledger())

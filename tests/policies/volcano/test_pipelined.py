@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree
 from tests.policies.newest_cases import random_newest_gang
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role, TopologyConstraint
@@ -117,9 +117,8 @@ def test_the_explanation_gives_the_same_answer_and_says_why(name):
 
 @pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])
 @max_examples(60)
-@given(seed=seeds)
-def test_who_waits_starts_when_they_are_gone_and_who_need_not_wait_starts_now(name, make, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_who_waits_starts_when_they_are_gone_and_who_need_not_wait_starts_now(name, make, rng):
     cluster = random_cluster(rng)
     ending = [RunningPod("d", f"e{i}", rng.randrange(cluster.n_nodes), {"cpu": 1000}, ending=True) for i in range(3)]
     used = cluster.used.copy()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 
 import pytest
 from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree
-from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.policies.random_cases import random_cluster, random_gang
 from tests.policies.volcano.test_session import job, nodes, run, wanting
 from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, TopologyConstraint
@@ -147,9 +147,8 @@ def test_jobs_that_reserve_what_a_job_asks_for_are_named_with_amounts():
 
 @pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
 @max_examples(100)
-@given(seed=seeds)
-def test_a_queue_is_a_reason_only_where_the_job_needs_more_than_it_takes(name, seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_a_queue_is_a_reason_only_where_the_job_needs_more_than_it_takes(name, rng):
     cluster = random_cluster(rng)
     gang = dataclasses.replace(random_gang(rng, cluster), extras={}, queue="q", ready=0)
     capability = {"cpu": rng.randint(0, 6) * 500, GPU: rng.randint(0, 5)}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
 from tests.notices import said
-from tests.policies.random_cases import random_cluster, seeds
+from tests.policies.random_cases import random_cluster
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
@@ -380,8 +380,7 @@ def test_without_predicates_selectors_and_cordons_count_nothing():
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def random_session(seed):
-    rng = random.Random(seed)
+def random_session(rng):
     cluster = random_cluster(rng)
     names = "abc"[: rng.randint(1, 3)]
     queues = {
@@ -434,7 +433,7 @@ def random_session(seed):
     options = tuple(PluginOption(name) for name in (*plugins, "gang"))
     cut = rng.randint(0, len(options))
     chosen = SchedulerConfig(actions, (options[:cut], options[cut:]))
-    return rng, cluster, gangs, rng.choice([None, chosen])
+    return cluster, gangs, rng.choice([None, chosen])
 
 
 def contents(result):
@@ -444,16 +443,28 @@ def contents(result):
 
 @pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
 @max_examples(150)
-@given(seed=seeds)
-@example(seed=2137)  # a queue that becomes full between two turns of a hard job
-def test_sessions_hold_on_random_clusters(name, seed):
-    rng, cluster, gangs, chosen = random_session(seed)
+@given(rng=choices())
+def test_sessions_hold_on_random_clusters(name, rng):
+    cluster, gangs, chosen = random_session(rng)
+    check_session(name, cluster, gangs, chosen, rng.sample(range(len(gangs)), len(gangs)))
+
+
+@pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
+def test_a_session_holds_when_a_queue_becomes_full_between_two_turns_of_a_hard_job(name):
+    gangs = [job(each, 4, minimum=1, queue="q", constraint=TopologyConstraint("hard", 1)) for each in "ab"]
+    cluster = snapshot([f"n{i}" for i in range(8)], [("s", 1, [f"n{i}" for i in range(8)], "")], cpu=1000, gpus=0)
+    cluster = dataclasses.replace(cluster, queues={"q": Queue("q", capability={"cpu": 3000})})
+    results = check_session(name, cluster, gangs, None, [1, 0])
+    assert sum(placed(results).values()) == 3
+
+
+def check_session(name, cluster, gangs, chosen, order):
+    """Hold a session to what is promised of every one; `order` is another order of the gangs."""
     policy = get_policy(name, **({} if chosen is None else {"config": chosen}))
     results = [decision.result for decision in policy.schedule(gangs, cluster)]
     assert [result.gang for result in results] == gangs
 
     # The order in which the gangs are given is none.
-    order = rng.sample(range(len(gangs)), len(gangs))
     again = [decision.result for decision in policy.schedule([gangs[i] for i in order], cluster)]
     assert [contents(again[order.index(i)]) for i in range(len(gangs))] == [contents(result) for result in results]
 
@@ -465,8 +476,8 @@ def test_sessions_hold_on_random_clusters(name, seed):
             continue
         gang = result.gang
         at = np.flatnonzero(result.node >= 0)
-        rows = np.array([[r.requests["cpu"], 0, 1, r.requests["nvidia.com/gpu"]] for r in gang.roles], dtype=np.int64)
-        rows = rows[gang.role_of_pod[at]]
+        amounts = [[role.requests["cpu"], 0, 1, role.requests.get("nvidia.com/gpu", 0)] for role in gang.roles]
+        rows = np.array(amounts, dtype=np.int64)[gang.role_of_pod[at]]
         # No GPU twice, no node over capacity, gangs whole.
         words = None if result.gpu_words is None else result.gpu_words[at]
         if words is not None:
@@ -497,12 +508,13 @@ def test_sessions_hold_on_random_clusters(name, seed):
         for queue in cluster.queues.values():
             for resource, limit in (queue.capability or {}).items():
                 assert held[queue.name][cluster.resources.index(resource)] <= limit
+    return results
 
 
 @pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
-@given(seed=seeds)
-def test_a_session_of_one_job_is_what_place_says(name, seed):
-    rng, cluster, gangs, chosen = random_session(seed)
+@given(rng=choices())
+def test_a_session_of_one_job_is_what_place_says(name, rng):
+    cluster, gangs, chosen = random_session(rng)
     cluster = dataclasses.replace(cluster, queues={})
     if chosen is not None:
         chosen = dataclasses.replace(chosen, actions=("allocate", "backfill"))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
 from tests.notices import said
 from tests.policies.newest_cases import (
@@ -19,7 +20,7 @@ from tests.policies.newest_cases import (
     random_equal_groups,
     random_newest_gang,
 )
-from tests.policies.random_cases import random_cluster, seeds
+from tests.policies.random_cases import random_cluster
 from tests.profiles import max_examples
 from workbench.errors import InternalError
 from workbench.model.explanation import Recorder
@@ -33,29 +34,29 @@ from workbench.policies import get_policy
 
 
 @max_examples(150)
-@given(seed=seeds)
-def test_the_same_as_the_oracle(seed):
-    assert_same_newest_at_random(seed)
+@given(rng=choices())
+def test_the_same_as_the_oracle(rng):
+    assert_same_newest_at_random(rng)
 
 
-@given(seed=seeds)
-def test_the_same_as_the_oracle_for_sub_groups_that_are_all_alike(seed):
-    assert_same_newest_at_random(seed, make=random_equal_groups)
+@given(rng=choices())
+def test_the_same_as_the_oracle_for_sub_groups_that_are_all_alike(rng):
+    assert_same_newest_at_random(rng, make=random_equal_groups)
 
 
 @max_examples(60)
 @given(
-    seed=seeds,
+    rng=choices(),
     weight=st.sampled_from([0, 1, 3]),
     cpu=st.sampled_from([0, 2]),
     gpu=st.sampled_from([0, 4]),
     fading=st.sampled_from([None, 0.0, 0.5, 2.0]),
 )
-def test_the_same_as_the_oracle_with_other_weights(seed, weight, cpu, gpu, fading):
+def test_the_same_as_the_oracle_with_other_weights(rng, weight, cpu, gpu, fading):
     weights = {**WEIGHTS, "topology": weight, "packing": weight, "fading": fading}
     weights["hypernode"] = {"cpu": cpu, "memory": 1, "nvidia.com/gpu": gpu}
     assert_same_newest_at_random(
-        seed,
+        rng,
         weights,
         weight=weight,
         hypernode_binpack_cpu=cpu,
@@ -83,10 +84,10 @@ SWITCHES = {
 
 @pytest.mark.parametrize(("switches", "lost"), SWITCHES.values(), ids=SWITCHES.keys())
 @max_examples(40)
-@given(seed=seeds)
-def test_nodes_and_hypernodes_have_switches_of_their_own(switches, lost, seed):
+@given(rng=choices())
+def test_nodes_and_hypernodes_have_switches_of_their_own(switches, lost, rng):
     config = with_switches(network_topology_aware=switches)
-    assert_same_newest_at_random(seed, {**WEIGHTS, **lost}, config=config)
+    assert_same_newest_at_random(rng, {**WEIGHTS, **lost}, config=config)
 
 
 SUB_ORDERS = {
@@ -98,15 +99,14 @@ SUB_ORDERS = {
 
 @pytest.mark.parametrize(("switches", "order"), SUB_ORDERS.values(), ids=SUB_ORDERS.keys())
 @max_examples(40)
-@given(seed=seeds)
-def test_sub_jobs_stand_in_the_order_of_the_plugins_that_order_them(switches, order, seed):
-    assert_same_newest_at_random(seed, sub_order=order, config=with_switches(**switches))
+@given(rng=choices())
+def test_sub_jobs_stand_in_the_order_of_the_plugins_that_order_them(switches, order, rng):
+    assert_same_newest_at_random(rng, sub_order=order, config=with_switches(**switches))
 
 
 @max_examples(40)
-@given(seed=seeds)
-def test_sub_jobs_stand_in_the_order_of_priorities_that_do_not_order_tasks(seed):
-    rng = random.Random(seed)
+@given(rng=choices())
+def test_sub_jobs_stand_in_the_order_of_priorities_that_do_not_order_tasks(rng):
     cluster = random_cluster(rng)
     gang = random_newest_gang(rng, cluster)
     assert_same_newest(replace(gang, tasks_by_priority=False), cluster)
@@ -128,12 +128,12 @@ def test_a_priority_that_does_not_order_tasks_orders_sub_jobs_all_the_same():
 
 
 @max_examples(40)
-@given(seed=seeds)
-def test_the_first_plugin_with_an_opinion_orders_sub_jobs(seed):
+@given(rng=choices())
+def test_the_first_plugin_with_an_opinion_orders_sub_jobs(rng):
     config = with_switches()
     (tier,) = config.tiers
     swapped = replace(config, tiers=((tier[1], tier[0], *tier[2:]),))
-    assert_same_newest_at_random(seed, sub_order=("gang", "priority"), config=swapped)
+    assert_same_newest_at_random(rng, sub_order=("gang", "priority"), config=swapped)
 
 
 def test_why_a_gang_waits_is_found_when_it_is_read_as_it_was_when_it_was_refused():
