@@ -5,18 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.reference.cost.fluid import Flow, IteratingJob, iteration_ends
+from tests.reference.cost.tree_fabric import RingJob, TreeFabric, ring_times
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, RoutedFabric, SharedLinks, TierLinks, TrainingStep, job_traffic
-from workbench.evaluate.cost import (
-    Flow,
-    IteratingJob,
-    ParallelShape,
-    RingJob,
-    TrainingModel,
-    TreeFabric,
-    iteration_ends,
-    ring_times,
-)
+from workbench.evaluate.cost import ParallelShape, TrainingModel
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement
 from workbench.model.topology import DomainSpec, Topology
