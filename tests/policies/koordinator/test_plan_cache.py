@@ -8,7 +8,7 @@ from tests.fabrics import snapshot
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.snapshot import RunningPod
-from workbench.policies.koordinator.plan_cache import PlanCache, free_for_others, node_scores, plan_action
+from workbench.policies.koordinator.plan_cache import PlanCache, node_scores, plan_action
 
 J, K = GpuGroup("j", 2), GpuGroup("k", 1)
 
@@ -29,10 +29,9 @@ def test_what_to_do_with_a_planned_pod(bound, feasible, action):
     assert plan_action(bound, feasible) == action
 
 
-def test_scores_and_what_is_left_to_others():
+def test_scores_of_nodes():
     assert node_scores("b", "abc") == {"a": 0, "b": 100, "c": 0}
     assert node_scores("", "ab") == {"a": 0, "b": 0}
-    assert free_for_others(0b1111, [0b0011, 0b10010]) == 0b1100
 
 
 def test_groups_are_told_apart_by_namespace_name_and_replica():

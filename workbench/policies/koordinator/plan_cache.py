@@ -18,7 +18,7 @@ from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 
-__all__ = ["PlanAction", "PlanCache", "free_for_others", "node_scores", "plan_action"]
+__all__ = ["PlanAction", "PlanCache", "node_scores", "plan_action"]
 
 Words = npt.NDArray[np.uint64]
 PlanAction = Literal["use-plan", "place-this-pod", "replan-group"]
@@ -48,13 +48,6 @@ def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
 def node_scores(planned: str, nodes: Iterable[str]) -> dict[str, int]:
     """Score of each node for a pod: 100 for the node ``planned`` for the pod (empty: no node is), 0 for the others."""
     return {node: 100 if node == planned else 0 for node in nodes}
-
-
-def free_for_others(free: int, plans: Iterable[int]) -> int:
-    """Mask of a node's free GPUs without those that other groups' plans reserve there (``plans``, a mask per plan)."""
-    for mask in plans:
-        free &= ~mask
-    return free
 
 
 @dataclass(frozen=True)
