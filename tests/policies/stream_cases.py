@@ -53,7 +53,7 @@ class SideBySide:
         assert np.array_equal(ours.gpu_free, self.ledger.gpu_free)
         assert (ours.assumed is None) == (self.ledger.assumed is None)
         assert ours.assumed is None or np.array_equal(ours.assumed, self.ledger.assumed)
-        assert self.stream.n_held == len(self.held)
+        assert len(self.stream.held) == len(self.held)
 
 
 def come_and_go(rng, sides, gangs, steps):

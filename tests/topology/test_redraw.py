@@ -125,7 +125,7 @@ def test_what_a_cluster_knows_of_a_node_goes_with_its_name(before, history):
     after = snapshot_of(draft, before)
     assert after.n_nodes == n - 1
     for i, name in enumerate(after.topology.node_names):
-        assert (after.uid_of(i), after.resource_version_of(i)) == (f"uid of {name}", f"version of {name}")
+        assert (after.node_uids[i], after.node_resource_versions[i]) == (f"uid of {name}", f"version of {name}")
 
 
 def test_shared_gpus_go_with_their_node(before, history):

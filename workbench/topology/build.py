@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -62,13 +61,6 @@ class ResolvedTree:
     def ready(self) -> bool:
         """Whether Volcano would schedule with this HyperNode tree."""
         return not any(problem.code in _BREAKS_READINESS for problem in self.problems)
-
-    @cached_property
-    def real_nodes(self) -> dict[str, set[str]]:
-        """Names of the nodes under each HyperNode, including names that no node of the cluster has, as Volcano keeps
-        them.
-        """
-        return {name: {self.names[i] for i in nodes} for name, nodes in self.nodes.items()}
 
 
 def resolve_tree(
