@@ -110,6 +110,7 @@ def test_a_method_that_somebody_calls(source, users, templates):
     [
         pytest.param("def f():\n    return 'm'\n", id="a text"),
         pytest.param("import numpy\ndef f():\n    return numpy.m()\n", id="of another package"),
+        pytest.param("class D:\n    def dead(self, c):\n        return c.m()\n", id="by a method that nobody calls"),
         pytest.param("class D(C):\n    def m(self):\n        return super().m()\n", id="by its own override"),
     ],
 )
@@ -147,4 +148,6 @@ def test_every_definition_of_the_package_is_reached() -> None:
 def test_every_public_method_is_called() -> None:
     kernels = [path for path in sorted((ROOT / "_core").iterdir()) if path.suffix in (".pyx", ".pxi", ".pxd")]
     texts = [path.read_text("utf-8") for path in [*sorted(ROOT.glob("workbench/report/templates/*.j2")), *kernels]]
-    assert uncalled(sources_of(ROOT, "workbench"), texts_of_users(ROOT), texts) == sorted(CALLED_FROM_OUTSIDE)
+    sources, users = sources_of(ROOT, "workbench"), list(texts_of_users(ROOT))
+    assert uncalled(sources, users, texts, CALLED_FROM_OUTSIDE) == []
+    assert set(uncalled(sources, users, texts)) >= CALLED_FROM_OUTSIDE.keys(), "one of them is called here by now"

@@ -42,24 +42,6 @@ def test_groups_are_told_apart_by_namespace_name_and_replica():
     assert cache.without("d", J).plans == others
 
 
-def test_a_pod_that_could_not_be_bound_takes_the_plan_with_it_unless_others_are_bound():
-    cache = PlanCache((PLAN,))
-    assert cache.unreserve("d", J, "a", bound=0).plans == ()
-    assert [p.name for p in cache.unreserve("d", J, "a", bound=1).plans[0].pods] == ["b"]
-    assert cache.unreserve("d", K, "a", bound=0) == cache
-
-
-def test_binding_the_last_pod_ends_the_plan():
-    cache = PlanCache((PLAN,)).bind("d", J, "a")
-    assert [p.name for p in cache.plans[0].pods] == ["b"]
-    assert cache.bind("d", J, "b").plans == ()
-
-
-def test_a_new_plan_takes_the_place_of_the_old_one():
-    newer = plan(a=("n2", 0b1))
-    assert PlanCache((PLAN,)).with_plan(newer).plans == (newer,)
-
-
 def test_plans_keep_their_gpus_from_others_only():
     cluster = snapshot(["n1", "n2"])
     cache = PlanCache((PLAN, plan(K, c=("gone", 1), d=("n1", 0b100))))
