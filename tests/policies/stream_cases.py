@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from tests.ledger_check import check_ledger
 from workbench.model.placement import Placement
 
 
@@ -47,7 +48,7 @@ class SideBySide:
     def compare(self):
         """Both ledgers must be the same."""
         ours = self.stream.ledger
-        ours.check()
+        check_ledger(ours)
         assert np.array_equal(ours.used, self.ledger.used)
         assert np.array_equal(ours.idle, self.ledger.idle)
         assert np.array_equal(ours.gpu_free, self.ledger.gpu_free)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workbench
+from tests.ledger_check import check_ledger
 from workbench.cluster.assemble import assemble
 from workbench.formats.snapshot_file import snapshot_text
 from workbench.model.gpu_shares import gpu_width
@@ -147,4 +148,4 @@ def test_shared_gpus_go_with_their_node(before, history):
     other = snapshot_of(draft, before)
     assert other.gpu_shares is None
     assert other.gpu_free[other.topology.node(names[at]), 0] & np.uint64(1)
-    other.without_pods(lambda each: each.name == "sharing").ledger().check()
+    check_ledger(other.without_pods(lambda each: each.name == "sharing").ledger())
