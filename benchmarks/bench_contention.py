@@ -9,7 +9,6 @@ import numpy as np
 from measure import microseconds, row
 
 from workbench.evaluate.contention import Network, RoutedFabric, TierLinks, TrainingStep
-from workbench.evaluate.cost import Flow, max_min_rates
 from workbench.kernels.fair_rates import fair_rates
 from workbench.model.gang import Gang, Role
 from workbench.policies import get_policy
@@ -60,8 +59,4 @@ def slow_rows() -> Iterator[dict[str, object]]:
     link = np.concatenate([rng.choice(links, crossed, replace=False) for _ in range(flows)]).astype(np.int32)
     capacity = np.full(links, 50.0)
     ours = microseconds(lambda: fair_rates(start, link, np.ones(len(link)), capacity), 20)
-    plain = [Flow(tuple(link[at : at + crossed].tolist())) for at in start[:-1]]
-    begin = time.perf_counter()
-    max_min_rates(dict(enumerate(capacity.tolist())), plain)
-    theirs = (time.perf_counter() - begin) * 1e6
-    yield row("fair rates", f"{flows:,} flows, {links:,} links", ours, "max_min_rates", theirs, None, "")
+    yield row("fair rates", f"{flows:,} flows, {links:,} links", ours, "", None, None, "")

@@ -77,11 +77,6 @@ def rows() -> Iterator[dict[str, object]]:
         yield row("tiers.scores", size, ours, "numpy climb", numpy_us, None, "10^6 pairs, values mixed within levels")
         ours = microseconds(lambda: kernel.lca(a, b, out=common), 40)  # noqa: B023
         yield row("tiers.lca", size, ours, "numpy climb", numpy_us, None, "10^6 random pairs")
-        ours = microseconds(lambda: kernel.scores_against(int(a[0]), value), 200)  # noqa: B023
-        everything = np.arange(len(parent), dtype=np.int32)
-        one = np.full(len(parent), a[0], dtype=np.int32)
-        numpy_us = float(microseconds(lambda: climb(parent, kernel.depth, everything, one), 3).min())  # noqa: B023
-        yield row("tiers.scores_against", size, ours, "numpy climb", numpy_us, None, "every domain against one record")
     parent, tier = forest(FORESTS["1,001 domains, depth 3"][0])
     kernel = Forest(parent, tier)
     graph = networkx.DiGraph([(int(up), child) for child, up in enumerate(parent)])

@@ -1,21 +1,36 @@
 """Which definitions of the package a user can reach, read from the sources by `ast`.
 
 A definition is a function, a class or a variable at the top of a module, named ``module:name``. Those that a user
-calls are the roots; a definition reaches every definition its text names. A class is one definition: which of its
-methods are called is not looked at.
+calls are the roots: the commands, the registered policies, and what a notebook or a page of ours names. An export alone
+is no root. A definition reaches every definition its text names. A class is one definition; `tests.method_reach` looks
+at its methods.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import workbench
 from tests.architecture import module_of
+from tests.readme import PAGES, blocks
 
-__all__ = ["Reach", "modules_imported", "names_imported", "reach_of", "sources_of", "user_roots"]
+__all__ = [
+    "Reach",
+    "modules_imported",
+    "names_imported",
+    "reach_of",
+    "sources_of",
+    "texts_of_users",
+    "user_roots",
+]
+
+#: A call that a page names in a sentence, such as ``wb.save(snapshot, "cluster.json")``.
+_CALL_IN_A_SENTENCE = re.compile(r"`(\w+(?:\.\w+)+)\(")
 
 #: Statements that run when a module is imported, as one definition.
 BODY = "<body>"
@@ -31,10 +46,29 @@ def sources_of(root: Path, package: str) -> dict[str, str]:
     return found
 
 
-def user_roots() -> list[str]:
-    """What users name: the notebook's surface, the command line, and the registry with its policies."""
-    surface = [f"{home}:{name}" for name, home in workbench._HOME.items()]
-    return ["workbench:", "workbench.__main__:", "workbench.policies.registry:", *surface]
+def texts_of_users(root: Path) -> Iterator[str]:
+    """Python of the notebooks, a text each, then the Python blocks of the pages and the calls that sentences name."""
+    for path in sorted(root.glob("notebooks/*.ipynb")):
+        cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+        lines = [line for cell in cells for line in [*"".join(cell["source"]).splitlines(), ""]]
+        yield "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+    for page in PAGES:
+        yield from blocks("python", page)
+        yield "\n".join(_CALL_IN_A_SENTENCE.findall(page.read_text("utf-8")))
+
+
+@cache
+def user_roots(root: Path) -> frozenset[str]:
+    """What users name: the command line, the registry with its policies, and what notebooks and pages call.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of the repository.
+    """
+    reach = reach_of(root)
+    named = {name for text in texts_of_users(root) for name in reach.named_by(text)}
+    return frozenset({"workbench.__main__:", "workbench.policies.registry:", *named})
 
 
 def names_imported(source: str, module: str = "") -> Iterator[tuple[str, int]]:
@@ -151,6 +185,25 @@ class Reach:
             elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value in bound:
                 found.add(bound[each.value])  # a quoted annotation
         return found
+
+    def named_by(self, text: str) -> set[str]:
+        """What a user's text names: what it imports, and attributes of ``workbench``, ``wb`` and imported modules."""
+        tree = ast.parse(text)
+        bound = {"wb": "workbench:", "workbench": "workbench:"}
+        for node in ast.walk(tree):
+            bound.update(_imported(node, ""))
+        found = {target for target in bound.values() if not self._is_module(target)}
+        for node in ast.walk(tree):
+            dotted = _dotted(node) if isinstance(node, ast.Attribute) else []
+            if dotted and self._is_module(bound.get(dotted[0], "")):
+                key, rest = bound[dotted[0]], dotted[1:]
+                if self._resolved(key) == "workbench:" and rest[0] in workbench._HOME:
+                    key, rest = f"{workbench._HOME[rest[0]]}:{rest[0]}", rest[1:]
+                if rest and self._is_module(key):
+                    key = self._attribute(key, rest)
+                if not self._is_module(key):
+                    found.add(key)
+        return {self.defined(key) for key in found}
 
     def _is_module(self, key: str) -> bool:
         return self._resolved(key).endswith(":")

@@ -113,7 +113,7 @@ def states(snapshot: ClusterSnapshot) -> dict[str, str]:
     """State of every switch by name, derived from the running pods."""
     book = snapshot.ledger().switches
     assert book is not None
-    return dict(book.table.by_name(book.states()))
+    return dict(zip(book.table.names, book.states().names(), strict=True))
 
 
 def with_running(snapshot: ClusterSnapshot, pods: Sequence[RunningPod]) -> ClusterSnapshot:

@@ -1,4 +1,4 @@
-"""Tests of `tests.reach` on small packages, with names that are reached and names that are not; then on our package."""
+"""Tests of `tests.reach` and `tests.method_reach` on small packages, then on our package."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.test_shipped_code import NOT_SHIPPED_YET
-from tests.reach import Reach, names_imported, reach_of, user_roots
+from tests.method_reach import uncalled
+from tests.reach import Reach, names_imported, reach_of, sources_of, texts_of_users, user_roots
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,23 +69,85 @@ def test_the_names_a_file_imports_come_with_their_lines():
     ]
 
 
-#: Reached by nothing that is shipped, and kept: what it is for. The rules that conformance cases ask for stand in
-#: `tests.conformance.test_shipped_code`.
-KEPT = {
-    "workbench.topology.mapa_machines:MAPA_MACHINES": "the machines of a publication, for notebooks",
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("import workbench as wb\nwb.b.used()\n", id="an attribute"),
+        pytest.param("wb.b.used(1)\n", id="in a block that goes on from another"),
+        pytest.param("from workbench.b import used\n", id="an import"),
+        pytest.param("from workbench import b as c\nc.used.more\n", id="a module renamed"),
+        pytest.param("workbench.b.used", id="in a sentence"),
+    ],
+)
+def test_what_a_user_names_is_a_root(text):
+    reach = Reach({"workbench.__init__": "", "workbench.b": "def used(): ...\ndef unused(): ...\n"})
+    assert reach.named_by(text) == {"workbench.b:used"}
+
+
+def test_a_module_that_a_user_imports_is_no_root():
+    reach = Reach({"workbench.__init__": "", "workbench.b": "def unused(): ...\n"})
+    assert reach.named_by("import workbench.b\nfrom workbench import b\n") == set()
+
+
+CLASS = "class C:\n    def m(self): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "users", "templates"),
+    [
+        pytest.param("def f(c):\n    return c.m()\n", "", "", id="by the package"),
+        pytest.param("def f(c):\n    return getattr(c, 'm')\n", "", "", id="by its name"),
+        pytest.param("", "c.m()\n", "", id="by a user"),
+        pytest.param("", "", "{{ c.m }}", id="by a template"),
+    ],
+)
+def test_a_method_that_somebody_calls(source, users, templates):
+    assert uncalled({"workbench.a": CLASS + source}, [users], [templates]) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("def f():\n    return 'm'\n", id="a text"),
+        pytest.param("import numpy\ndef f():\n    return numpy.m()\n", id="of another package"),
+        pytest.param("class D:\n    def dead(self, c):\n        return c.m()\n", id="by a method that nobody calls"),
+        pytest.param("class D(C):\n    def m(self):\n        return super().m()\n", id="by its own override"),
+    ],
+)
+def test_a_method_that_nobody_calls_is_accused(source):
+    assert "workbench.a:C.m" in uncalled({"workbench.a": CLASS + source})
+
+
+#: They hand out every export, and so vouch for none.
+EXPORTS = {"workbench:_HOME", "workbench:__getattr__", "workbench:__dir__"}
+
+#: Methods that are called from outside the package, and by whom.
+CALLED_FROM_OUTSIDE = {
+    "workbench.live.kubernetes.bounded_server:BoundedHandler.do_GET": "http.server",
+    "workbench.live.kubernetes.bounded_server:BoundedHandler.do_POST": "http.server",
+    "workbench.live.kubernetes.bounded_server:BoundedHandler.log_message": "http.server",
+    "workbench.live.kubernetes.bounded_server:BoundedServer.handle_error": "socketserver",
+    "workbench.live.kubernetes.bounded_server:BoundedServer.process_request": "socketserver",
+    "workbench.live.kubernetes.bounded_server:BoundedServer.service_actions": "socketserver",
+    "workbench.live.kubernetes.connection:_ReadOnly.handle_request": "httpx",
+    "workbench.live.kubernetes.metrics:_Collector.collect": "prometheus_client",
+    "workbench.study.digest:_Pickler.persistent_id": "pickle",
+    "workbench.widgets.editor:TopologyEditor.selection": "a cell that asks what is selected on the page",
 }
 
 
 @pytest.mark.slow
 def test_every_definition_of_the_package_is_reached() -> None:
-    """What only tests call is dead; a name that a notebook of ours or `_core`'s faces hand out is not."""
+    """What only tests call is dead, and an export alone does not help: a notebook or a page has to call it."""
     package = reach_of(ROOT)
-    reached = package.reached([*user_roots(), *package.everything_in("workbench.kernels"), *KEPT, *NOT_SHIPPED_YET])
-    assert sorted(name for name in package.definitions - reached if not name.endswith(":__all__")) == []
+    left = package.definitions - package.reached(user_roots(ROOT)) - EXPORTS
+    assert sorted(name for name in left if not name.endswith(":__all__")) == []
 
 
 @pytest.mark.slow
-def test_what_is_reached_by_now_is_off_the_list_of_what_is_kept() -> None:
-    package = reach_of(ROOT)
-    assert KEPT.keys() <= package.definitions
-    assert sorted(KEPT.keys() & package.reached([*user_roots(), *package.everything_in("workbench.kernels")])) == []
+def test_every_public_method_is_called() -> None:
+    kernels = [path for path in sorted((ROOT / "_core").iterdir()) if path.suffix in (".pyx", ".pxi", ".pxd")]
+    texts = [path.read_text("utf-8") for path in [*sorted(ROOT.glob("workbench/report/templates/*.j2")), *kernels]]
+    sources, users = sources_of(ROOT, "workbench"), list(texts_of_users(ROOT))
+    assert uncalled(sources, users, texts, CALLED_FROM_OUTSIDE) == []
+    assert set(uncalled(sources, users, texts)) >= CALLED_FROM_OUTSIDE.keys(), "one of them is called here by now"

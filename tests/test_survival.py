@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import workbench
+from tests.ledger_check import check_ledger
 from tests.survival import (
     COPIES,
     POLICIES,
@@ -181,7 +182,7 @@ def test_a_copied_ledger_takes_from_itself_alone() -> None:
         ledger.take(np.array([0], dtype=np.int32), row)
         other = way(ledger)
         other.take(np.array([0], dtype=np.int32), row)
-        ledger.check(), other.check()
+        check_ledger(ledger), check_ledger(other)
         assert (other.used[0] - ledger.used[0] == 1).all()
         other.rollback(0)
         assert np.array_equal(other.used, other.snapshot.used)
@@ -198,7 +199,7 @@ def test_a_copied_stream_gives_back_its_own_placements() -> None:
         for placement in other.held:
             other.give_back(placement)
         assert np.array_equal(other.ledger.used, other.ledger.snapshot.used)
-        assert stream.n_held == len(stream.held) and other.n_held == 0
+        assert other.held == ()
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_a_node_that_was_replaced_or_changed_has_its_new_identity() -> None:
     read = cluster()
     read.nodes["n2"] = replace(node(2), metadata=replace(node(2).metadata, uid="a", resource_version="11"))
     state = ClusterState(read)
-    assert state.snapshot.uid_of(2) == "a"
+    assert state.snapshot.node_uids[2] == "a"
     metadata = replace(node(2).metadata, uid="b", resource_version="12")
     after = state.apply([added(replace(node(2), metadata=metadata))])[0]
     assert after.node_uids == ("", "", "b", "") and after.node_resource_versions == ("", "", "12", "")

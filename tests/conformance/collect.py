@@ -44,6 +44,12 @@ class Item:
     problem: str = ""
     skip: str = ""
 
+    @property
+    def op(self) -> str:
+        """Operation that the case asks for; empty if it names none."""
+        given = self.case.get("input") if isinstance(self.case, dict) else None
+        return str(given.get("op", "")) if isinstance(given, dict) else ""
+
 
 def items(folder: Path, areas: Mapping[str, Area]) -> Iterator[Item]:
     """Every item of a folder with one sub-folder per area, areas and files in name order, cases in file order.

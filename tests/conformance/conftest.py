@@ -8,6 +8,7 @@ import pytest
 
 from tests.conformance.collect import Item, items
 from tests.conformance.expectations import Expectations
+from tests.conformance.oracle_rows import ORACLE_ROWS
 from tests.conformance.registry import NotUnderstood
 from tests.conformance.runners import AREAS
 
@@ -43,6 +44,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _parameter(item: Item, expectations: Expectations) -> object:
     marks: list[pytest.MarkDecorator] = []
+    if (item.area, item.op) in ORACLE_ROWS:
+        marks.append(pytest.mark.oracle)
     expected = expectations.of(item.id)
     if item.skip:
         marks.append(pytest.mark.skip(reason=item.skip))

@@ -92,6 +92,10 @@ class Runners:
 
         return register
 
+    def operations(self) -> dict[str, dict[str, Runner]]:
+        """The runner of each operation, by file."""
+        return {file: {op: entry[0] for op, entry in ops.items()} for file, ops in self._by_file.items()}
+
     def knows(self, file: str) -> bool:
         """Whether any operation of a file has a runner."""
         return file in self._by_file

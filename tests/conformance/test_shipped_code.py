@@ -1,7 +1,7 @@
-"""The runners run code that is shipped: what a user reaches by name, a registered policy or a kernel's face.
+"""The runners run what is shipped: commands, registered policies, and names that a notebook or a page of ours calls.
 
-A rule that only its runner and tests call would pass its cases and serve nobody. Such rules stand below, each with what
-has to use them; whoever builds that takes them off the list.
+A rule that only its runner and tests call would pass its cases and serve nobody. Such rules are oracles in
+`tests/reference`, and their rows are named in `oracle_rows`.
 """
 
 from __future__ import annotations
@@ -9,45 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 
 import pytest
 
+from tests.conformance.oracle_rows import IN_PART, ORACLE_ROWS
+from tests.conformance.registry import Runners
+from tests.conformance.runners import AREAS
 from tests.reach import Reach, modules_imported, names_imported, reach_of, user_roots
 
 ROOT = Path(__file__).resolve().parents[2]
-
-_EVENTS = "a cluster that is followed event by event"
-_FRACTIONS = "placing parts of GPUs and their network cards"
-_NODE_RULES = "the choice of devices on a node"
-_PLUGIN = "reading the switch-affinity plugin's arguments"
-_JOB_RECORD = "writing the record of a job's switches"
-_EVICTION = "eviction"
-_PAIR = "comparing two pods where only one has an index; sorting needs an order of all"
-_READINESS = "reporting whether a sub-group is ready"
-
-NOT_SHIPPED_YET = {
-    "workbench.jobs.task_pods:pod_before": _PAIR,
-    "workbench.policies.koordinator.device_share:choose_devices": _FRACTIONS,
-    "workbench.policies.koordinator.devices:NodeDevice": _FRACTIONS,
-    "workbench.policies.koordinator.devices:DeviceRefusal": _FRACTIONS,
-    "workbench.policies.koordinator.devices:DeviceRequest": _FRACTIONS,
-    "workbench.policies.koordinator.devices:DeviceScore": _FRACTIONS,
-    "workbench.policies.koordinator.devices:DeviceUse": _FRACTIONS,
-    "workbench.policies.koordinator.devices:GpuShare": _FRACTIONS,
-    "workbench.policies.koordinator.devices:Nic": _FRACTIONS,
-    "workbench.policies.koordinator.devices:VfGroup": _FRACTIONS,
-    "workbench.policies.koordinator.gpu_partitions:HOPPER_MODELS": _FRACTIONS,
-    "workbench.policies.koordinator.plan_cache:free_for_others": _NODE_RULES,
-    "workbench.policies.switch_affinity.annotations:job_summary": _JOB_RECORD,
-    "workbench.policies.switch_affinity.annotations:states_by_definition": _JOB_RECORD,
-    "workbench.policies.switch_affinity.settings:handler_of": _PLUGIN,
-    "workbench.policies.switch_affinity.settings:max_shared_of": _PLUGIN,
-    "workbench.policies.switch_affinity.settings:version_of": _PLUGIN,
-    "workbench.policies.volcano.gradients:reverse_and_cap": _EVICTION,
-    "workbench.policies.volcano.newest.sub_jobs:is_pipelined": _READINESS,
-    "workbench.policies.volcano.newest.sub_jobs:is_ready": _READINESS,
-    "workbench.topology.events:HyperNodeTree": _EVENTS,
-}
 
 
 def package() -> Reach:
@@ -56,8 +27,7 @@ def package() -> Reach:
 
 @cache
 def shipped() -> frozenset[str]:
-    kernels = package().everything_in("workbench.kernels")
-    return frozenset(package().reached([*user_roots(), *kernels]))
+    return frozenset(package().reached(user_roots(ROOT)))
 
 
 def called_by(file: Path) -> Iterator[tuple[str, str]]:
@@ -69,7 +39,7 @@ def called_by(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def files_of_the_runners() -> list[Path]:
-    """The runners, and the helpers of the tests that they import."""
+    """The runners, and the helpers and oracles that they import."""
     left, seen = sorted((ROOT / "tests" / "conformance").rglob("*.py")), set[Path]()
     while left:
         file = left.pop()
@@ -79,36 +49,69 @@ def files_of_the_runners() -> list[Path]:
     return sorted(seen)
 
 
+def not_shipped(file: Path, known: frozenset[str]) -> list[str]:
+    """What a file takes from the package and is not among the known definitions."""
+    return [
+        f"{place}: {name} is reached by no command, no policy, no notebook and no page"
+        for place, name in called_by(file)
+        if name not in known
+    ]
+
+
 FILES = files_of_the_runners()
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
-def test_a_runner_takes_from_the_package_what_a_user_reaches(file):
-    accused = [
-        f"{place}: {name} is reached by no command, no policy and no name of `workbench`"
-        for place, name in called_by(file)
-        if name not in shipped() and name not in NOT_SHIPPED_YET
-    ]
-    assert accused == []
+def test_a_runner_takes_from_the_package_what_is_shipped(file):
+    assert not_shipped(file, shipped()) == []
 
 
-def test_what_is_shipped_by_now_or_not_called_is_off_the_list():
-    called = {name for file in FILES for _, name in called_by(file)}
-    assert sorted(NOT_SHIPPED_YET.keys() - (called - shipped())) == []
-
-
-def test_the_walk_saw_runners_helpers_and_shipped_code():
+def test_the_walk_saw_runners_helpers_oracles_and_shipped_code():
     names = {file.relative_to(ROOT).as_posix() for file in FILES}
-    assert names >= {"tests/conformance/runners/gpu.py", "tests/switch_fabric.py"}
+    assert names >= {"tests/conformance/runners/gpu.py", "tests/switch_fabric.py", "tests/reference/cost/nccl.py"}
     assert "workbench.policies.gpu.mapa:GpuMapa" in shipped()
-    assert "workbench.policies.volcano.gradients:reverse_and_cap" not in shipped()
+    assert "workbench:_HOME" not in shipped()
 
 
-def test_a_runner_that_calls_a_rule_of_nobody_is_accused(monkeypatch):
-    monkeypatch.delitem(NOT_SHIPPED_YET, "workbench.policies.volcano.gradients:reverse_and_cap")
-    with pytest.raises(
-        AssertionError, match=r"volcano_gradients\.py:\d+: workbench\..*reverse_and_cap is reached by no"
-    ):
-        test_a_runner_takes_from_the_package_what_a_user_reaches(
-            ROOT / "tests" / "conformance" / "runners" / "volcano_gradients.py"
-        )
+def test_a_runner_that_calls_a_rule_of_nobody_is_accused():
+    file = ROOT / "tests" / "conformance" / "runners" / "gpu.py"
+    taken = sorted({name for _, name in called_by(file)})
+    assert not_shipped(file, shipped() - set(taken[:1])) == [
+        f"{place}: {name} is reached by no command, no policy, no notebook and no page"
+        for place, name in called_by(file)
+        if name == taken[0]
+    ]
+
+
+def oracles_of(function: FunctionType, seen: set[FunctionType]) -> set[str]:
+    """Modules of `tests.reference` whose names a runner uses, itself or by functions of the tests."""
+    if function in seen:
+        return set()
+    seen.add(function)
+    used = [function.__globals__.get(name) for name in _names(function.__code__)]
+    used += [cell.cell_contents for cell in function.__closure__ or ()]
+    found = set()
+    for each in used:
+        home = each.__name__ if isinstance(each, ModuleType) else getattr(each, "__module__", None) or ""
+        if home.startswith("tests.reference"):
+            found.add(home)
+        elif isinstance(each, FunctionType) and home.startswith("tests."):
+            found |= oracles_of(each, seen)
+    return found
+
+
+def _names(code: CodeType) -> set[str]:
+    return set(code.co_names).union(*(_names(each) for each in code.co_consts if isinstance(each, CodeType)))
+
+
+def test_the_rows_that_ask_an_oracle_are_named_with_the_reason():
+    asking = {
+        (name, op)
+        for name, area in AREAS.items()
+        if isinstance(area, Runners)
+        for ops in area.operations().values()
+        for op, runner in ops.items()
+        if oracles_of(runner, set())
+    }
+    assert not ORACLE_ROWS.keys() & IN_PART.keys()
+    assert asking == ORACLE_ROWS.keys() | IN_PART.keys()

@@ -105,9 +105,6 @@ def check_all_pairs(parent: list[int], tier: list[int], top: float, own: float |
     for value in (by_tier, by_depth):
         want = [reference.score(parent, x, y, value, top, own) for x, y in pairs]
         assert kernel.scores(a, b, np.array(value), top=top, own=own).tolist() == want
-        for y in range(-1, size):
-            want = [reference.score(parent, x, y, value, top, own) for x in range(size)]
-            assert kernel.scores_against(y, np.array(value), top=top, own=own).tolist() == want
     for y in range(-1, size):
         assert kernel.lca_against(y).tolist() == [reference.lca(parent, x, y) for x in range(size)]
         assert kernel.path(y).tolist() == reference.path(parent, y)

@@ -125,14 +125,9 @@ def test_given_states_only():
     assert found.optimum_gb_s[1, 0] == 48.33 and np.isnan(found.optimum_gb_s[0, 0])
 
 
-def test_frames():
+def test_the_table_has_a_row_per_policy_and_number():
     found = regret(koordinator_matrix_b(), ["gpu-best-effort", "gpu-lowest-index"], sizes=[2, 4])
     assert list(found.to_frame()["policy"]) == ["gpu-best-effort"] * 2 + ["gpu-lowest-index"] * 2
-    frame = found.states_frame()
-    assert len(frame) == 2 * (247 + 163)
-    row = frame[(frame.policy == "gpu-lowest-index") & (frame.k == 4)].iloc[-1]
-    assert (row.free, row.gpus) == (tuple(range(8)), (0, 1, 2, 3))
-    assert (row.bottleneck_gb_s, row.optimum_gb_s) == (6.02, 48.33)
     json.dumps(found.to_dict(), allow_nan=False)
 
 

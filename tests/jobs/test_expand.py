@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import copy
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 import workbench
 from tests.jobs.frameworks.jobs import env_of, job_of, named, pods_of, task_of
 from workbench.errors import CapacityError, InputError
-from workbench.jobs.task_pods import pod_before
 
 
 def kinds(objects: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -197,4 +195,3 @@ def test_too_many_pods_are_refused_before_they_are_made() -> None:
 def test_the_pods_stand_in_the_order_of_tasks_and_indices() -> None:
     pods = workbench.expand_job(job_of({"env": []}, task_of("a", 12)))
     assert [env_of(pod)["VC_TASK_INDEX"] for pod in pods] == [str(i) for i in range(12)]
-    assert all(pod_before(left, right) and not pod_before(right, left) for left, right in pairwise(pods))

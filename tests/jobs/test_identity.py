@@ -67,7 +67,7 @@ def ids(gang) -> list[tuple[str, str, str]]:
 
 def test_nodes_keep_theirs_in_the_order_of_the_topology(load):
     snapshot = load(node("b", "u-b"), node("a"), node("c", "u-c")).snapshot
-    found = {name: (snapshot.uid_of(i), snapshot.resource_version_of(i)) for i, name in enumerate("abc")}
+    found = {name: (snapshot.node_uids[i], snapshot.node_resource_versions[i]) for i, name in enumerate("abc")}
     assert snapshot.topology.node_names == ("a", "b", "c")
     assert found == {"a": ("", ""), "b": ("u-b", "of u-b"), "c": ("u-c", "of u-c")}
 
@@ -75,7 +75,6 @@ def test_nodes_keep_theirs_in_the_order_of_the_topology(load):
 def test_a_cluster_whose_nodes_have_none_keeps_nothing(load):
     snapshot = load(node("a"), node("b")).snapshot
     assert (snapshot.node_uids, snapshot.node_resource_versions) == (None, None)
-    assert (snapshot.uid_of(1), snapshot.resource_version_of(1)) == ("", "")
 
 
 def test_a_job_and_those_of_its_pods_that_exist(load):

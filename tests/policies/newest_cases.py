@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tests.ledger_check import check_ledger
 from tests.policies.random_cases import DEFAULTS, not_tried, open_amounts, random_cluster, random_gang
 from tests.reference import volcano_1_15 as oracle
 from workbench.model.extras import VolcanoMemory
@@ -82,7 +83,7 @@ def random_equal_groups(rng, cluster):
 def assert_same_newest(gang, cluster, weights=WEIGHTS, sub_order=("priority", "gang"), **parameters):
     ledger = cluster.ledger()
     result = get_policy("volcano-1.15", **parameters).place(gang, ledger)
-    ledger.check()
+    check_ledger(ledger)
     want = oracle.place(gang, cluster, weights, sub_order)
     if want is None:
         if all(role.best_effort for role in gang.roles):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.fabrics import document_tree
+from tests.ledger_check import check_ledger
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.gang import Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
@@ -25,7 +26,7 @@ def place(function, gang=None, cluster=None, **options):
     made = Composed("mine", FunctionPolicy("mine", function, **options), GpuLowestIndex(NoParameters()))
     ledger = (cluster or document_tree()).ledger()
     result = made.place(gang or job(), ledger)
-    ledger.check()
+    check_ledger(ledger)
     return result
 
 

@@ -51,7 +51,7 @@ def test_only_what_the_stream_holds_can_be_given_back(name):
     with pytest.raises(InputError, match="nothing to give back"):
         stream.give_back(placement)
     assert (stream.ledger.used == cluster.used).all()
-    assert stream.n_held == 0
+    assert stream.held == ()
 
 
 @pytest.mark.parametrize("name", ["gang", "volcano-1.15"])

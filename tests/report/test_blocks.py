@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.hand_made import tree
 from workbench.model.topology import DomainSpec, Topology
-from workbench.report.blocks import MAX_CELLS, MIN_CELL, Block, Layout, natural_key, pack
+from workbench.report.blocks import MAX_CELLS, MIN_CELL, Block, Layout, natural_key, pack, square_corners
 
 
 def flat(n: int) -> Topology:
@@ -48,8 +49,28 @@ def packed(name: str) -> Layout:
     return pack(made(name))
 
 
+class Cell(NamedTuple):
+    """A square of a picture: the nodes that it stands for, its label, its upper left corner and its side."""
+
+    nodes: tuple[int, ...]
+    label: str
+    x: float
+    y: float
+    size: float
+
+
+def cells_of(block: Block) -> list[Cell]:
+    corners = square_corners(len(block.labels), block.left, block.top, block.cell)
+    squares = zip(block.nodes, block.labels, corners, strict=False)
+    return [Cell(nodes, label, x, y, block.cell) for nodes, label, (x, y) in squares]
+
+
+def cells(layout: Layout) -> list[Cell]:
+    return [cell for block in layout.blocks() for cell in cells_of(block)]
+
+
 def drawn_nodes(layout: Layout) -> list[int]:
-    return sorted(node for cell in layout.cells() for node in cell.nodes)
+    return sorted(node for cell in cells(layout) for node in cell.nodes)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -57,8 +78,8 @@ def test_every_node_is_drawn_once_large_enough_and_in_a_sane_frame(name: str) ->
     layout = packed(name)
     n_nodes = made(name).n_nodes
     assert drawn_nodes(layout) == list(range(n_nodes))
-    assert all(cell.size >= MIN_CELL for cell in layout.cells())
-    assert layout.n_cells == len(layout.cells()) <= MAX_CELLS
+    assert all(cell.size >= MIN_CELL for cell in cells(layout))
+    assert layout.n_cells == len(cells(layout)) <= MAX_CELLS
     if n_nodes > 1:
         # Two equal halves have no arrangement between these two.
         assert 0.75 <= layout.width / layout.height <= 3.1
@@ -72,7 +93,7 @@ def test_nothing_sticks_out_of_its_block_and_nothing_overlaps(name: str) -> None
 def assert_tidy(layout: Layout) -> None:
     for block in layout.blocks():
         inner = [(b.x, b.y, b.width, b.height) for b in block.blocks]
-        inner += [(c.x, c.y, c.size, c.size) for c in block.cells]
+        inner += [(c.x, c.y, c.size, c.size) for c in cells_of(block)]
         for x, y, width, height in inner:
             assert block.x - 0.01 <= x and x + width <= block.x + block.width + 0.01
             assert block.y + block.header - 0.01 <= y and y + height <= block.y + block.height + 0.01
@@ -106,8 +127,8 @@ def test_broken_topologies_and_small_budgets_still_give_a_tidy_picture(topology:
 def test_folded_squares_name_what_they_hold_and_how_many() -> None:
     layout = packed("twenty thousand nodes in small leaves")
     assert layout.nodes_per_cell == 16
-    assert layout.cells()[0].label == "s0 (16 nodes)"
-    run = packed("twenty thousand nodes without a HyperNode").cells()[0]
+    assert cells(layout)[0].label == "s0 (16 nodes)"
+    run = cells(packed("twenty thousand nodes without a HyperNode"))[0]
     assert run.label == "n0 … n9 (10 nodes)"
 
 
@@ -116,7 +137,7 @@ def test_blocks_count_the_nodes_that_they_hold() -> None:
     assert top.n_nodes == 64 * 8 * 8 * 5
 
     def check(block: Block) -> None:
-        inside = sum(len(c.nodes) for c in block.cells) + sum(b.n_nodes for b in block.blocks)
+        inside = sum(len(c.nodes) for c in cells_of(block)) + sum(b.n_nodes for b in block.blocks)
         assert block.n_nodes == inside
         for inner in block.blocks:
             check(inner)
@@ -125,7 +146,7 @@ def test_blocks_count_the_nodes_that_they_hold() -> None:
 
 
 def test_siblings_stand_in_natural_order() -> None:
-    labels = [cell.label for cell in pack(flat(12)).cells()]
+    labels = [cell.label for cell in cells(pack(flat(12)))]
     assert labels == [f"n{i}" for i in range(12)]
     assert sorted(["node10", "node2", "b", "a10b"], key=natural_key) == ["a10b", "b", "node2", "node10"]
     long = ["n" + "9" * 5000, "n" + "0" * 5000 + "8", "n1" + "0" * 5000, "n²", "n9"]
@@ -134,7 +155,7 @@ def test_siblings_stand_in_natural_order() -> None:
 
 def test_a_node_of_two_hypernodes_is_drawn_in_the_smaller() -> None:
     topology = Topology.build(["a", "b", "c"], [DomainSpec("large", 1, [0, 1, 2]), DomainSpec("small", 1, [1, 2])])
-    blocks = {block.domain: [cell.label for cell in block.cells] for block in pack(topology).blocks()}
+    blocks = {block.domain: [cell.label for cell in cells_of(block)] for block in pack(topology).blocks()}
     assert blocks[topology.domain("small")] == ["b", "c"]
     assert blocks[topology.domain("large")] == ["a"]
 

@@ -166,7 +166,7 @@ def operations(draw):
 
 
 def perform(history, name, a, b):
-    """One random operation; what it refuses is no step."""
+    """One random operation, with its changes; what it refuses is no step."""
     draft = history.draft
     present = [ROOT, *(item.id for item in draft)]
     first, second = present[a % len(present)], present[b % len(present)]
@@ -182,7 +182,8 @@ def perform(history, name, a, b):
         "group": lambda: edits.group(draft, [first, second]),
     }
     with contextlib.suppress(WorkbenchError):
-        history.do(name, makers[name]())
+        return history.do(name, makers[name]())
+    return ()
 
 
 @given(operations())
@@ -268,12 +269,12 @@ def test_what_a_step_may_have_changed_is_all_that_it_changed(steps):
     for step in steps:
         before = {h.name: h for h in hypernodes_of(history.draft)}
         revision = history.revision
-        perform(history, *step)
+        changes = perform(history, *step)
         if history.revision == revision:
             continue
         after = dict(before)
         fresh = {}
-        for name, hypernode in hypernodes_after(history.draft, history.last).items():
+        for name, hypernode in hypernodes_after(history.draft, changes).items():
             after.pop(name, None)
             if hypernode is not None:
                 fresh[hypernode.name] = hypernode

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workbench
+from tests.ledger_check import check_ledger
 from workbench.cluster.assemble import assemble
 from workbench.formats.snapshot_file import snapshot_text
 from workbench.model.gpu_shares import gpu_width
@@ -125,7 +126,7 @@ def test_what_a_cluster_knows_of_a_node_goes_with_its_name(before, history):
     after = snapshot_of(draft, before)
     assert after.n_nodes == n - 1
     for i, name in enumerate(after.topology.node_names):
-        assert (after.uid_of(i), after.resource_version_of(i)) == (f"uid of {name}", f"version of {name}")
+        assert (after.node_uids[i], after.node_resource_versions[i]) == (f"uid of {name}", f"version of {name}")
 
 
 def test_shared_gpus_go_with_their_node(before, history):
@@ -147,4 +148,4 @@ def test_shared_gpus_go_with_their_node(before, history):
     other = snapshot_of(draft, before)
     assert other.gpu_shares is None
     assert other.gpu_free[other.topology.node(names[at]), 0] & np.uint64(1)
-    other.without_pods(lambda each: each.name == "sharing").ledger().check()
+    check_ledger(other.without_pods(lambda each: each.name == "sharing").ledger())

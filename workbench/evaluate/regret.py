@@ -218,25 +218,6 @@ class Regret(Value, Displayed):
 
         return pandas.DataFrame([line.to_dict() for line in self.lines])
 
-    def states_frame(self) -> pandas.DataFrame:
-        """A table with one row per policy, number of GPUs and state with enough free GPUs.
-
-        Columns: policy, k, free and gpus (tuples), bottleneck_gb_s, optimum_gb_s, ratio (NaN: refused).
-        """
-        import pandas
-
-        free = [_gpus(words) for words in self.states]
-        found = []
-        for row in self.rows:
-            ratio = self.ratios(row)
-            for s, k in enumerate(self.sizes):
-                for i in np.flatnonzero(~np.isnan(self.optimum_gb_s[:, s])).tolist():
-                    gpus = _gpus(row.chosen[i, s])
-                    values = (row.bottleneck_gb_s[i, s], self.optimum_gb_s[i, s], ratio[i, s])
-                    found.append((row.policy, k, free[i], gpus, *values))
-        columns = ["policy", "k", "free", "gpus", "bottleneck_gb_s", "optimum_gb_s", "ratio"]
-        return pandas.DataFrame(found, columns=columns)
-
 
 def regret(
     matrix: BandwidthMatrix | object,

@@ -27,7 +27,6 @@ __all__ = [
     "name_of",
     "namespace_of",
     "number_in_name",
-    "pod_before",
     "pod_name",
     "pod_names",
     "replicas_of_task",
@@ -192,20 +191,3 @@ def hosts_of_task(job: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
 def is_out_of_sync(pod: Mapping[str, Any]) -> bool:
     """Whether the Job controller marked a pod before it deleted it (`OUT_OF_SYNC_ANNOTATION`)."""
     return OUT_OF_SYNC_ANNOTATION in annotations_of(pod)
-
-
-def pod_before(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
-    """Whether a pod sorts before another one: by index in the name if both have one and they differ, then age, then
-    uid.
-
-    The relation is Volcano's; it is not transitive if one of three pods has no index.
-    """
-    indices = [index_in_name(pod) for pod in (left, right)]
-    if all(map(_NUMBER.fullmatch, indices)) and int(indices[0]) != int(indices[1]):
-        return int(indices[0]) < int(indices[1])
-    return _age_and_uid(left) < _age_and_uid(right)
-
-
-def _age_and_uid(pod: Mapping[str, Any]) -> tuple[str, str]:
-    metadata = pod.get("metadata") or {}
-    return metadata.get("creationTimestamp") or "", metadata.get("uid") or ""

@@ -5,7 +5,6 @@ Subsets are in the lexicographic order of their ascending index lists.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,12 +17,10 @@ from workbench.kernels.checks import as_array, check_number
 __all__ = [
     "DEFAULT_LIMIT",
     "MAX_DEVICES",
-    "count",
     "device_lists",
     "enumerate_masks",
     "masks_of_words",
     "rank",
-    "unrank",
     "words_of_mask",
     "words_of_masks",
 ]
@@ -106,20 +103,6 @@ def device_lists(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     return kernel.device_lists(words)
 
 
-def count(mask: int, k: int) -> int:
-    """Number of k-subsets of a mask, exact at any size.
-
-    Parameters
-    ----------
-    mask : int
-        The devices: bit i set means device i.
-    k : int
-        0 <= k <= 1,024; 0 for k above the number of devices.
-    """
-    found = kernel.count(words_of_mask(mask), check_number("k", k, 0, MAX_DEVICES))
-    return found if found >= 0 else math.comb(mask.bit_count(), k)
-
-
 def enumerate_masks(
     mask: int, k: int, *, start: int = 0, limit: int = DEFAULT_LIMIT, n_words: int | None = None
 ) -> NDArray[np.uint64]:
@@ -187,38 +170,3 @@ def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.i
     if (ranks < 0).any():
         raise CapacityError(f"subsets: 2^62 or more of the size of subset {int(np.argmax(ranks < 0))}")
     return ranks
-
-
-def unrank(mask: int, k: int, ranks: object, *, n_words: int | None = None) -> NDArray[np.uint64]:
-    """Subsets of k devices of a mask, given their positions in lexicographic order; the inverse of `rank`.
-
-    Parameters
-    ----------
-    mask : int
-        The devices: bit i set means device i.
-    k : int
-        Devices per subset.
-    ranks : ndarray of shape (m,), int64
-        Positions, 0 <= rank < count(mask, k).
-    n_words : int, optional
-        Words per row of the answer; None: as many as the mask needs.
-
-    Returns
-    -------
-    ndarray of shape (m, words), uint64
-
-    Raises
-    ------
-    InputError
-        A rank below 0, or not below the number of subsets.
-    CapacityError
-        2^62 subsets or more.
-    """
-    words = words_of_mask(mask, n_words)
-    wanted: NDArray[np.int64] = as_array("ranks", ranks, np.int64, 1)
-    total = count(mask, k)
-    if total >= _MOST_SUBSETS:
-        raise CapacityError(f"unrank: {total} subsets of {k} devices, at most 2^62 - 1 have ranks")
-    if wanted.size and (int(wanted.min()) < 0 or int(wanted.max()) >= total):
-        raise InputError("rank out of range", source="ranks", expected=f"0 to {total - 1}")
-    return kernel.unrank(words, k, wanted)

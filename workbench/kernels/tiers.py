@@ -158,32 +158,6 @@ class Forest:
         self._c_forest.lca_against(np.arange(len(self), dtype=np.int32), self._domain("b", b), out)
         return out
 
-    def scores_against(
-        self, b: int, value: NDArray[np.float64], *, top: float = 0.0, own: float | None = None
-    ) -> NDArray[np.float64]:
-        """Score of every domain (HyperNode) against domain ``b``: the value of their lowest common ancestor (LCA).
-
-        Parameters
-        ----------
-        b : int
-            A domain, or -1.
-        value : ndarray of shape (d,), float64
-            Score by domain of the LCA.
-        top : float
-            Score where the LCA is the virtual top, or ``b`` is -1.
-        own : float, optional
-            Score of ``b`` itself; None: ``value[b]``.
-
-        Returns
-        -------
-        ndarray of shape (d,), float64
-        """
-        table = self._table(value, top)
-        scores: NDArray[np.float64] = table[self.lca_against(b) + 1]
-        if own is not None and b >= 0:
-            scores[b] = own
-        return scores
-
     def _domain(self, name: str, domain: int) -> int:
         if not VIRTUAL_TOP <= domain < len(self):
             raise InputError("no such domain", source=name, got=str(domain), expected=f"-1..{len(self) - 1}")

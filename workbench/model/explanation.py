@@ -184,23 +184,3 @@ class Explanation(Value, Displayed):
         policy does not score HyperNodes or found none that fits.
         """
         return _best_of(self.domains)
-
-    @property
-    def equal_nodes(self) -> tuple[str, ...]:
-        """Names of the nodes that tied for the best score of the gang's first pod, inside the chosen HyperNode.
-
-        The node with the smallest name was chosen.
-        """
-        return _best_of(self.nodes)
-
-    def inner_equals(self, owner: str) -> tuple[str, ...]:
-        """Names of the HyperNodes inside the job's HyperNode that tied for the best score for the sub-group named
-        `owner`.
-        """
-        first: dict[str, Candidate] = {}
-        for candidate in self.inner:
-            if candidate.owner == owner:
-                if candidate.name in first:
-                    break
-                first[candidate.name] = candidate
-        return _best_of(first.values())

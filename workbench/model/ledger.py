@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import InputError, InternalError
 from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
 from workbench.model.free_gpus import capped_by_gpus, gpu_counts
-from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shared_words
+from workbench.model.gpu_shares import Milli, add_shares, free_milli, gpu_width, shared_words
 from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
@@ -460,27 +459,6 @@ class Ledger(Working):
             totals, self.topology.node_domains, np.arange(self.topology.n_nodes, dtype=np.int32), self.idle
         )
         return totals
-
-    def check(self) -> None:
-        """Recompute all derived amounts from the snapshot and compare them with the ledger's; used by tests.
-
-        Raises
-        ------
-        InternalError
-            Idle and used amounts disagree, a HyperNode's total is wrong, a GPU is free that the node does not have,
-            pods hold more than 1000 thousandths of a GPU, or a shared GPU counts as wholly free.
-        """
-        if not np.array_equal(self.idle, self.snapshot.allocatable - self.used):
-            raise InternalError("ledger: idle is not allocatable minus used")
-        if self._domain_idle is not None and not np.array_equal(self._domain_idle, self._sum_domains()):
-            raise InternalError("ledger: domain totals drifted from the nodes' sums")
-        if (self.gpu_free & ~self.snapshot.gpu_total).any():
-            raise InternalError("ledger: a GPU is free that its node does not have")
-        if self.gpu_shares is not None:
-            try:
-                check_shares(self.gpu_shares, self.gpu_free, self.snapshot.gpu_total)
-            except InputError as error:
-                raise InternalError(f"ledger: {error}") from None
 
 
 def _add_to_ancestors(totals: Longs, node_domains: tuple[Longs, Ints], nodes: Ints, rows: Longs) -> None:

@@ -408,14 +408,6 @@ class ClusterSnapshot(Value, Displayed):
         """InternalIP of the node with index `node`; empty if unknown."""
         return self.addresses[node] if self.addresses else ""
 
-    def uid_of(self, node: int) -> str:
-        """metadata.uid of the node with index `node`; empty if unknown."""
-        return self.node_uids[node] if self.node_uids else ""
-
-    def resource_version_of(self, node: int) -> str:
-        """metadata.resourceVersion of the node with index `node`; empty if unknown."""
-        return self.node_resource_versions[node] if self.node_resource_versions else ""
-
     def matrix_of(self, node: int) -> BandwidthMatrix | None:
         """GPU bandwidth matrix of the node with index `node`; None if unknown."""
         number = int(self.node_matrix[node])

@@ -270,10 +270,6 @@ class SwitchTable(Value):
         """Indices of the nodes under the switch with index `switch`, in configuration order."""
         return self.nodes[self.start[switch] : self.start[switch + 1]]
 
-    def by_name(self, states: SwitchStates) -> Mapping[str, str]:
-        """State of each switch in words, by the switch's name; `states` is in the order of this table."""
-        return dict(zip(self.names, states.names(), strict=True))
-
 
 def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = None) -> SwitchTable | None:
     """Make a switch of every tier-1 HyperNode that has nodes (docs/decisions.md, decision 6).

@@ -67,11 +67,6 @@ class Demand:
         return np.concatenate([self.rows, self.gang.assumed], axis=1)
 
     @cached_property
-    def in_order(self) -> Longs:
-        """`roles` as an array, int64 (roles,)."""
-        return np.array(self.roles, dtype=np.int64)
-
-    @cached_property
     def place(self) -> Ints:
         """Position of each role in `roles`: int32 of shape (roles,)."""
         place = [0] * len(self.roles)

@@ -69,11 +69,6 @@ class Stream(Working):
         """Placements that the stream holds, made by it or adopted, oldest first."""
         return tuple(self._held)
 
-    @property
-    def n_held(self) -> int:
-        """Number of placements that the stream holds."""
-        return len(self._held)
-
     def place(self, gang: Gang) -> Placement | Refusal:
         """Place one gang on the resources that earlier gangs left free.
 

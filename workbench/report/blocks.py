@@ -21,12 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple
 
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
 
-__all__ = ["ASPECT", "LEVEL_PX", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack", "square_corners"]
+__all__ = ["ASPECT", "LEVEL_PX", "MIN_CELL", "Block", "Layout", "natural_key", "pack", "square_corners"]
 
 #: Desired ratio of a picture's width to its height.
 ASPECT = 1.6
@@ -44,27 +43,6 @@ LEVEL_PX = 4.0
 
 _HEADER = 15.0 + LEVEL_PX + 2.0
 _HEADER_FROM = 34.0
-
-
-class Cell(NamedTuple):
-    """A square in a picture of a topology: one node, or several nodes folded into one square.
-
-    Attributes
-    ----------
-    nodes : tuple of int
-        Indices of the nodes that the square stands for.
-    label : str
-        The node's name; for a folded square the HyperNode's name, or the first and last node name, with the number of
-        nodes.
-    x, y, size : float
-        Upper left corner and side of the square, in pixels.
-    """
-
-    nodes: tuple[int, ...]
-    label: str
-    x: float = 0.0
-    y: float = 0.0
-    size: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -102,13 +80,6 @@ class Block:
     width: float = 0.0
     height: float = 0.0
     header: float = 0.0
-
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        corners = square_corners(len(self.labels), self.left, self.top, self.cell)
-        return tuple(
-            Cell(nodes, label, x, y, self.cell) for nodes, label, (x, y) in zip(self.nodes, self.labels, corners)
-        )
 
 
 @dataclass(frozen=True)
@@ -148,9 +119,6 @@ class Layout:
             found.append(block)
             todo.extend(reversed(block.blocks))
         return found
-
-    def cells(self) -> list[Cell]:
-        return [cell for block in self.blocks() for cell in block.cells]
 
 
 @lru_cache(maxsize=8192)

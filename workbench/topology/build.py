@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from workbench.topology.members import resolve_members
 from workbench.topology.nesting import Nesting
 from workbench.topology.wording import some
 
-__all__ = ["ResolvedTree", "build_topology", "cut_cycles", "number_tree", "resolve_tree"]
+__all__ = ["ResolvedTree", "build_topology", "cut_cycles", "resolve_tree"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -62,13 +61,6 @@ class ResolvedTree:
     def ready(self) -> bool:
         """Whether Volcano would schedule with this HyperNode tree."""
         return not any(problem.code in _BREAKS_READINESS for problem in self.problems)
-
-    @cached_property
-    def real_nodes(self) -> dict[str, set[str]]:
-        """Names of the nodes under each HyperNode, including names that no node of the cluster has, as Volcano keeps
-        them.
-        """
-        return {name: {self.names[i] for i in nodes} for name, nodes in self.nodes.items()}
 
 
 def resolve_tree(
@@ -160,33 +152,8 @@ def build_topology(
     nodes = tree.nodes
     if len(tree.names) > tree.known:
         nodes = {name: some[some < tree.known] for name, some in tree.nodes.items()}
-    return number_tree(node_names, hypernodes, tree.parent, nodes, tree.problems, tree.ready)
-
-
-def number_tree(
-    node_names: Sequence[str],
-    hypernodes: Iterable[HyperNode],
-    parent: Mapping[str, str],
-    nodes: Mapping[str, Sequence[int] | Ints],
-    problems: Iterable[Problem],
-    ready: bool,
-) -> Topology:
-    """Build a `Topology` from a HyperNode tree that is given by names.
-
-    Parameters
-    ----------
-    node_names : sequence of str
-    hypernodes : iterable of HyperNode
-    parent : mapping of str to str
-        Parent of each HyperNode that has one, by name; without cycles.
-    nodes : mapping of str to sequence of int
-        Positions in `node_names` of the nodes under each HyperNode.
-    problems : sequence of Problem
-    ready : bool
-        Whether Volcano would schedule by this tree.
-    """
-    specs = [DomainSpec(h.name, h.tier, nodes[h.name], parent.get(h.name, ""), h.tier_name) for h in hypernodes]
-    return Topology.build(node_names, specs, problems, ready)
+    specs = [DomainSpec(h.name, h.tier, nodes[h.name], tree.parent.get(h.name, ""), h.tier_name) for h in hypernodes]
+    return Topology.build(node_names, specs, tree.problems, tree.ready)
 
 
 def _by_pattern(member: Member) -> bool:

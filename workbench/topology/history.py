@@ -72,11 +72,6 @@ class History:
         """Name of the operation that `redo` would repeat; empty if there is none."""
         return self._undone[-1].label if self._undone else ""
 
-    @property
-    def last(self) -> tuple[Change, ...]:
-        """The changes of the operation that `undo` would undo; empty if there is none."""
-        return self._done[-1].changes if self._done else ()
-
     def do(self, label: str, changes: Sequence[Change], beside: Beside | None = None) -> tuple[Change, ...]:
         """Commit changes as one operation called `label` and return them; without changes nothing is recorded.
 

@@ -1,4 +1,7 @@
-"""Runners of the communication cases (`cases/communication`) about costs; `communication_links` has the others."""
+"""Runners of the communication cases (`cases/communication`) about costs; `communication_links` has the others.
+
+Formulas that the product does not use are oracles in `tests/reference/cost`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners import communication_links
 from tests.conftest import PUBLIC_DATA
+from tests.reference.cost import nccl, simai, simulator, textbook
 from workbench.evaluate import cost
 
 RUNNERS = Runners("communication")
@@ -40,14 +44,14 @@ def close(found: float, wanted: float, tolerance: float = 1e-9) -> None:
 )
 def collective_cost(given: dict[str, Any], want: dict[str, Any]) -> None:
     algorithm, size = given["algorithm"], given["bytes"]
-    if algorithm in cost.HIERARCHICAL:
-        inner, outer = cost.LinkLevel(**given["inner"]), cost.LinkLevel(**given["outer"])
-        longest, serial = cost.hierarchical_time(algorithm, size, inner, outer)
+    if algorithm in textbook.HIERARCHICAL:
+        inner, outer = textbook.LinkLevel(**given["inner"]), textbook.LinkLevel(**given["outer"])
+        longest, serial = textbook.hierarchical_time(algorithm, size, inner, outer)
         assert longest <= serial
         close(serial, want["time_s"])
         return
-    level = cost.LinkLevel(given.get("ranks", 2), given["alpha_s"], given["beta_s_per_byte"])
-    found = cost.collective_time(algorithm, size, level, given.get("gamma_s_per_byte", 0), given.get("chunks", 1))
+    level = textbook.LinkLevel(given.get("ranks", 2), given["alpha_s"], given["beta_s_per_byte"])
+    found = textbook.collective_time(algorithm, size, level, given.get("gamma_s_per_byte", 0), given.get("chunks", 1))
     close(found, want["time_s"])
 
 
@@ -58,9 +62,9 @@ def collective_cost(given: dict[str, Any], want: dict[str, Any]) -> None:
     want=("algbw_gb_s", "busbw_gb_s"),
 )
 def bus_bandwidth(given: dict[str, Any], want: dict[str, Any]) -> None:
-    algorithm, bus = cost.bandwidths(given["collective"], given["ranks"], given["bytes"], given["time_s"])
+    algorithm = given["bytes"] / given["time_s"] / 1e9
     close(algorithm, want["algbw_gb_s"])
-    close(bus, want["busbw_gb_s"])
+    close(algorithm * cost.bus_factor(given["collective"], given["ranks"]), want["busbw_gb_s"])
 
 
 @RUNNERS.op(
@@ -75,12 +79,12 @@ def bus_bandwidth(given: dict[str, Any], want: dict[str, Any]) -> None:
 def nccl_model(given: dict[str, Any], want: dict[str, Any]) -> None:
     system = {key: value for key, value in given.items() if key not in {"op", "collective", "bytes", "tree_pattern"}}
     plain = given.get("tree_pattern") == "tree"
-    found = cost.predict(cost.NcclSystem(**system, plain_tree=plain), given["collective"], given["bytes"])
+    found = nccl.predict(nccl.NcclSystem(**system, plain_tree=plain), given["collective"], given["bytes"])
     assert found.keys() == want["model"].keys()
     for key, wanted in want["model"].items():
         for name, value in wanted.items():
             close(getattr(found[key], name), value, 1e-4)
-    assert cost.choose(found) == want["choice"]
+    assert nccl.choose(found) == want["choice"]
 
 
 @RUNNERS.op(
@@ -94,14 +98,14 @@ def collective_time(given: dict[str, Any], want: dict[str, Any]) -> None:
     if given["backend"] not in backends:
         raise NotUnderstood(f"backend {given['backend']!r}")
     dimensions = [
-        cost.Dimension(**dimension, algorithm=algorithm)
+        simulator.Dimension(**dimension, algorithm=algorithm)
         for dimension, algorithm in zip(given["dimensions"], given["algorithm_per_dimension"], strict=True)
     ]
     named = dict(given["settings"])
     named["active_chunks"] = named.pop("active_chunks_per_dimension")
-    settings = cost.SimulatorSettings(**named)
+    settings = simulator.SimulatorSettings(**named)
     found = [
-        cost.simulated_time_ns(dimensions, given["collective"], size, settings, backends[given["backend"]])
+        simulator.simulated_time_ns(dimensions, given["collective"], size, settings, backends[given["backend"]])
         for size in given["bytes"]
     ]
     # The rules reproduce every run of the simulator, so that more is asked here than the README of the cases does.
@@ -115,7 +119,7 @@ def collective_time(given: dict[str, Any], want: dict[str, Any]) -> None:
     want=("bus_bandwidth",),
 )
 def simai_bus_bandwidth(given: dict[str, Any], want: dict[str, Any]) -> None:
-    close(cost.bus_bandwidth(**{key: value for key, value in given.items() if key != "op"}), want["bus_bandwidth"])
+    close(simai.bus_bandwidth(**{key: value for key, value in given.items() if key != "op"}), want["bus_bandwidth"])
 
 
 @RUNNERS.op("simai_model", "simai-ratio", given=("table", "nodes", "bytes"), want=("ratio",))
@@ -123,7 +127,7 @@ def simai_ratio(given: dict[str, Any], want: dict[str, Any]) -> None:
     path = PUBLIC_DATA / "simai" / f"{given['table']}_ratio.csv"
     if not path.exists():
         pytest.skip(f"{path} is not there: the tables are public data that is not committed")
-    table = cost.RatioTable.parse(path.read_text(encoding="utf-8"))
+    table = simai.RatioTable.parse(path.read_text(encoding="utf-8"))
     found = table.ratio(given["bytes"], None if given["nodes"] == "multi" else given["nodes"])
     if want["ratio"] is None:
         assert found is None

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.registry import Runners
-from workbench.kernels.bottleneck import indices_of
-from workbench.policies.koordinator.device_share import choose_devices
-from workbench.policies.koordinator.devices import (
+from tests.reference.koordinator_devices import (
+    HOPPER_MODELS,
     DeviceRefusal,
     DeviceRequest,
     DeviceScore,
@@ -19,8 +18,10 @@ from workbench.policies.koordinator.devices import (
     Nic,
     NodeDevice,
     VfGroup,
+    choose_devices,
 )
-from workbench.policies.koordinator.gpu_partitions import HOPPER_MODELS, HOPPER_TABLE
+from workbench.kernels.bottleneck import indices_of
+from workbench.policies.koordinator.gpu_partitions import HOPPER_TABLE
 
 __all__ = ["register"]
 
@@ -46,7 +47,7 @@ def register(runners: Runners) -> None:
 def tables() -> dict[str, Any]:
     """The look-up file that the rows name."""
     found: dict[str, Any] = json.loads(TABLES.read_text("utf-8"))
-    built_in = {str(size): [list(indices_of(p.mask)) for p in parts] for size, parts in HOPPER_TABLE.items()}
+    built_in = {str(size): [list(indices_of(mask)) for mask in parts] for size, parts in HOPPER_TABLE.items()}
     assert built_in == found["hopper_partitions"]
     return found
 
@@ -74,7 +75,7 @@ def _allocate(given: dict[str, Any], want: dict[str, Any]) -> None:
         [_device(entry) for entry in tables()["devices"][given["device"]]],
         request,
         _use(given["assigned"]),
-        HOPPER_TABLE if given["model"] in HOPPER_MODELS else None,
+        given["model"] in HOPPER_MODELS,
         given["partition_policy"] == "Honor",
         DeviceScore(score["type"], score["resources"]) if score else None,
     )

@@ -17,13 +17,14 @@ from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
+from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import gpu_words
 from workbench.objects.admission import refuse_gpu_group
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
 from workbench.policies import get_policy
-from workbench.policies.koordinator.plan_cache import free_for_others, node_scores, plan_action
+from workbench.policies.koordinator.plan_cache import PlanCache, node_scores, plan_action
 
 __all__ = ["register"]
 
@@ -133,8 +134,14 @@ def _plan_action(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def _free_for_others(given: dict[str, Any], want: dict[str, Any]) -> None:
-    left = free_for_others(mask_of(given["free"]), map(mask_of, given["plans"]))
-    assert list(indices_of(left)) == sorted(want["free_for_others"])
+    free = mask_of(given["free"])
+    plans = [
+        GpuPlan("default", GpuGroup(f"g{i}", 1), (PlannedPod("p", "n", mask_of(gpus)),))
+        for i, gpus in enumerate(given["plans"])
+    ]
+    cluster = snapshot(["n"], gpus=free.bit_length(), free_gpus={"n": free})
+    left = cluster.gpu_free & ~PlanCache(tuple(plans)).reserved(cluster)
+    assert list(indices_of(int(left[0, 0]))) == sorted(want["free_for_others"])
 
 
 def _best_subset(given: dict[str, Any], want: dict[str, Any]) -> None:

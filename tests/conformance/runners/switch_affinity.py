@@ -15,6 +15,8 @@ import numpy as np
 
 from tests.conformance.registry import NotUnderstood, Runner, Runners
 from tests.conformance.runners.switch_affinity_checks import CHECKS, After, accepts, check, check_invariants
+from tests.ledger_check import check_ledger
+from tests.reference.switch_plugin import handler_of, job_summary, max_shared_of, states_by_definition, version_of
 from tests.switch_fabric import LABEL_OF, Switch, fabric, job, running_pod, states, with_running
 from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.extras import AscendWish, FormerPod, extras_of
@@ -28,12 +30,10 @@ from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 from workbench.policies.switch_affinity.annotations import (
     annotations_of,
-    job_summary,
     marks_of,
-    states_by_definition,
 )
 from workbench.policies.switch_affinity.new_job import place_new_job
-from workbench.policies.switch_affinity.settings import handler_of, invalid_label, max_shared_of, version_of
+from workbench.policies.switch_affinity.settings import invalid_label
 from workbench.policies.switch_affinity.table import Plan, Switches
 from workbench.simulate.timeline import Timeline
 
@@ -108,7 +108,7 @@ def place_once(policy: Policy, gang: Gang, snapshot: ClusterSnapshot) -> tuple[C
     """Place a gang; what the ledger keeps about switches is what the pods afterwards say."""
     ledger = snapshot.ledger()
     result = policy.place(gang, ledger)
-    ledger.check()
+    check_ledger(ledger)
     explained = policy.explain(gang, snapshot).decision.result
     assert type(explained) is type(result)
     after = snapshot

@@ -9,12 +9,13 @@ import numpy as np
 
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
 from tests.conformance.runners.volcano_sessions import domains
+from tests.reference.eviction_order import reverse_and_cap
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.gang import TopologyConstraint
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
-from workbench.policies.volcano.gradients import Gradients, large_enough, reverse_and_cap
+from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.newest.recovery import join, recover
 from workbench.policies.volcano.newest.topology_spec import hard_tier
 from workbench.policies.volcano.topology_arguments import TopologyArguments

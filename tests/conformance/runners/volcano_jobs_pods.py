@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.conformance.registry import Runners
 from tests.conformance.runners.volcano_jobs_asserts import assert_holds, assert_same
+from tests.reference.pod_order import pod_before
 from workbench.errors import InputError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.task_pods import (
@@ -14,7 +15,6 @@ from workbench.jobs.task_pods import (
     index_from_label,
     is_out_of_sync,
     name_of,
-    pod_before,
     pod_name,
     pod_names,
     replicas_of_task,

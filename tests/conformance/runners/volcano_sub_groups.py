@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.conformance.registry import Runners, assert_pinned
+from tests.reference.sub_group_ready import is_pipelined, is_ready
 from workbench.jobs.sub_groups import (
     PARTITION_LABEL,
     match_index,
@@ -18,7 +19,6 @@ from workbench.model.gang import TopologyConstraint
 from workbench.objects.job import read_job
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
 from workbench.objects.topology_spec import constraint_from_annotations, read_constraint
-from workbench.policies.volcano.newest.sub_jobs import is_pipelined, is_ready
 from workbench.policies.volcano.newest.topology_spec import (
     adjust_constraints,
     hard_tier,

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
+from tests.reference.hypernode_tree import HyperNodeTree
 from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, read_hypernode
-from workbench.topology.events import HyperNodeTree
 
 _SELECTORS = {
     "exactMatch": lambda name: {"name": name},

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.reference.cost.tree_fabric import TreeFabric
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import RoutedFabric, TierLinks
-from workbench.evaluate.cost import TreeFabric
 from workbench.model.topology import DomainSpec, Topology
 
 NODES = [f"n{i}" for i in range(6)]

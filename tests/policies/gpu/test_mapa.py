@@ -6,12 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.mapa_machines import MAPA_MACHINES, summit
 from workbench.kernels.bottleneck import indices_of
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import NodeGpus
 from workbench.policies.gpu.mapa import predicted_bandwidth_gb_s
 from workbench.topology.machines import dgx1_v100
-from workbench.topology.mapa_machines import MAPA_MACHINES, cube_mesh_16, summit
+from workbench.topology.mapa_machines import cube_mesh_16
 
 
 def rings(gpus):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fabrics import snapshot
+from tests.ledger_check import check_ledger
 from tests.policies.gpu.test_bottleneck import gang
 from workbench.model.placement import Refusal
 from workbench.policies import get_gpu_policy, get_policy
@@ -34,6 +35,6 @@ def test_sizes_without_a_row_and_broken_rows_are_refused():
 def test_a_gang_that_no_row_serves_is_refused_and_leaves_the_ledger():
     ledger = snapshot(["a"]).ledger()
     assert isinstance(get_policy("gang+gpu-static-dgx").place(gang((1, 3)), ledger), Refusal)
-    ledger.check()
+    check_ledger(ledger)
     placed = get_policy("gang+gpu-static-dgx", gpu={"machine": "dgx1-pascal"}).place(gang((1, 2)), ledger)
     assert placed.gpu_mask(0) == 0b101

@@ -8,7 +8,7 @@ from tests.fabrics import snapshot
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.running_pod import RunningPod
-from workbench.policies.koordinator.plan_cache import PlanCache, free_for_others, node_scores, plan_action
+from workbench.policies.koordinator.plan_cache import PlanCache, node_scores, plan_action
 
 J, K = GpuGroup("j", 2), GpuGroup("k", 1)
 
@@ -29,10 +29,9 @@ def test_what_to_do_with_a_planned_pod(bound, feasible, action):
     assert plan_action(bound, feasible) == action
 
 
-def test_scores_and_what_is_left_to_others():
+def test_scores_of_nodes():
     assert node_scores("b", "abc") == {"a": 0, "b": 100, "c": 0}
     assert node_scores("", "ab") == {"a": 0, "b": 0}
-    assert free_for_others(0b1111, [0b0011, 0b10010]) == 0b1100
 
 
 def test_groups_are_told_apart_by_namespace_name_and_replica():
@@ -41,24 +40,6 @@ def test_groups_are_told_apart_by_namespace_name_and_replica():
     assert cache.plan_of("d", J) is PLAN
     assert cache.plan_of("d", GpuGroup("j", 9)) is None
     assert cache.without("d", J).plans == others
-
-
-def test_a_pod_that_could_not_be_bound_takes_the_plan_with_it_unless_others_are_bound():
-    cache = PlanCache((PLAN,))
-    assert cache.unreserve("d", J, "a", bound=0).plans == ()
-    assert [p.name for p in cache.unreserve("d", J, "a", bound=1).plans[0].pods] == ["b"]
-    assert cache.unreserve("d", K, "a", bound=0) == cache
-
-
-def test_binding_the_last_pod_ends_the_plan():
-    cache = PlanCache((PLAN,)).bind("d", J, "a")
-    assert [p.name for p in cache.plans[0].pods] == ["b"]
-    assert cache.bind("d", J, "b").plans == ()
-
-
-def test_a_new_plan_takes_the_place_of_the_old_one():
-    newer = plan(a=("n2", 0b1))
-    assert PlanCache((PLAN,)).with_plan(newer).plans == (newer,)
 
 
 def test_plans_keep_their_gpus_from_others_only():

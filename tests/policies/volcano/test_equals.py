@@ -25,7 +25,6 @@ def test_hypernodes_with_the_score_of_the_one_chosen_are_its_equals(policy):
     told = explained(policy)
     assert told.decision.result.hypernode == "ra"
     assert told.equals == ("ra", "rb")
-    assert told.equal_nodes == ("a1", "a2")
 
 
 @pytest.mark.parametrize("policy", BOTH)
@@ -44,29 +43,6 @@ def test_who_is_refused_or_has_no_topology_chose_from_no_hypernodes(policy):
     assert explained(policy, pods=6).equals == ()
     plain = explained(policy, topology=None)
     assert (plain.equals, plain.inner) == ((), ())
-    # The newest release draws pods without a topology to HyperNodes that become full: rc is one node.
-    assert plain.equal_nodes == (("a1", "a2", "b1", "b2", "c1") if policy == "volcano-1.13" else ("c1",))
-
-
-def test_sub_groups_have_equals_of_their_own():
-    sub_group = {
-        "name": "w",
-        "subGroupSize": 1,
-        "labelSelector": {"matchLabels": {"app": "x"}},
-        "matchLabelKeys": ["part"],
-        "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
-    }
-    group, *pods = job("j", 2, {"cpu": "8", "memory": "32Gi"}, topology=HARD, subGroupPolicy=[sub_group])
-    for number, each in enumerate(pods):
-        each["metadata"]["labels"] = {"app": "x", "part": str(number)}
-    nodes = [node(name, cpu="8", memory="32Gi") for name in "abc"]
-    tree = [hypernode(f"r{name}", 1, name) for name in "abc"]
-    tree.append(hypernode("row", 2, "ra", "rb", "rc", kind="HyperNode"))
-    scenario = loaded(nodes, tree, group, pods)
-    told = wb.explain(scenario.gangs[0], scenario.snapshot, "volcano-1.15")
-    assert told.equals == ("row",)
-    assert (told.inner_equals("w-0"), told.inner_equals("w-1")) == (("ra", "rb", "rc"), ("rb", "rc"))
-    assert told.inner_equals("nobody") == ()
 
 
 def test_a_policy_without_scores_names_no_equals():

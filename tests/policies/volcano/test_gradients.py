@@ -8,7 +8,7 @@ import pytest
 from tests.fabrics import document_tree
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.topology import DomainSpec, Topology
-from workbench.policies.volcano.gradients import V1_13, Gradients, large_enough, reverse_and_cap
+from workbench.policies.volcano.gradients import V1_13, Gradients, large_enough
 
 TOPOLOGY = document_tree().topology
 
@@ -92,8 +92,3 @@ def test_releases_differ_where_a_hypernode_is_inside_one_of_a_lower_tier():
 def test_large_enough_in_every_resource():
     idle = np.array([[2, 5], [3, 1], [3, 2]], dtype=np.int64)
     assert large_enough(idle, np.array([3, 2])).tolist() == [False, False, True]
-
-
-def test_eviction_tries_the_widest_first_and_not_many():
-    assert reverse_and_cap([["a", "b", "c"], ["d"], ["e"]], 3) == [["e"], ["d"], ["c"]]
-    assert reverse_and_cap([["a"], ["b"]], 9) == [["b"], ["a"]]

@@ -14,6 +14,7 @@ from hypothesis import given
 
 from tests.choice import choices, tell
 from tests.fabrics import snapshot
+from tests.ledger_check import check_ledger
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
@@ -85,7 +86,7 @@ def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, rng):
     gang = GANG[name](rng, cluster)
     ledger = cluster.ledger()
     result = get_policy(name).place(gang, ledger)
-    ledger.check()
+    check_ledger(ledger)
     if not isinstance(result, Placement):
         assert np.array_equal(ledger.used, cluster.used)
         return

@@ -10,6 +10,7 @@ from hypothesis import given
 
 from tests.choice import choices
 from tests.fabrics import document_tree
+from tests.ledger_check import check_ledger
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang
 from tests.profiles import max_examples
@@ -39,7 +40,7 @@ def gang(n, mode=None, tier=None, name="j", **options):
 def place(name, job, cluster):
     ledger = cluster.ledger()
     result = get_policy(name).place(job, ledger)
-    ledger.check()
+    check_ledger(ledger)
     if isinstance(result, Refusal):
         assert np.array_equal(ledger.used, cluster.used)
     return result

@@ -10,6 +10,7 @@ from hypothesis import given
 
 from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
+from tests.ledger_check import check_ledger
 from tests.notices import said
 from tests.policies.random_cases import random_cluster
 from tests.profiles import max_examples
@@ -496,7 +497,7 @@ def check_session(name, cluster, gangs, chosen, order):
         assert progress.ready
         assert sorted([*at.tolist(), *(u.position for u in result.unplaced)]) == list(range(gang.n_pods))
         held[gang.queue] += rows.sum(axis=0)
-    ledger.check()
+    check_ledger(ledger)
     grown = ledger.used - cluster.used
     if chosen is None or chosen.plugin("predicates"):
         assert (ledger.idle[grown > 0] >= 0).all()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.fabrics import document_tree
+from tests.ledger_check import check_ledger
 from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster
 from tests.policies.stream_cases import SideBySide, come_and_go
@@ -111,7 +112,7 @@ def test_gangs_of_one_form_share_a_search_and_others_ask_the_policy(monkeypatch)
     stream.place(gang("some-left-over", 99, 64_000, SOFT, least=1))
     stream.place(gang("invalid", 1, 1000, RACK, least=2))
     assert names == ["plain", "too-many", "running", "some-left-over", "invalid"]
-    stream.ledger.check()
+    check_ledger(stream.ledger)
 
 
 def test_searches_that_were_dropped_or_left_behind_are_true_again(monkeypatch):

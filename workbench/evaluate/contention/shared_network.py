@@ -174,14 +174,6 @@ class SharedLinks(Working):
         """
         return self._members[job].traffic
 
-    def rates_gb_s(self) -> npt.NDArray[np.float64]:
-        """GB/s on each link while all jobs send (``together``), or on average (``interleaved``)."""
-        load = np.zeros(len(self._capacity))
-        for member in self._members.values():
-            if member.traffic.largest_gb:
-                load[member.traffic.link] += member.traffic.gb * member.rate
-        return load
-
     def _route(self, job: int, member: _Member) -> None:
         fabric = self.network.fabric
         traffic = job_traffic(fabric, member.placement, member.step, job, self._broken)

@@ -13,7 +13,7 @@ from workbench.jobs.lifecycle.phases import after_work, keeps_finished, work_of
 from workbench.jobs.lifecycle.request import Delayed, JobRequest, after_action, after_event, answer_to, with_delayed
 from workbench.jobs.lifecycle.sync import sync_job
 from workbench.objects.job import Job, read_job
-from workbench.objects.job_status import JobStatus, job_status_manifest
+from workbench.objects.job_status import JobStatus
 
 __all__ = ["NextStep", "next_status"]
 
@@ -37,11 +37,6 @@ class NextStep:
     status: JobStatus
     actions: tuple[Action, ...] = ()
     delayed: tuple[Delayed, ...] = ()
-
-    @property
-    def status_manifest(self) -> dict[str, Any]:
-        """The Job's new status as written in its manifest."""
-        return job_status_manifest(self.status)
 
 
 def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequest | str) -> NextStep:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus, lowest_indices
-from workbench.policies.koordinator.gpu_partitions import HOPPER_TABLE, choose_partition
+from workbench.policies.koordinator.gpu_partitions import choose_partition
 from workbench.policies.parameters import parameter
 
 __all__ = ["GpuPartition", "PartitionParameters"]
@@ -37,7 +37,7 @@ class GpuPartition(GpuPolicy):
     Notes
     -----
     Source: Koordinator, deviceshare GPU allocator. Its topology scopes are left out, because they need the PCIe roots
-    and NUMA nodes of a Device, which a GPU policy does not see; `device_share.choose_devices` has them.
+    and NUMA nodes of a Device, which a GPU policy does not see.
     """
 
     name = "gpu-koordinator-partition"
@@ -81,4 +81,4 @@ class GpuPartition(GpuPolicy):
     def _partition(free: int, count: int) -> int | None:
         if free > _EIGHT:
             return None
-        return choose_partition(HOPPER_TABLE, count, used=_EIGHT & ~free, present=_EIGHT)
+        return choose_partition(count, used=_EIGHT & ~free, present=_EIGHT)

@@ -18,7 +18,7 @@ from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 
-__all__ = ["PlanAction", "PlanCache", "free_for_others", "node_scores", "plan_action"]
+__all__ = ["PlanAction", "PlanCache", "node_scores", "plan_action"]
 
 Words = npt.NDArray[np.uint64]
 PlanAction = Literal["use-plan", "place-this-pod", "replan-group"]
@@ -50,16 +50,9 @@ def node_scores(planned: str, nodes: Iterable[str]) -> dict[str, int]:
     return {node: 100 if node == planned else 0 for node in nodes}
 
 
-def free_for_others(free: int, plans: Iterable[int]) -> int:
-    """Mask of a node's free GPUs without those that other groups' plans reserve there (``plans``, a mask per plan)."""
-    for mask in plans:
-        free &= ~mask
-    return free
-
-
 @dataclass(frozen=True)
 class PlanCache:
-    """The live plans (nodes and GPUs for the pods of a GPU group) of all groups; every change returns a new cache.
+    """The live plans (nodes and GPUs for the pods of a GPU group) of all groups.
 
     Attributes
     ----------
@@ -89,50 +82,9 @@ class PlanCache:
         """The plan of a GPU group; None if it has none."""
         return next((p for p in self.plans if p.namespace == namespace and p.group == group), None)
 
-    def with_plan(self, plan: GpuPlan) -> PlanCache:
-        """Return a cache in which ``plan`` replaces the earlier plan of its group."""
-        return PlanCache((*self.without(plan.namespace, plan.group).plans, plan))
-
     def without(self, namespace: str, group: GpuGroup) -> PlanCache:
         """Return a cache without the plan of a group that has ended or whose last pod is bound."""
         return PlanCache(tuple(p for p in self.plans if (p.namespace, p.group) != (namespace, group)))
-
-    def unreserve(self, namespace: str, group: GpuGroup, pod: str, bound: int) -> PlanCache:
-        """Return the cache after a pod with reserved GPUs could not be bound.
-
-        If no pod of the group is bound, the whole plan is dropped, so that the next pod plans for all again; otherwise
-        only this pod's entry is dropped.
-
-        Parameters
-        ----------
-        namespace : str
-            Namespace of the group's pods.
-        group : GpuGroup
-            The GPU group.
-        pod : str
-            Name of the pod.
-        bound : int
-            Pods of the group that are bound.
-        """
-        plan = self.plan_of(namespace, group)
-        if plan is None:
-            return self
-        rest = plan.without_pods({(namespace, pod)})
-        return self.with_plan(rest) if bound and rest.pods else self.without(namespace, group)
-
-    def bind(self, namespace: str, group: GpuGroup, pod: str) -> PlanCache:
-        """Return the cache after a pod is bound, without the pod's entry: its GPUs now count as used.
-
-        Parameters
-        ----------
-        namespace : str
-            Namespace of the group's pods.
-        group : GpuGroup
-            The GPU group.
-        pod : str
-            Name of the pod.
-        """
-        return self.unreserve(namespace, group, pod, bound=1)
 
     def reserved(self, snapshot: ClusterSnapshot, namespace: str = "", group: GpuGroup | None = None) -> Words:
         """GPUs that the plans of other groups reserve.

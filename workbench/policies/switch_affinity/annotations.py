@@ -5,16 +5,13 @@ Source: docs/reference/switch-affinity.md, section 1.4 (the plugin's code; names
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.switches import EXCLUSIVE, IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS, SwitchStates
+from workbench.model.switches import IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS
 from workbench.policies.switch_affinity.table import Plan
 
-__all__ = ["annotations_of", "job_summary", "marks_of", "states_by_definition"]
+__all__ = ["annotations_of", "marks_of"]
 
 Bytes = npt.NDArray[np.int8]
 
@@ -42,30 +39,6 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
     return plan.says
 
 
-def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:
-    """State and health of the given switches once a job has pods under them, whichever policy placed the job.
-
-    Returns a mapping of the switch to (state, unhealthy). By the document's definitions: a job under one switch
-    changes nothing; a switch with one cross-switch job is exclusive, with several shared; unhealthy where the job
-    uses more shared switches than allowed.
-
-    Parameters
-    ----------
-    before : SwitchStates
-        States without the job.
-    switches : sequence of int
-        Switches under which the job has pods.
-    max_shared : int
-        Most shared switches that a job may use.
-    """
-    under = sorted(set(switches))
-    if len(under) < 2:
-        return dict.fromkeys(under, (IDLE, False))
-    state = {switch: EXCLUSIVE if before.state[switch] == IDLE else SHARED for switch in under}
-    over = sum(found == SHARED for found in state.values()) > max_shared
-    return {s: (found, found == SHARED and (over or bool(before.unhealthy[s]))) for s, found in state.items()}
-
-
 def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
     """Annotations of a pod that is placed under a switch, given the state of the switch.
 
@@ -82,22 +55,3 @@ def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
     if state == SHARED:
         written[SHARED_ADDRESS] = address
     return written
-
-
-def job_summary(pods: Iterable[Mapping[str, str]]) -> str:
-    """Value of the field sharedTorIp of job-summary-<job>: distinct addresses of the job's shared switches.
-
-    Parameters
-    ----------
-    pods : iterable of mapping
-        Annotations of the job's pods.
-
-    Returns
-    -------
-    str
-        A JSON list in the order of the pods; empty where no pod is under a shared switch.
-    """
-    addresses = dict.fromkeys(
-        pod[SHARED_ADDRESS] for pod in pods if pod.get(IS_SHARED) == str(SHARED) and pod.get(SHARED_ADDRESS)
-    )
-    return json.dumps(list(addresses), separators=(",", ":")) if addresses else ""

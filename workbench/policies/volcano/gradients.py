@@ -6,9 +6,7 @@ too small when the session began. The walk over the tree is the compiled search'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +14,11 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.topology import Topology
 
-__all__ = ["NEWEST", "V1_13", "GradientRule", "Gradients", "large_enough", "reverse_and_cap"]
+__all__ = ["NEWEST", "V1_13", "GradientRule", "Gradients", "large_enough"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -109,20 +106,3 @@ class Gradients:
         common = self.topology.forest.lca_against(record)
         meets: Flags = (common >= 0) & (self.topology.tier[common] <= highest)
         return meets
-
-
-def reverse_and_cap(gradients: Sequence[Sequence[T]], most: int) -> list[list[T]]:
-    """HyperNodes in the order in which eviction tries them: widest tier first, at most `most` HyperNodes in all.
-
-    If a tier has to be cut, the last HyperNodes of its list are kept. `most` <= 0 means no limit.
-    """
-    if most <= 0:
-        return [list(gradient) for gradient in gradients]
-    found = []
-    for gradient in reversed(gradients):
-        kept = list(gradient)[-most:] if most else []
-        if not kept:
-            break
-        found.append(kept)
-        most -= len(kept)
-    return found

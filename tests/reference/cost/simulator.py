@@ -11,11 +11,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from workbench.errors import InputError
-from workbench.evaluate.cost.checks import keep_whole, known, not_negative, positive, whole
-
-__all__ = ["Dimension", "SimulatorSettings", "simulated_time_ns"]
-
 _ALGORITHMS = {"ring": 0, "halving-doubling": 1, "direct": 2}
 _COLLECTIVES = {"all-reduce": 0, "reduce-scatter": 1, "all-gather": 2, "all-to-all": 3}
 
@@ -42,17 +37,6 @@ class Dimension:
     bandwidth_gib_s: float
     latency_ns: float
     algorithm: str
-
-    def __post_init__(self) -> None:
-        known({"ring": 1, "switch": 2, "fully-connected": 1}, self.topology, "topology")
-        known(_ALGORITHMS, self.algorithm, "algorithm")
-        keep_whole(self, "npus", least=2)
-        positive(self.bandwidth_gib_s, "bandwidth_gib_s")
-        not_negative(self.latency_ns, "latency_ns")
-        if self.algorithm == "halving-doubling" and self.npus & (self.npus - 1):
-            raise InputError("halving-doubling", source="npus", got=str(self.npus), expected="a power of two")
-        if self.algorithm != "ring" and self.topology == "ring" and self.npus > 3:
-            raise InputError("not modelled", source="algorithm", got=f"{self.algorithm} on a ring", expected="ring")
 
     @property
     def links(self) -> int:
@@ -84,12 +68,6 @@ class SimulatorSettings:
     active_chunks: int = 1
     endpoint_delay_ns: int = 0
     local_memory_gb_s: float | None = None
-
-    def __post_init__(self) -> None:
-        keep_whole(self, "chunks", "active_chunks")
-        keep_whole(self, "endpoint_delay_ns", least=0)
-        if self.local_memory_gb_s is not None:
-            positive(self.local_memory_gb_s, "local_memory_gb_s")
 
     def after_message_ns(self, size: int, reduces: bool) -> int:
         """Nanoseconds between the arrival of a message and the start of the next one."""
@@ -130,18 +108,7 @@ def simulated_time_ns(
     settings : SimulatorSettings
     congestion : bool
         The congestion-aware backend, which knows one dimension only: links are queues, store and forward.
-
-    Raises
-    ------
-    UnknownNameError, InputError
-        No such collective; no dimension, or several for the congestion-aware backend; a size that is no whole number.
     """
-    known(_COLLECTIVES, collective, "collective")
-    size = whole(size, "size", 0)
-    if not dimensions:
-        raise InputError("a network without dimensions", source="dimensions", got="0", expected="at least one")
-    if congestion and len(dimensions) != 1:
-        raise InputError("the congestion-aware backend", source="dimensions", got=str(len(dimensions)), expected="1")
     phases = _phases(dimensions, collective, size // settings.chunks)
     return _Run(dimensions, settings, phases, congestion).last_end()
 
@@ -195,10 +162,6 @@ def _gather(dimension: Dimension, size: int) -> Iterator[_Round]:
 
 def _all_to_all(dimension: Dimension, size: int) -> Iterator[_Round]:
     n = dimension.npus
-    if dimension.algorithm == "halving-doubling":
-        raise InputError(
-            "no such algorithm", source="algorithm", got="halving-doubling all-to-all", expected="ring, direct"
-        )
     if dimension.algorithm == "direct":
         yield _Round(size // n, n - 1, False)
     else:

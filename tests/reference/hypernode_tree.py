@@ -1,8 +1,8 @@
-"""`HyperNodeTree`: Volcano's HyperNode tree as it results from a sequence of events, for each modelled release.
+"""Volcano's HyperNode tree as it results from a sequence of events, for each modelled release.
 
-A scheduler does not see all HyperNodes at once: parents come before children, updates fail and are retried, nodes come
-and go. `HyperNodeTree` models Volcano's cache after each event, including the partial changes of a failed event. The
-tree that a set of HyperNodes *should* give, whatever the order of events, is built in `workbench.topology.build`; for
+A scheduler does not see all HyperNodes at once: parents come before children, updates fail, nodes come and go. The
+oracle models Volcano's cache after each event, including the partial changes of a failed event. The product has
+`workbench.topology.build` instead: the tree that a set of HyperNodes *should* give, whatever the order of events; for
 well-formed forests both agree.
 
 Source: docs/reference/volcano-topology.md, section 2. Where Volcano follows the order of a Go map, the smallest name
@@ -16,14 +16,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from workbench.model.release import Release
-from workbench.model.topology import Topology
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex, Selector, resolve_selector
-from workbench.topology.build import cut_cycles, number_tree, resolve_tree
 from workbench.topology.members import child_names
-from workbench.topology.real_nodes import RealNodes
-
-__all__ = ["HyperNodeTree"]
 
 K = TypeVar("K")
 
@@ -65,11 +60,6 @@ class HyperNodeTree:
     ----------
     ready : bool
         Upstream's ready flag: whether the last rebuild, of any HyperNode, succeeded.
-
-    Notes
-    -----
-    An update costs as much as the members of the HyperNode and of its ancestors; the nodes under a HyperNode are put
-    together when they are read. Upserts of children before their parents cost least.
     """
 
     def __init__(self, release: Release, nodes: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -79,11 +69,10 @@ class HyperNodeTree:
         self._index = NameIndex(list(nodes), list(nodes.values()))
         self._entries: dict[str, _Entry] = {}
         self._tiers: dict[int, set[str]] = {}
-        self._real: dict[str, RealNodes] = {}
+        self._real: dict[str, set[str]] = {}
         self._claimers: dict[str, set[str]] = {}
         self._by_selector: dict[Selector, set[str]] = {}
         self._failed_parent = ""
-        self._failed: dict[tuple[str, str], None] = {}
 
     def upsert(self, hypernode: HyperNode) -> str:
         """Handle the creation or update of a HyperNode.
@@ -91,14 +80,14 @@ class HyperNodeTree:
         Returns
         -------
         str
-            The error that the event ends with; empty: none. Upstream retries a failed event (`retry`).
+            The error that the event ends with; empty: none.
 
         Notes
         -----
         A HyperNode that is created again while its deletion still fails stays marked as deleted, as in upstream, and is
         skipped until the deletion succeeds.
         """
-        return self._done("HyperNode", hypernode.name, self._upsert(hypernode))
+        return self._upsert(hypernode)
 
     def delete(self, name: str) -> str:
         """Handle the deletion of a HyperNode, whose children stay without a parent; returns the error as `upsert` does.
@@ -117,7 +106,7 @@ class HyperNodeTree:
                 known, entry.hypernode = entry.hypernode, None
                 self._register(name, entry, known)
                 _leave(self._tiers, entry.tier, name)
-        return self._done("HyperNode", name, error)
+        return error
 
     def add_node(self, name: str, labels: Mapping[str, str] | None = None) -> str:
         """Handle the creation of a node or a change of its labels; returns the first error, empty if there is none.
@@ -136,21 +125,6 @@ class HyperNodeTree:
         """
         self._index.remove(name)
         return self._node_event(name)
-
-    def retry(self) -> dict[str, str]:
-        """Repeat the failed events, oldest first; returns the error of each one that fails again, by HyperNode."""
-        errors = {}
-        for kind, name in list(self._failed):
-            entry = self._entries.get(name)
-            if kind == "node":
-                error = self._node_event(name)
-            elif entry is None or entry.deleting or entry.hypernode is None:
-                error = self.delete(name)
-            else:
-                error = self.upsert(entry.hypernode)
-            if error:
-                errors[name] = error
-        return errors
 
     @property
     def tiers(self) -> dict[int, frozenset[str]]:
@@ -171,7 +145,7 @@ class HyperNodeTree:
 
         HyperNodes without a member that could add a node are left out.
         """
-        return {name: nodes.names() for name, nodes in self._real.items()}
+        return {name: frozenset(nodes) for name, nodes in self._real.items()}
 
     def ancestors(self, name: str) -> list[str]:
         """The given HyperNode's name, its parent's name, and so on upwards; an unknown name is the only element.
@@ -204,32 +178,6 @@ class HyperNodeTree:
     def leaves_with_pattern(self) -> set[str]:
         """Names of the lowest HyperNodes with a regex or label member; events of nodes may change their nodes."""
         return {name for names in self._by_selector.values() for name in names}
-
-    def topology(self) -> Topology:
-        """The tree in its present state as a `Topology`.
-
-        Members that were never seen are left out, and links that close a cycle; `problems` are those of the HyperNodes
-        as they are now, `ready` is this tree's.
-        """
-        hypernodes = {
-            name: entry.hypernode
-            for name, entry in sorted(self._entries.items(), key=lambda item: item[0].encode())
-            if entry.hypernode and not entry.deleting
-        }
-        # In byte order, so that no message tells which node came first.
-        names = sorted(self._index.position, key=str.encode)
-        labels = [self._index.labels[self._index.position[name]] for name in names]
-        problems = resolve_tree(hypernodes.values(), names, labels).problems
-        parent = {name: above for name in hypernodes if (above := self._entries[name].parent) in hypernodes}
-        cut_cycles({name: h.tier for name, h in hypernodes.items()}, parent)
-        position = {name: i for i, name in enumerate(names)}
-        nodes = {
-            name: [position[node] for node in self._real[name].names() if node in position]
-            if name in self._real
-            else []
-            for name in hypernodes
-        }
-        return number_tree(names, hypernodes.values(), parent, nodes, problems, self.ready)
 
     def _upsert(self, hypernode: HyperNode) -> str:
         name = hypernode.name
@@ -271,12 +219,6 @@ class HyperNodeTree:
         if entry is not None:
             entry.parent = ""
 
-    def _done(self, kind: str, name: str, error: str) -> str:
-        self._failed.pop((kind, name), None)
-        if error:
-            self._failed[kind, name] = None
-        return error
-
     def _node_event(self, name: str) -> str:
         """Update every lowest HyperNode whose pattern or label selector matches the node; returns the first error."""
         position = self._index.position.get(name)
@@ -290,8 +232,8 @@ class HyperNodeTree:
             hypernode = self._entries[leaf].hypernode
             error = self._upsert(hypernode) if hypernode else ""
             if error:
-                return self._done("node", name, error)
-        return self._done("node", name, "")
+                return error
+        return ""
 
     def _parent_or_claimer(self, name: str) -> str:
         entry = self._entries.get(name)
@@ -363,16 +305,14 @@ class HyperNodeTree:
                 if path:
                     self._join(next(reversed(path)), name)
             elif member.type == "Node":
-                self._real.setdefault(name, RealNodes()).add(self._index, member.selector)
+                self._real.setdefault(name, set()).update(resolve_selector(member.selector, self._index))
             elif child := member.selector.exact:
                 self._link(name, child)
                 if not enter(child):
                     self._join(name, child)
 
     def _join(self, name: str, child: str) -> None:
-        nodes = self._real.setdefault(name, RealNodes())
-        if child in self._real:
-            nodes.join(self._real[child])
+        self._real.setdefault(name, set()).update(self._real.get(child, ()))
 
     def _link(self, parent: str, child: str) -> None:
         entry = self._entries.setdefault(child, _Entry())

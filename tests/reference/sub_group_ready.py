@@ -1,4 +1,6 @@
-"""When a sub-group of a gang counts as ready, in the newest releases of Volcano.
+"""When a sub-group counts as ready by the statuses of its tasks, in the newest releases of Volcano.
+
+The product's search counts pods as it places them; a snapshot keeps no statuses of tasks.
 
 Source: docs/reference/volcano-topology.md, section 3.1.
 """
@@ -6,8 +8,6 @@ Source: docs/reference/volcano-topology.md, section 3.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-__all__ = ["is_pipelined", "is_ready"]
 
 #: Statuses of tasks that hold their place.
 _PLACED = ("Allocated", "Binding", "Bound", "Running", "Succeeded")

@@ -9,11 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workbench.errors import InputError
-from workbench.evaluate.cost.checks import keep_whole, known, not_negative, positive, whole
-
-__all__ = ["ALGORITHMS", "HIERARCHICAL", "LinkLevel", "collective_time", "hierarchical_time", "in_network_time"]
-
 
 @dataclass(frozen=True)
 class LinkLevel:
@@ -32,11 +27,6 @@ class LinkLevel:
     ranks: int
     alpha_s: float
     beta_s_per_byte: float
-
-    def __post_init__(self) -> None:
-        keep_whole(self, "ranks")
-        not_negative(self.alpha_s, "alpha_s")
-        not_negative(self.beta_s_per_byte, "beta_s_per_byte")
 
 
 def _steps(n: int) -> int:
@@ -105,15 +95,8 @@ def collective_time(
     float
         Most formulas give 0 for a single rank. The chain broadcast (k - 1 chunks) and the double binary tree (2 S beta)
         do not, because they count pipeline time; callers should skip groups of one rank.
-
-    Raises
-    ------
-    UnknownNameError, InputError
     """
-    formula = known(ALGORITHMS, algorithm, "algorithm")
-    not_negative(size, "size")
-    not_negative(gamma_s_per_byte, "gamma_s_per_byte")
-    chunks = whole(chunks, "chunks")
+    formula = ALGORITHMS[algorithm]
     return formula(level.ranks, size, level.alpha_s, level.beta_s_per_byte, gamma_s_per_byte, chunks)
 
 
@@ -134,25 +117,5 @@ def hierarchical_time(algorithm: str, size: float, inner: LinkLevel, outer: Link
     tuple of float
         (longest phase: phases overlap fully; sum of the phases: nothing overlaps).
     """
-    phases = known(HIERARCHICAL, algorithm, "algorithm")(not_negative(size, "size"), inner, outer)
+    phases = HIERARCHICAL[algorithm](size, inner, outer)
     return max(phases), sum(phases)
-
-
-def in_network_time(size: float, level: LinkLevel, switch_levels: int = 1) -> float:
-    """Seconds of an all-reduce that switches add up: each rank sends the vector once and receives it once.
-
-    Parameters
-    ----------
-    size : float
-        Bytes of the vector.
-    level : LinkLevel
-        Ranks with latency and transfer time of their links. Up and down overlap, so that each byte counts once.
-    switch_levels : int
-        Levels of switches up to the one that all ranks share; a message climbs and descends each.
-    """
-    positive(level.ranks, "ranks")
-    if level.ranks == 1:
-        return 0.0
-    if whole(switch_levels, "switch_levels") * 2 > 64:
-        raise InputError("too many levels of switches", source="switch_levels", got=str(switch_levels), expected="≤ 32")
-    return 2 * switch_levels * level.alpha_s + not_negative(size, "size") * level.beta_s_per_byte
