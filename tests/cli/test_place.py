@@ -12,7 +12,7 @@ import yaml
 
 from tests.cli.conftest import Run, job_yaml
 from workbench.model.placement import Decision
-from workbench.policies.composed import Composed
+from workbench.policies.volcano.scheduler import VolcanoScheduler
 
 
 def test_a_job_that_fits_is_placed_in_the_shape_others_rely_on(run: Run, files: Path) -> None:
@@ -110,13 +110,13 @@ def test_explain_tells_what_was_dropped_and_why(run: Run, files: Path) -> None:
 
 def test_explaining_runs_one_session(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = []
-    schedule = Composed.schedule
+    schedule = VolcanoScheduler.schedule
 
-    def noted(self: Composed, *arguments: Any) -> list[Decision]:
+    def noted(self: VolcanoScheduler, *arguments: Any) -> list[Decision]:
         sessions.append(self.name)
         return schedule(self, *arguments)
 
-    monkeypatch.setattr(Composed, "schedule", noted)
+    monkeypatch.setattr(VolcanoScheduler, "schedule", noted)
     result = run("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--explain", "-o", "json")
     assert result.json["explanations"][0]["candidates"]
     assert len(sessions) == 1

@@ -352,7 +352,7 @@ class TestPodsWithoutGroup:
         found = gang(*(pod(name, labels={label: "g"}) for name in "ab"))
         assert (found.name, found.n_pods, found.min_available) == ("g", 2, 1)
         (note,) = found.notes
-        assert (note.code, note.subject) == ("gang-minimum-not-read", "PodGroup ns/g")
+        assert (note.code, note.subject) == ("gang-minimum-unknown", "PodGroup ns/g")
         annotations = {"gang.scheduling.koordinator.sh/min-available": "2"}
         found = gang(*(pod(name, labels={label: "g"}, annotations=annotations) for name in "ab"))
         assert (found.min_available, found.notes) == (2, ())
@@ -475,6 +475,11 @@ class TestPodGroupOfKoordinator:
         metadata = {"name": name, "namespace": "ns", "annotations": annotations or {}}
         return {"apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
 
+    def test_one_of_the_scheduler_plugins_is_read_like_it(self) -> None:
+        group = {**self.group(minMember=2), "apiVersion": "scheduling.x-k8s.io/v1alpha1"}
+        found = gang(group, *(pod(name, labels={"scheduling.x-k8s.io/pod-group": "g"}) for name in "ab"))
+        assert (found.key, found.n_pods, found.min_available, found.notes) == ("ns/g", 2, 2, ())
+
     def test_it_is_the_gang_that_its_pods_would_be_by_their_annotations(self) -> None:
         labelled = [pod(name, labels={self.LABEL: "g"}) for name in "cab"]
         names = {"gang.scheduling.koordinator.sh/name": "g", "gang.scheduling.koordinator.sh/min-available": "2"}
@@ -483,10 +488,10 @@ class TestPodGroupOfKoordinator:
         for one in (found, other):
             assert (one.key, one.kind, one.n_pods, one.min_available, one.queue) == ("ns/g", "Gang", 3, 2, "default")
             assert [each.name for each in one.pods()] == ["a", "b", "c"]
-        assert (found.priority, found.constraint, found.koordinator) == (
+        assert (found.priority, found.constraint, found.extra(KoordinatorWish)) == (
             other.priority,
             other.constraint,
-            other.koordinator,
+            other.extra(KoordinatorWish),
         )
 
     def test_its_minimum_comes_before_that_of_the_pods_and_running_pods_count(self) -> None:
@@ -500,10 +505,12 @@ class TestPodGroupOfKoordinator:
     def test_its_annotations_come_before_those_of_the_pods(self) -> None:
         groups = self.group(annotations={self.GROUPS: '["ns/g", "ns/h"]'}, minMember=1)
         member = pod("a", labels={self.LABEL: "g"}, annotations={self.GROUPS: '["ns/g", "ns/i"]'})
-        assert gang(groups, member).koordinator.gang_groups == ("ns/g", "ns/h")
+        assert gang(groups, member).extra(KoordinatorWish).gang_groups == ("ns/g", "ns/h")
         unreadable = self.group(annotations={self.GROUPS: "ns/g"}, minMember=1)
         found = gang(unreadable, member)
-        assert found.koordinator.gang_groups == ("ns/g", "ns/i") and "invalid-gang-groups" in codes(found.notes)
+        assert found.extra(KoordinatorWish).gang_groups == ("ns/g", "ns/i") and "invalid-gang-groups" in codes(
+            found.notes
+        )
 
     def test_a_label_that_names_no_such_group_leaves_the_pods_as_they_are(self) -> None:
         other = self.group("other", minMember=2)

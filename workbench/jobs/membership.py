@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from workbench.objects.admission.gpu_group import GANG_NAME_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
-from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, POD_GROUP_LABEL, PodGroup
+from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup, labelled_pod_group
 
 __all__ = [
     "JOB_LABEL",
@@ -104,7 +104,7 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
     """Assign every pod to its Job, PodGroup or Deployment; pods that admission refuses are left out.
 
     A Job is found by the label volcano.sh/job-name, the controlling owner or the pod's PodGroup, a PodGroup by the
-    annotation scheduling.k8s.io/group-name, one of Koordinator by the label pod-group.scheduling.sigs.k8s.io or the
+    annotation scheduling.k8s.io/group-name, one of Koordinator by the labels of `POD_GROUP_LABELS` or the
     annotation gang.scheduling.koordinator.sh/name, a Deployment by the name of the ReplicaSet that controls the pod.
     """
     result = Membership()
@@ -140,7 +140,7 @@ def mentions_of(pod: Pod) -> Mentions:
         owner.name if owner and kind == "Job" else None,
     ]
     group = metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
-    gang = metadata.labels.get(POD_GROUP_LABEL) or metadata.annotations.get(GANG_NAME_ANNOTATION, "")
+    gang = labelled_pod_group(metadata.labels) or metadata.annotations.get(GANG_NAME_ANNOTATION, "")
     deployment = owner.name.rpartition("-")[0] if owner and kind == "ReplicaSet" else ""
     if owner and kind == "StatefulSet":
         deployment = owner.name

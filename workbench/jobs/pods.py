@@ -29,13 +29,11 @@ from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.fields import shown
 from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod, PodTemplate
-from workbench.objects.pod_group import PodGroup
+from workbench.objects.pod_group import PodGroup, labelled_pod_group
 from workbench.objects.topology_spec import constraint_from_annotations
 
 __all__ = ["gang_of_koordinator_group", "gang_of_pod_group", "gangs_of_lone_pods", "group_of_lone_pod"]
 
-#: Labels with the name of a PodGroup of Kubernetes' scheduler plugins, which Koordinator reads too; the old one first.
-_GANG_LABELS = ("pod-group.scheduling.sigs.k8s.io", "scheduling.x-k8s.io/pod-group")
 #: Role of pods that name none.
 UNNAMED_ROLE = "pod"
 
@@ -161,12 +159,7 @@ def group_of_lone_pod(pod: Pod, notes: list[Notice]) -> GpuGroup | str:
     A notice about labels that name no valid group is appended to `notes`.
     """
     group = read_gpu_group(pod.metadata.labels, notes) or pod.metadata.annotations.get(GANG_NAME_ANNOTATION, "")
-    return group or _label_of_gang(pod)
-
-
-def _label_of_gang(pod: Pod) -> str:
-    """The name of the PodGroup of Kubernetes' scheduler plugins that a pod belongs to; empty: none."""
-    return next((name for label in _GANG_LABELS if (name := pod.metadata.labels.get(label))), "")
+    return group or labelled_pod_group(pod.metadata.labels)
 
 
 def _single(pod: Pod, priorities: Priorities, notes: list[Notice]) -> Gang:
@@ -195,10 +188,9 @@ def _group(namespace: str, group: GpuGroup | str, pods: Sequence[Pod], ready: in
         pod = pods[0].metadata.name
         text = f"{GANG_MINIMUM_ANNOTATION} of {pod} is {shown(written)}, no whole number: 1 is taken"
         notes.append(Notice("invalid-annotation", text, f"Pod {namespace}/{pod}"))
-    if written is None and name == _label_of_gang(pods[0]):
-        text = f"minMember of PodGroup {name} of the scheduler plugins is not read, so one pod is enough for the gang; "
-        text += f"write the annotation {GANG_MINIMUM_ANNOTATION} on its pods"
-        notes.append(Notice("gang-minimum-not-read", text, f"PodGroup {namespace}/{name}"))
+    if written is None and name == labelled_pod_group(pods[0].metadata.labels):
+        text = f"PodGroup {name} of its pods is not in the input, so its minMember is unknown: one pod is enough"
+        notes.append(Notice("gang-minimum-unknown", text, f"PodGroup {namespace}/{name}"))
     return _gang_of(
         namespace,
         name,

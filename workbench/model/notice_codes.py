@@ -106,7 +106,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "environment-too-long": "A variable that a job plugin writes is longer than Linux allows; no container starts.",
         "field-not-read": "The workbench does not read this field of a pod, which may narrow the choice of nodes.",
         "framework-master-policy": "The leading task of a framework lacks OnFailure or TaskCompleted → CompleteJob.",
-        "gang-minimum-not-read": "Pods name a PodGroup of the scheduler plugins, whose minMember is not read.",
+        "gang-minimum-unknown": "The PodGroup that pods name is not in the input, so nobody knows how many must start.",
         "invalid-annotation": "An annotation has a value that nobody can read; the message says what is taken instead.",
         "invalid-gang-groups": "The list of gangs of a gang group cannot be read; the gang is placed by itself.",
         "invalid-gather": "The gather rules of a gang cannot be read; none is followed.",

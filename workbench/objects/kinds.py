@@ -143,6 +143,7 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     ("scheduling.koordinator.sh", "Device"): ("devices", read_device),
     ("scheduling.volcano.sh", "PodGroup"): ("pod_groups", read_pod_group),
     ("scheduling.sigs.k8s.io", "PodGroup"): ("pod_groups", read_koordinator_pod_group),
+    ("scheduling.x-k8s.io", "PodGroup"): ("pod_groups", read_koordinator_pod_group),
     ("scheduling.volcano.sh", "Queue"): ("queues", read_queue),
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),

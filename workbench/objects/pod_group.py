@@ -1,4 +1,4 @@
-"""`PodGroup`, Volcano's (scheduling.volcano.sh) and Koordinator's (scheduling.sigs.k8s.io), read from a manifest."""
+"""`PodGroup` of Volcano, of Koordinator and of the scheduler plugins, read from a manifest."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from workbench.objects.topology_spec import read_constraint
 __all__ = [
     "ALLOCATED_HYPERNODE_ANNOTATION",
     "GROUP_NAME_ANNOTATION",
-    "POD_GROUP_LABEL",
+    "POD_GROUP_LABELS",
     "PodGroup",
+    "labelled_pod_group",
     "read_counts",
     "read_koordinator_pod_group",
     "read_pod_group",
@@ -27,7 +28,7 @@ __all__ = [
 #: Annotation of a pod: the PodGroup that it belongs to.
 GROUP_NAME_ANNOTATION = "scheduling.k8s.io/group-name"
 #: Label of a pod: the PodGroup of Koordinator that it belongs to.
-POD_GROUP_LABEL = "pod-group.scheduling.sigs.k8s.io"
+POD_GROUP_LABELS = ("pod-group.scheduling.sigs.k8s.io", "scheduling.x-k8s.io/pod-group")
 #: Annotation of a PodGroup: the HyperNode where 1.13 placed it before (docs/reference/volcano-topology.md, section 4).
 ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
 
@@ -86,8 +87,13 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
     )
 
 
+def labelled_pod_group(labels: Mapping[str, str]) -> str:
+    """The name of the PodGroup of Koordinator or the scheduler plugins in a pod's labels; empty: none."""
+    return next((name for label in POD_GROUP_LABELS if (name := labels.get(label))), "")
+
+
 def read_koordinator_pod_group(data: Mapping[str, Any]) -> PodGroup:
-    """Read a PodGroup of Koordinator (scheduling.sigs.k8s.io) from a parsed manifest.
+    """Read a PodGroup of Koordinator or of the scheduler plugins from a parsed manifest.
 
     The timeout of waiting pods (scheduleTimeoutSeconds) is checked and has no effect: a session takes no time.
 

@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "HyperNode": ("topology.volcano.sh",),
     "Device": ("scheduling.koordinator.sh",),
     "Queue": ("scheduling.volcano.sh",),
-    "PodGroup": ("scheduling.volcano.sh", "scheduling.sigs.k8s.io"),
+    "PodGroup": ("scheduling.volcano.sh", "scheduling.sigs.k8s.io", "scheduling.x-k8s.io"),
     "PriorityClass": ("scheduling.k8s.io",),
     "Job": ("batch.volcano.sh",),
     "HyperJob": ("training.volcano.sh", "topology.volcano.sh"),
