@@ -512,11 +512,13 @@ class TestPodGroupOfKoordinator:
             found.notes
         )
 
-    def test_a_label_that_names_no_such_group_leaves_the_pods_as_they_are(self) -> None:
-        other = self.group("other", minMember=2)
-        assert [one.kind for one in workload(other, pod("a", labels={self.LABEL: "g"})).gangs] == ["Pod"]
-        volcano = pod_group("g", minMember=2)
-        assert [one.kind for one in workload(volcano, pod("a", labels={self.LABEL: "g"})).gangs] == ["Pod"]
+    def test_without_that_group_the_pods_are_a_gang_of_which_one_may_start(self) -> None:
+        # A PodGroup of another name or of Volcano is not the one that the label means.
+        for other in (self.group("other", minMember=2), pod_group("g", minMember=2)):
+            (found,) = workload(other, *(pod(name, labels={self.LABEL: "g"}) for name in "ab")).gangs
+            assert (found.kind, found.n_pods, found.min_available) == ("Gang", 2, 1)
+            assert codes(found.notes) == ("gang-minimum-unknown",)
+
 
     def test_a_volcano_job_of_its_name_is_another_job(self) -> None:
         found = workload(
