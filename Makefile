@@ -27,7 +27,7 @@ STUBTEST := --mypy-config-file pyproject.toml --allowlist tests/core/stubtest_al
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick lab voila docs bench widgets control-plane lint format sanitize kernels-debug dist-check lock clean FORCE
+.PHONY: help build demo test quick lab voila docs bench size widgets control-plane lint format sanitize kernels-debug dist-check lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -60,6 +60,9 @@ docs: build ## the documentation site in build/docs, with executed notebooks; no
 
 bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAME'); also build/bench.json
 	$(PY) benchmarks/run.py $(ARGS)
+
+size: build ## the package in numbers: lines, files, circles of imports
+	$(VENV)/bin/python -m tests.size
 
 widgets: ## bundle the page side of the widgets anew (needs Node)
 	bash workbench/widgets/js/build

@@ -519,7 +519,6 @@ class TestPodGroupOfKoordinator:
             assert (found.kind, found.n_pods, found.min_available) == ("Gang", 2, 1)
             assert codes(found.notes) == ("gang-minimum-unknown",)
 
-
     def test_a_volcano_job_of_its_name_is_another_job(self) -> None:
         found = workload(
             self.group("j", minMember=1),

@@ -123,7 +123,7 @@ def run(
     """
     from workbench.cancel import Cancelled, Token
     from workbench.control.cluster import EmbeddedCluster
-    from workbench.formats.manifests import read_bytes
+    from workbench.formats.file_bytes import read_bytes
 
     check_out(out, output)
     check_out(store)

@@ -289,7 +289,7 @@ def _met(breakdowns: Sequence[Breakdown], results: Sequence[SimulationResult]) -
 
 def _content(trace: Path, inputs: Sequence[str]) -> bytes:
     """The content of a trace, read once, because a pipe gives it only once."""
-    from workbench.formats.manifests import read_bytes
+    from workbench.formats.file_bytes import read_bytes
 
     if str(trace) != "-":
         return read_bytes(trace)

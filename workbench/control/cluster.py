@@ -33,8 +33,9 @@ from workbench.control.store import Object
 from workbench.control.stored_form import check_identity
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import no_collection
-from workbench.formats.manifests import Document, read_bytes, read_manifests
+from workbench.formats.manifests import Document, read_manifests
 from workbench.formats.mend import mended_documents
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.before_submission import job_notices, unread_notices_of

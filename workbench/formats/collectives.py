@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.formats.nccl_tests import is_nccl_tests, read_nccl_tests
 from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
 from workbench.model.counted import counted

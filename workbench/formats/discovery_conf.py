@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.config_maps import parse_conf, parse_text
-from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.objects.discovery import DiscoveryConfig, read_discovery_config
 from workbench.objects.fields import wrong
 

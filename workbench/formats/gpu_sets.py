@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import shown

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.tables import read_table
 from workbench.model.counted import counted
 from workbench.model.notice import Notice

@@ -11,8 +11,9 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.fabric.intake import FabricIntake
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import no_collection, read_objects
-from workbench.formats.manifests import STDIN, Manifests, read_bytes, read_manifests, read_text
+from workbench.formats.manifests import STDIN, Manifests, read_manifests, read_text
 from workbench.formats.mend import with_readable_head
 from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
 from workbench.formats.whole_file import write_whole

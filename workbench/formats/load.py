@@ -20,7 +20,8 @@ from workbench.formats.fabric.base import FabricRecords
 from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
-from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_bytes, read_manifests
+from workbench.formats.file_bytes import read_bytes
+from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
 from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.formats.mend import mended, renamed_hypernodes
 from workbench.formats.scenario_file import parse_scenario

@@ -13,6 +13,7 @@ import orjson
 
 from workbench.cancel import reached
 from workbench.errors import InputError
+from workbench.formats.file_bytes import read_bytes, unreadable
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
 from workbench.formats.yaml_slips import find_slips, slip_texts
@@ -21,14 +22,12 @@ from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
 __all__ = [
-    "MAX_SETTINGS",
     "STDIN",
     "Claim",
     "Document",
     "Manifests",
     "Take",
     "objects_in",
-    "read_bytes",
     "read_documents",
     "read_manifests",
     "read_text",
@@ -37,11 +36,6 @@ __all__ = [
 
 #: The path that stands for standard input.
 STDIN = "-"
-
-MAX_BYTES = 1 << 30
-
-#: Bytes of a file that holds settings, not a cluster: for `read_bytes`.
-MAX_SETTINGS = 1 << 24
 
 #: Bytes of the longest text that is searched for slips of the pen.
 _HAND_WRITTEN = 1 << 22
@@ -148,29 +142,6 @@ def read_manifests(
     return result
 
 
-def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
-    """The content of a file.
-
-    Raises InputError if it cannot be read or has more than `most` bytes (by default 1 GiB).
-    """
-    if path == "":
-        raise InputError("an empty path", source="path", expected="a file")
-    content = bytearray()
-    try:
-        with Path(path).open("rb") as file:
-            # In pieces, because a pipe or a device does not tell its size.
-            while piece := file.read(min(1 << 24, most + 1)):
-                content += piece
-                reached("reading bytes", len(content))
-                if len(content) > most:
-                    break
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
-    if len(content) > most:
-        raise InputError("the file is too large", source=str(path), expected=f"at most {most} bytes")
-    return bytes(content)
-
-
 def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
     """All documents of a YAML or JSON text as a list; see `read_documents`."""
     return list(read_documents(content, source))
@@ -275,7 +246,7 @@ def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take
     try:
         files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
     except OSError as error:
-        raise _unreadable(folder, error) from None
+        raise unreadable(folder, error) from None
     found = False
     for file in files:
         found = _add(result, read_bytes(file), str(file), claim, take, strict=False) or found
@@ -383,8 +354,3 @@ def _misplaced(source: str, where: str | None, what: str, expected: str) -> Inpu
     return InputError(
         "no Kubernetes object", source=source, where=where, got=f"what looks like {what}", expected=expected
     )
-
-
-def _unreadable(path: str | Path, error: Exception) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return InputError(f"cannot be read: {reason}", source=str(path), expected="a readable file or folder")

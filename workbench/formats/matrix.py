@@ -14,7 +14,8 @@ import numpy as np
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.file_bytes import read_bytes
+from workbench.formats.manifests import read_text
 from workbench.formats.matrices.amd_smi import is_amd_smi_json
 from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrices.link_speeds import default_link_speeds, read_link_speeds

@@ -53,7 +53,7 @@ def describe_content(content: bytes) -> tuple[str, str] | None:
     if content.startswith(b"\x93NUMPY"):
         return _for(*_MATRIX)
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    # The readers of matrices read their files by the module that imports this one.
+    # Imported late: only a text that is no manifest needs the readers of matrices.
     from workbench.formats.matrices.printout import clean_printout
     from workbench.formats.matrices.registry import detect_matrix_format
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.tables import Row, read_table, unpacked
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role

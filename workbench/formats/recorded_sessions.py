@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import load
-from workbench.formats.manifests import read_bytes
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.tables import unpacked
 from workbench.model.node_keys import HOSTNAME_LABEL

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.model.scheduler_config import SchedulerConfig

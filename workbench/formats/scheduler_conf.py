@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.config_maps import parse_conf
-from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.model.notice import Notice
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
 from workbench.objects.fields import get_map, get_maps, get_text, wrong

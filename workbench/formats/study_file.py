@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError, close_names
-from workbench.formats.manifests import MAX_SETTINGS, read_bytes, read_text
+from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
+from workbench.formats.manifests import read_text
 from workbench.model.whole_number import number_range, whole_number
 from workbench.objects.fields import child, get_list, get_map, get_text, shown, wrong
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.file_bytes import read_bytes
+from workbench.formats.manifests import read_text
 
 __all__ = ["Credentials", "credentials_from_environment", "credentials_of_secret", "load_credentials"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.file_bytes import read_bytes
+from workbench.formats.manifests import read_text
 from workbench.live.http import Access, checked_url, fetch_json, shown_url
 from workbench.topology.discovery.result import DiscoveryResult
 from workbench.topology.discovery.roce import discover_roce, read_roce_links

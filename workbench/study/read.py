@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 
 from workbench.errors import InputError, UnknownNameError, WorkbenchError
 from workbench.evaluate.contention import Network, Phases, RoutedFabric, Routes, TierLinks, TrainingStep
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.job_logs import read_job_log
 from workbench.formats.load import load
-from workbench.formats.manifests import read_bytes
 from workbench.formats.openb import is_openb_nodes, is_openb_pods, read_openb_log, read_openb_nodes
 from workbench.formats.scheduler_conf import load_config
 from workbench.formats.study_file import (

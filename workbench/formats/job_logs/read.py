@@ -7,9 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from workbench.errors import InputError
+from workbench.formats.file_bytes import read_bytes
 from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, sacct, swf, table
 from workbench.formats.job_logs.base import Read
-from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.manifests import read_text
 from workbench.formats.printouts import known_printout
 from workbench.formats.tables import unpacked
 from workbench.model.job_log import JobLog

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.objects.fields import shown
 
 __all__ = ["STAGING", "LinkSpeeds", "default_link_speeds", "read_link_speeds"]

@@ -1,0 +1,25 @@
+"""The package does not grow harder to know: each number of `tests.size` stays below its ceiling."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.size import sizes
+
+#: May only be lowered.
+CEILINGS = {
+    "lines of code": 69_700,
+    "lines of docstrings": 28_500,
+    "files of at most 60 lines": 166,
+    "files above 400 lines": 33,
+    "files above 600 lines": 6,
+    "lines of the longest function": 210,
+    "import circles": 3,
+    "pairs of folders that import each other": 3,
+}
+
+
+@pytest.mark.slow
+def test_no_number_is_above_its_ceiling() -> None:
+    found = sizes()
+    assert {name: found[name] for name, most in CEILINGS.items() if found[name] > most} == {}
