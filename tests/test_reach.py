@@ -127,6 +127,7 @@ CALLED_FROM_OUTSIDE = {
     "workbench.live.kubernetes.bounded_server:BoundedHandler.do_POST": "http.server",
     "workbench.live.kubernetes.bounded_server:BoundedHandler.log_message": "http.server",
     "workbench.live.kubernetes.bounded_server:BoundedServer.handle_error": "socketserver",
+    "workbench.live.kubernetes.bounded_server:BoundedServer.get_request": "socketserver",
     "workbench.live.kubernetes.bounded_server:BoundedServer.process_request": "socketserver",
     "workbench.live.kubernetes.bounded_server:BoundedServer.service_actions": "socketserver",
     "workbench.live.kubernetes.connection:_ReadOnly.handle_request": "httpx",
