@@ -725,3 +725,32 @@ def test_equal_jobs_of_a_hyper_job_are_one_kind(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(JobTrials, "__init__", counted)
     cluster_with(hyper_job(), job())
     assert kinds == [0, 0]
+
+
+@pytest.mark.parametrize("group", ["scheduling.sigs.k8s.io", "scheduling.x-k8s.io"])
+@pytest.mark.parametrize("minimum", [2, 3])
+def test_a_pod_group_of_koordinator_says_how_many_pods_must_start(group: str, minimum: int) -> None:
+    cluster = EmbeddedCluster("koordinator-network")
+    metadata = {"name": "g", "namespace": "default"}
+    made = {
+        "apiVersion": f"{group}/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": metadata,
+        "spec": {"minMember": minimum},
+    }
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "labels": {"pod-group.scheduling.sigs.k8s.io": "g"}},
+            "spec": {"schedulerName": "koord-scheduler", "containers": [{"name": "main", "image": "train"}]},
+        }
+        for name in "ab"
+    ]
+    cluster.submit(*small_cluster(), made, *pods)
+    cluster.run(10)
+    placed = [bool(cluster.pod(name).row.node) for name in "ab"]
+    assert placed == [minimum == 2] * 2
+    # Nothing is written to an object that another scheduler owns.
+    stored = cluster.store.get(Ref(f"PodGroup.{group}", "default", "g"))
+    assert stored is not None and "status" not in stored

@@ -33,3 +33,12 @@ def test_broken_gzip_is_one_error(tmp_path: Path) -> None:
     path.write_bytes(whole[:20] + b"\xff\xff\xff" + whole[23:])
     with pytest.raises(InputError, match="not gzip"):
         list(read_sessions(path))
+
+
+@pytest.mark.parametrize(("text", "place"), [("", ""), ('{"not": "a session"}\n', ""), ("[1]\n", "line 1")])
+def test_a_file_without_a_session_is_refused(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "recorded.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="no recorded session") as caught:
+        list(read_sessions(path))
+    assert place in str(caught.value)

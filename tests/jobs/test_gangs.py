@@ -512,6 +512,12 @@ class TestPodGroupOfKoordinator:
             found.notes
         )
 
+    def test_a_label_comes_before_the_annotation(self) -> None:
+        both = {"labels": {self.LABEL: "g"}, "annotations": {"gang.scheduling.koordinator.sh/name": "other"}}
+        (found,) = workload(self.group("other", minMember=2), pod("a", **both)).gangs
+        assert (found.key, codes(found.notes)) == ("ns/g", ("gang-minimum-unknown",))
+        assert gang(self.group(minMember=1), pod("a", **both)).notes == ()
+
     def test_without_that_group_the_pods_are_a_gang_of_which_one_may_start(self) -> None:
         # A PodGroup of another name or of Volcano is not the one that the label means.
         for other in (self.group("other", minMember=2), pod_group("g", minMember=2)):

@@ -237,3 +237,8 @@ def test_a_policy_of_another_package_is_made_again_by_its_entry(monkeypatch):
     by_hand = Composed("outside", Outside(Given(1), ("y",)), made.gpu)
     with pytest.raises(InputError, match=r"seed: its parameters cannot be changed"):
         by_hand.with_parameters(seed=2)
+
+
+def test_the_decorator_needs_a_name() -> None:
+    with pytest.raises(InputError, match="a policy needs a name"):
+        policy(lambda gang, ledger: None)  # type: ignore[arg-type]

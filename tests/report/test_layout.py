@@ -69,6 +69,15 @@ def test_columns_that_do_not_fit_are_left_out_whole_and_named() -> None:
     assert [line.split() for line in shown if line.strip()][2:] == [[NAME, "c" * 12], ["too", "narrow", "for:", "n"]]
 
 
+def test_what_stands_below_a_table_stays_there() -> None:
+    table = table_of((NAME, "c" * 12, "12345"))
+    table.caption = "… and 3 more"
+    for width in (50, 120):
+        shown = lines(fitted(table, of_width(width)), width)
+        assert any("and 3 more" in line for line in shown), width
+    assert one_line(table).caption == "… and 3 more"
+
+
 def test_a_sentence_is_wrapped_rather_than_left_out() -> None:
     shown = lines(fitted(table_of((NAME, WORDS, "12345")), of_width(43)), 43)
     text = " ".join(" ".join(shown).split())

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.simulate.test_engine import GPU, PER_NODE, job, run
 from workbench.model.gang import Gang, Role
 from workbench.model.notice_codes import CODES
+from workbench.model.placement import Refusal
 from workbench.simulate import Breakdown, SimulatedJob, SimulationResult
 from workbench.simulate.queueing import DISCIPLINES
-from workbench.simulate.waiting import BEHIND, FEW_GPUS, NOT_TRIED, meaning_of, waiting_at, waiting_by_reason
+from workbench.simulate.waiting import BEHIND, FEW_GPUS, NOT_TRIED, code_of, meaning_of, waiting_at, waiting_by_reason
 
 
 def told(result: SimulationResult, time_s: float) -> dict[str, tuple[float, str]]:
@@ -37,6 +38,11 @@ def test_the_reason_of_a_policy_is_kept() -> None:
     waits = run([SimulatedJob(half, 0, 100), job("b", 1, 5, 10)], "spread")
     assert told(waits, 50) == {"b": (5.0, "insufficient")}
     assert meaning_of("insufficient") == CODES["insufficient"] and meaning_of("else") == "else"
+
+
+def test_a_policy_may_refuse_without_a_reason() -> None:
+    gang = Gang("default", "a", (Role("w", 1, {GPU: 1}),), 1)
+    assert code_of(Refusal(gang, "mine", {}, ())) == "refused"
 
 
 def test_how_many_wait_for_what_adds_up_to_all_that_wait() -> None:

@@ -21,7 +21,8 @@ __all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
 #: The field ``format`` of a store file.
 FORMAT = "topology-workbench store 1"
 
-#: Fields that a store of an earlier release lacks: whoever goes on from it decides anew.
+#: Fields that a store of an earlier release lacks: a cluster that goes on from it begins with a session, and knows no
+#: former pods.
 _LATER = ("former", "session_due", "policy", "rested_at")
 
 #: More than any version, and than the seconds until the year 9999.

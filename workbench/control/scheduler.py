@@ -33,13 +33,22 @@ from workbench.model.topology import place_name
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod, read_pod
-from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup, read_pod_group
+from workbench.objects.pod_group import (
+    ALLOCATED_HYPERNODE_ANNOTATION,
+    GROUP_NAME_ANNOTATION,
+    KOORDINATOR_GROUPS,
+    PodGroup,
+    read_koordinator_pod_group,
+    read_pod_group,
+)
 from workbench.policies.contract import Policy, SessionPolicy
 
 __all__ = ["Scheduler"]
 
 _SESSION = "session"
 
+#: PodGroups that are no Volcano ones, by `Ref.kind`: they say how many pods of a gang must start, and are not written.
+_OTHER_GROUPS = tuple(f"PodGroup.{group}" for group in KOORDINATOR_GROUPS)
 #: Phases of a PodGroup that the scheduler has not admitted.
 _WAITS = ("", "Pending")
 
@@ -80,7 +89,7 @@ class Scheduler(Reconciler):
 
     kinds = frozenset(
         {"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job", "ConfigMap"}
-    )
+    ) | frozenset(_OTHER_GROUPS)
 
     def __init__(
         self,
@@ -158,6 +167,10 @@ class Scheduler(Reconciler):
             self._pod_changed(change)
         elif key.kind == "PodGroup":
             self._group_changed(change)
+        elif key.kind in _OTHER_GROUPS:
+            group = None if change.after is None else read_koordinator_pod_group(change.after)
+            self._note(Ref("PodGroup", key.namespace, key.name), group)
+            self.session_due = True
         elif key.kind in ("HyperJob", "Job"):
             if not self._hyper_gangs.observe(change):
                 return []
@@ -310,7 +323,11 @@ class Scheduler(Reconciler):
 
     def _groups(self) -> dict[str, PodGroup]:
         """The PodGroups that this scheduler decides on."""
-        return {key: group for key, group in self._state.objects.pod_groups.items() if self._is_ours(_group_ref(key))}
+        return {
+            key: group
+            for key, group in self._state.objects.pod_groups.items()
+            if not group.koordinator and self._is_ours(_group_ref(key))
+        }
 
     def _waiting(
         self, ours: Sequence[Gang], admitted: set[str], groups: Mapping[str, PodGroup], snapshot: ClusterSnapshot
@@ -436,7 +453,8 @@ class Scheduler(Reconciler):
         stored = self.store.get(key)
         if stored is None:
             return
-        if not self._is_ours(key):
+        group = self._state.objects.pod_groups.get(f"{key.namespace}/{key.name}")
+        if not self._is_ours(key) or (group is not None and group.koordinator):
             return
         pods = [self._pods[pod] for pod in self._members.get(key, ())]
         status = stored.get("status") or {}

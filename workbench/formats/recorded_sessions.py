@@ -110,12 +110,14 @@ def read_sessions(path: str | Path) -> Iterator[RecordedSession]:
     InputError
         The file cannot be read, or a line is no session.
     """
-    source = str(path)
+    source, found = str(path), False
     for number, line in enumerate(_lines(Path(path), source), 1):
         if not line.strip():
             continue
         try:
             data = orjson.loads(line)
+            if type(data) is not dict:
+                raise TypeError
             if "jobs" not in data:
                 continue
             name, release = str(data["seed"]), str(data["release"])
@@ -131,7 +133,10 @@ def read_sessions(path: str | Path) -> Iterator[RecordedSession]:
                 where=f"line {number}",
                 expected="an object with seed, release, config, gpus, nodes, hypernodes and jobs",
             ) from None
+        found = True
         yield RecordedSession(name, release, config, data)
+    if not found:
+        raise InputError("no recorded session", source=source, expected="a line per session, an object with jobs")
 
 
 def _lines(path: Path, source: str) -> list[bytes]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from workbench.objects.admission.gpu_group import GANG_NAME_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup, labelled_pod_group
 
@@ -130,6 +131,11 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
     return result
 
 
+def gang_name(metadata: Metadata) -> str:
+    """The name of the gang of Koordinator that a pod's labels or annotations give, a label first; empty: none."""
+    return labelled_pod_group(metadata.labels) or metadata.annotations.get(GANG_NAME_ANNOTATION, "")
+
+
 def mentions_of(pod: Pod) -> Mentions:
     """The Jobs, PodGroup and Deployment that a pod's metadata names as its owners."""
     metadata, owner = pod.metadata, pod.metadata.controller
@@ -140,7 +146,7 @@ def mentions_of(pod: Pod) -> Mentions:
         owner.name if owner and kind == "Job" else None,
     ]
     group = metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
-    gang = labelled_pod_group(metadata.labels) or metadata.annotations.get(GANG_NAME_ANNOTATION, "")
+    gang = gang_name(metadata)
     deployment = owner.name.rpartition("-")[0] if owner and kind == "ReplicaSet" else ""
     if owner and kind == "StatefulSet":
         deployment = owner.name

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
-from workbench.jobs.membership import role_of
+from workbench.jobs.membership import gang_name, role_of
 from workbench.jobs.min_resources import min_resources_of_pods
 from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
@@ -24,7 +24,7 @@ from workbench.model.extras import AscendWish, GpuGroup, KoordinatorWish, Volcan
 from workbench.model.gang import Gang, Role, pod_index
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
-from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
+from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.fields import shown
 from workbench.objects.partition import SubGroupPolicy
@@ -158,8 +158,7 @@ def group_of_lone_pod(pod: Pod, notes: list[Notice]) -> GpuGroup | str:
 
     A notice about labels that name no valid group is appended to `notes`.
     """
-    group = read_gpu_group(pod.metadata.labels, notes) or pod.metadata.annotations.get(GANG_NAME_ANNOTATION, "")
-    return group or labelled_pod_group(pod.metadata.labels)
+    return read_gpu_group(pod.metadata.labels, notes) or gang_name(pod.metadata)
 
 
 def _single(pod: Pod, priorities: Priorities, notes: list[Notice]) -> Gang:
@@ -189,7 +188,7 @@ def _group(namespace: str, group: GpuGroup | str, pods: Sequence[Pod], ready: in
         text = f"{GANG_MINIMUM_ANNOTATION} of {pod} is {shown(written)}, no whole number: 1 is taken"
         notes.append(Notice("invalid-annotation", text, f"Pod {namespace}/{pod}"))
     if written is None and name == labelled_pod_group(pods[0].metadata.labels):
-        text = f"PodGroup {name} of its pods is not in the input, so its minMember is unknown: one pod is enough"
+        text = f"the input has no PodGroup {name} of Koordinator, so minMember is unknown: one pod is enough"
         notes.append(Notice("gang-minimum-unknown", text, f"PodGroup {namespace}/{name}"))
     return _gang_of(
         namespace,

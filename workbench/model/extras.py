@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from workbench.errors import InputError
+
 __all__ = [
     "REMAINING_SECONDS",
     "RUN_SECONDS",
@@ -48,12 +50,25 @@ def empty_extra(kind: type[E]) -> E:
     """The extra of a class with all defaults; one object for all callers."""
     found = _EMPTY.get(kind)
     if found is None:
+        if not (isinstance(kind, type) and issubclass(kind, Extra)):
+            raise InputError(
+                "not a class of extras", source="gang", got=repr(kind), expected="a class, as AscendWish is"
+            )
         found = _EMPTY[kind] = kind()
     return cast("E", found)
 
 
 def extras_of(*extras: Extra) -> dict[type[Extra], Extra]:
-    """Extras by class, for `Gang.extras`: the last one of each class; empty ones are left out."""
+    """Extras by class, for `Gang.extras`: the last one of each class; empty ones are left out.
+
+    Raises
+    ------
+    InputError
+        A value that is no `Extra`.
+    """
+    for extra in extras:
+        if not isinstance(extra, Extra):
+            raise InputError("not an extra", source="gang", got=repr(extra), expected="a value, as AscendWish()")
     last = {type(extra): extra for extra in extras}
     return {kind: extra for kind, extra in last.items() if extra != empty_extra(kind)}
 

@@ -17,6 +17,7 @@ from workbench.objects.topology_spec import read_constraint
 __all__ = [
     "ALLOCATED_HYPERNODE_ANNOTATION",
     "GROUP_NAME_ANNOTATION",
+    "KOORDINATOR_GROUPS",
     "POD_GROUP_LABELS",
     "PodGroup",
     "labelled_pod_group",
@@ -27,7 +28,9 @@ __all__ = [
 
 #: Annotation of a pod: the PodGroup that it belongs to.
 GROUP_NAME_ANNOTATION = "scheduling.k8s.io/group-name"
-#: Label of a pod: the PodGroup of Koordinator that it belongs to.
+#: API groups of the PodGroups of Koordinator and the scheduler plugins.
+KOORDINATOR_GROUPS = ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io")
+#: Labels of a pod, the first that is there counts: the PodGroup of Koordinator that it belongs to.
 POD_GROUP_LABELS = ("pod-group.scheduling.sigs.k8s.io", "scheduling.x-k8s.io/pod-group")
 #: Annotation of a PodGroup: the HyperNode where 1.13 placed it before (docs/reference/volcano-topology.md, section 4).
 ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"

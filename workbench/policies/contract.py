@@ -3,7 +3,7 @@
 A `Policy` answers for whole gangs. Most are `Composed` of two parts: a `NodePolicy`, which gives every pod a node, and
 a GPU policy (`workbench.policies.gpu`), which then picks the GPUs on each node. Nothing is kept between calls; what
 must survive a session is read from the snapshot and returned in the answer. Clocks, files and the cluster are
-elsewhere.
+handled elsewhere.
 """
 
 from __future__ import annotations

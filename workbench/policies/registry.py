@@ -316,6 +316,9 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
     ...     return "no rack has a node for each pod"
     """
 
+    if type(name) is not str:
+        raise InputError("a policy needs a name", source="policy", got=repr(name), expected='@policy("NAME")')
+
     def register(function: F) -> F:
         _register(_function_entry(name, function, reads_topology, meaning))
         for told in tuple(_watching):

@@ -35,7 +35,7 @@ LOSS_LEGEND = (
 )
 #: What the columns of policies mean, a line each.
 AGREEMENT_LEGEND = (
-    "agree: jobs of which the cluster did what the policy would do",
+    "agree: jobs for which the cluster did what the policy would do",
     "verdict: jobs that the cluster and the policy both placed, or both left pending",
     "pods: jobs of which both placed as many pods",
     "HyperNode: “2 of 4”: the policy ranks HyperNodes for 4 of the placed jobs, and 2 are in one that it ranks first",

@@ -70,7 +70,8 @@ def fitted(table: Table, console: Console) -> Table:
         for column, columns in zip(broken.columns, _shrunk(natural, least, budget), strict=True):
             column.width = columns
     if left_out:
-        broken.caption = f"too narrow for: {', '.join(left_out)}"
+        narrow = f"too narrow for: {', '.join(left_out)}"
+        broken.caption = f"{table.caption}\n{narrow}" if table.caption else narrow
         broken.caption_justify, broken.caption_style = "left", "dim"
     return broken
 
@@ -123,7 +124,16 @@ def _with_cells(table: Table, change: Callable[[Text], Text]) -> Table:
 def _empty_like(table: Table, columns: Sequence[Column]) -> Table:
     """A table without rows in the style of `table`, with the given columns."""
     copy = Table(*(column.copy() for column in columns))
-    for name in ("title", "title_style", "title_justify", "box", "show_header", "pad_edge", "collapse_padding"):
+    for name in (
+        "title",
+        "title_style",
+        "title_justify",
+        "box",
+        "show_header",
+        "pad_edge",
+        "collapse_padding",
+        "caption",
+    ):
         setattr(copy, name, getattr(table, name))
     return copy
 

@@ -72,7 +72,12 @@ class WaitingJob(NamedTuple):
 
 
 def code_of(refusal: Refusal) -> str:
-    """The code of a refusal's first reason; where that only counts pods, of what most nodes lack for them."""
+    """The code of a refusal's first reason; where that only counts pods, of what most nodes lack for them.
+
+    ``refused`` if the policy gives no reason.
+    """
+    if not refusal.reasons:
+        return "refused"
     first = refusal.reasons[0]
     if first.code != "gang-incomplete":
         return first.code

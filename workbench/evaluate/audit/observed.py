@@ -59,7 +59,7 @@ class Audit:
     is_in : MeetingPlace, optional
         The closest HyperNode that holds all pods of the gang as the cluster placed them; None: nothing was placed.
     could_be_in : MeetingPlace, optional
-        The same of the policy's placement; None if the policy places fewer pods than the cluster did.
+        The same for these pods as the policy places them; None if it places fewer of them.
     pairs, pairs_beyond : int
         Number of pairs of pods that the cluster placed, and of those whose nodes meet only above the tier of
         `could_be_in`.
@@ -143,8 +143,8 @@ def audit(
         Node of each of its pods; a node that the snapshot does not have counts as one outside all HyperNodes.
     policy : Policy
     equal_places : bool
-        Whether a HyperNode of the tier that the policy reaches is no difference, although the policy's rules exclude
-        it. They may have allowed it at the moment of the decision, when the cluster was another one.
+        Count another HyperNode of the tier that the policy reaches as agreement, even if its rules exclude it now; they
+        may have allowed it when the decision was made.
 
     Returns
     -------
@@ -217,7 +217,8 @@ def _told(
     nodes = [node for node in observed.values() if node is not None]
     places = node_indices(topology, nodes)
     is_in = meeting_place(topology, places)
-    could_be_in = meeting_place(topology, chosen_nodes) if pods >= len(nodes) > 0 else None
+    there = _nodes_of_placed(placement, observed)
+    could_be_in = None if there is None else meeting_place(topology, there)
     equals = recorder.explanation(decision).equals if recorder is not None else ()
     chosen = _chosen(equals, gang, topology, places)
     told = Audit(
@@ -236,6 +237,21 @@ def _told(
         pairs_beyond=0 if could_be_in is None else pairs_beyond(topology, places, could_be_in.tier),
     )
     return replace(told, difference=_difference(told, chosen, equal_places))
+
+
+def _nodes_of_placed(placement: Placement | None, observed: Observed) -> npt.NDArray[np.int32] | None:
+    """Nodes that the policy gives to the pods that have one in the cluster, int32 (p,); None if it places fewer pods.
+
+    A gang whose pods have other names in the cluster is taken as a whole.
+    """
+    if placement is None:
+        return None
+    names = {name for name, node in observed.items() if node is not None}
+    known = placement.gang.pod_names(np.arange(placement.gang.n_pods))
+    mine = np.array([name in names for name in known], dtype=np.bool_)
+    nodes = placement.node[mine] if int(mine.sum()) == len(names) else placement.node
+    nodes = nodes[nodes >= 0]
+    return nodes if len(nodes) >= len(names) > 0 else None
 
 
 def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
