@@ -26,6 +26,7 @@ from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
+from workbench.policies.volcano.scheduler import VolcanoScheduler
 from workbench.report.raster import to_png
 from workbench.report.side_by_side import comparison_svg
 from workbench.topology.generate import Fabric, JobShape, scenario_of
@@ -277,13 +278,13 @@ def test_a_click_runs_one_session_that_records_one_job(comparer, monkeypatch):
     ask(comparer, "state")
     comparer.wait()
     recorded = []
-    schedule = Composed.schedule
+    schedule = VolcanoScheduler.schedule
 
     def noted(self, gangs, snapshot, recorders=NO_RECORDERS):
         recorded.append([gangs[i].key for i in recorders])
         return schedule(self, gangs, snapshot, recorders)
 
-    monkeypatch.setattr(Composed, "schedule", noted)
+    monkeypatch.setattr(VolcanoScheduler, "schedule", noted)
     key = comparer.gangs[-1].key
     ask(comparer, "explain", policy=0, job=key)
     assert recorded == [[key]]

@@ -33,7 +33,7 @@ ModelKeys = Annotated[
     list[str],
     typer.Option(
         "--model",
-        metavar="NAME|KEY=VALUE",
+        metavar="NAME or KEY=VALUE",
         help="Name of a model of datasets/model-sizes; parameters, layers, hidden, sequence, and what docs/cost.md "
         "names. Repeatable.",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.model.topology import place_name
+from workbench.model.place_name import place_name
 
 __all__ = ["number_text"]
 

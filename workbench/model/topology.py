@@ -20,6 +20,7 @@ from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
+from workbench.model.place_name import VIRTUAL_TOP, place_name
 from workbench.model.value import Value
 
 __all__ = [
@@ -38,11 +39,6 @@ T = TypeVar("T", bound=np.generic)
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
-#: What the virtual top is called where a name must be shown (Volcano's newest releases use this text).
-VIRTUAL_TOP = "<cluster-top-hypernode>"
-
-#: What the virtual top is called in sentences and tables.
-_WHOLE_CLUSTER = "the whole cluster"
 
 #: The virtual top where a domain is asked for or answered: as a parent, a common ancestor, the place of a whole job.
 TOP = -1
@@ -110,11 +106,6 @@ def name_ranks(names: Sequence[str]) -> Ints:
     ranks[order] = np.arange(len(names), dtype=np.int32)
     ranks.flags.writeable = False
     return ranks
-
-
-def place_name(domain: str) -> str:
-    """The name of a HyperNode as sentences have it: that of the virtual top (`VIRTUAL_TOP`) is for programs."""
-    return _WHOLE_CLUSTER if domain == VIRTUAL_TOP else domain
 
 
 def within_tiers(topology: Topology, limit: int | None) -> str:

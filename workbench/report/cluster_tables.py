@@ -108,7 +108,7 @@ def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
     shown = _repeated(lines)
     for line, times, last in shown[-rows:]:
         name = short_name(line.key).replace("/", f"/{SOFT_BREAK}")
-        until = f", the last at {instant_text(last)}" if last > line.at else ""
+        until = f", the last at {instant_text(last)} s" if last > line.at else ""
         again = f" ({times} times{until})" if times > 1 else ""
         text_row(table, instant_text(line.at), line.reason, name, f"{line.message}{again}")
     left = sum(times for _, times, _ in shown[:-rows])
