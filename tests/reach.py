@@ -59,7 +59,7 @@ def texts_of_users(root: Path) -> Iterator[str]:
 
 @cache
 def user_roots(root: Path) -> frozenset[str]:
-    """What users name: the command line, the registry with its policies, and what notebooks and pages call.
+    """Definitions that users name: the command line, the registered policies, and calls of notebooks and pages.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Reach:
         return found
 
     def named_by(self, text: str) -> set[str]:
-        """What a user's text names: what it imports, and attributes of ``workbench``, ``wb`` and imported modules."""
+        """Definitions that a user's text names: imports, attributes of ``workbench``, ``wb`` and imported modules."""
         tree = ast.parse(text)
         bound = {"wb": "workbench:", "workbench": "workbench:"}
         for node in ast.walk(tree):

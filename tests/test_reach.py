@@ -139,7 +139,7 @@ CALLED_FROM_OUTSIDE = {
 
 @pytest.mark.slow
 def test_every_definition_of_the_package_is_reached() -> None:
-    """What only tests call is dead, and an export alone does not help: a notebook or a page has to call it."""
+    """A definition that only tests call is dead, exported or not: a notebook or a page has to call it."""
     package = reach_of(ROOT)
     left = package.definitions - package.reached(user_roots(ROOT)) - EXPORTS
     assert sorted(name for name in left if not name.endswith(":__all__")) == []

@@ -50,7 +50,7 @@ def files_of_the_runners() -> list[Path]:
 
 
 def not_shipped(file: Path, known: frozenset[str]) -> list[str]:
-    """What a file takes from the package and is not among the known definitions."""
+    """A complaint for each definition that a file takes from the package and that is not among the known ones."""
     return [
         f"{place}: {name} is reached by no command, no policy, no notebook and no page"
         for place, name in called_by(file)

@@ -33,11 +33,7 @@ def is_pipelined(min_available: int, tasks: Mapping[str, int], pending_best_effo
 
     Parameters
     ----------
-    min_available : int
-        Pods that the sub-group needs (subGroupSize of its policy); 1 for pods without a policy.
-    tasks : mapping of str to int
-        Number of the sub-group's tasks (pods) in each of Volcano's statuses: ``Allocated``, ``Pipelined``, ...
-    pending_best_effort : int
-        Number of pending tasks without any request; they count as placed, because they need no room.
+    min_available, tasks, pending_best_effort
+        As in `is_ready`.
     """
     return is_ready(min_available - tasks.get("Pipelined", 0), tasks, pending_best_effort)

@@ -323,11 +323,7 @@ class Scheduler(Reconciler):
 
     def _groups(self) -> dict[str, PodGroup]:
         """The PodGroups that this scheduler decides on."""
-        return {
-            key: group
-            for key, group in self._state.objects.pod_groups.items()
-            if not group.koordinator and self._is_ours(_group_ref(key))
-        }
+        return {key: group for key, group in self._state.objects.pod_groups.items() if self._is_ours(_group_ref(key))}
 
     def _waiting(
         self, ours: Sequence[Gang], admitted: set[str], groups: Mapping[str, PodGroup], snapshot: ClusterSnapshot
@@ -338,7 +334,13 @@ class Scheduler(Reconciler):
         return self._hyper_gangs.joined(may_start, groups, self._members)
 
     def _is_ours(self, group: Ref) -> bool:
-        """Whether this scheduler decides on a PodGroup: its pods ask for it, or, without pods, its Job does."""
+        """Whether this scheduler decides on a PodGroup: its pods ask for it, or, without pods, its Job does.
+
+        PodGroups of Koordinator only say how many pods must start; nobody decides on them.
+        """
+        known = self._state.objects.pod_groups.get(f"{group.namespace}/{group.name}")
+        if known is not None and known.koordinator:
+            return False
         if self._names is None:
             return True
         pods = self._members.get(group)
@@ -453,8 +455,7 @@ class Scheduler(Reconciler):
         stored = self.store.get(key)
         if stored is None:
             return
-        group = self._state.objects.pod_groups.get(f"{key.namespace}/{key.name}")
-        if not self._is_ours(key) or (group is not None and group.koordinator):
+        if not self._is_ours(key):
             return
         pods = [self._pods[pod] for pod in self._members.get(key, ())]
         status = stored.get("status") or {}

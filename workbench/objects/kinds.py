@@ -29,7 +29,7 @@ from workbench.objects.level_topology import (
 )
 from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
-from workbench.objects.pod_group import PodGroup, read_koordinator_pod_group, read_pod_group
+from workbench.objects.pod_group import KOORDINATOR_GROUPS, PodGroup, read_koordinator_pod_group, read_pod_group
 from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
 from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
@@ -142,8 +142,7 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     ("topology.volcano.sh", "HyperNode"): ("hypernodes", read_hypernode),
     ("scheduling.koordinator.sh", "Device"): ("devices", read_device),
     ("scheduling.volcano.sh", "PodGroup"): ("pod_groups", read_pod_group),
-    ("scheduling.sigs.k8s.io", "PodGroup"): ("pod_groups", read_koordinator_pod_group),
-    ("scheduling.x-k8s.io", "PodGroup"): ("pod_groups", read_koordinator_pod_group),
+    **{(group, "PodGroup"): ("pod_groups", read_koordinator_pod_group) for group in KOORDINATOR_GROUPS},
     ("scheduling.volcano.sh", "Queue"): ("queues", read_queue),
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),

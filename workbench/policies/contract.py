@@ -45,7 +45,7 @@ def session_order(gangs: Sequence[Gang]) -> list[int]:
 
 @dataclass(frozen=True)
 class SchedulerTraits:
-    """What a scheduler does beside placing gangs, and which requests it serves.
+    """Traits of a scheduler: its duties beside placing gangs, and the requests that it serves.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a cluster did beside what policies would have done: tables of a terminal, and a page."""
+"""Tables and a page that compare the decisions of a cluster with those that policies would have made."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def audit_page(found: Found, said: Said = _NOTHING) -> str:
 
 
 def _running(found: Found) -> dict[str, list[tuple[Mapping[str, str], Audit]]]:
-    """What was found of gangs with nodes, by policy, those with the largest loss first."""
+    """Audits of the gangs that have nodes, by policy, those with the largest loss first."""
     places = {id(told): where for where, told in found}
     return {
         policy: [(places[id(told)], told) for told in by_loss(running)]
@@ -135,7 +135,7 @@ def _loss_rows(rows: Sequence[tuple[Mapping[str, str], Audit]], wide: bool) -> l
 
 
 def _not_placed(told: Audit) -> str:
-    """What a policy does with a gang of which it places fewer pods than the cluster did."""
+    """The answer of a policy that places fewer pods of a gang than the cluster did, in words."""
     return f"only {counted(told.pods, 'pod')} placed" if told.pods else "not placed now"
 
 
@@ -180,7 +180,7 @@ def _waiting_rows(audits: Sequence[Audit], said: Said) -> list[tuple[str, str, s
 
 
 def _outcome(told: Audit) -> list[str]:
-    """What a policy does with a gang that waits, as lines."""
+    """The answer of a policy about a gang that waits, as lines."""
     if told.pods:
         return [f"{counted(told.pods, 'pod')} placed" + (f" in {place_name(told.domain)}" if told.domain else "")]
     if told.advice is None:

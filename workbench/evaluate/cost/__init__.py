@@ -1,4 +1,4 @@
-"""What communication costs: collectives and training steps, as `workbench.cost`.
+"""Costs of communication: collectives and training steps, as `workbench.cost`.
 
 Every formula says in its docstring what it leaves out. GB are 1e9 bytes and bandwidth is per direction.
 """

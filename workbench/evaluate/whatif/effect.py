@@ -1,4 +1,4 @@
-"""`Effect`: what a fix does to another job."""
+"""`Effect`: the effect of a fix on another job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Effect"]
 
 @dataclass(frozen=True)
 class Effect:
-    """What a fix does to another job.
+    """The effect of a fix on another job.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from workbench.formats.manifests import unpacked
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.roles import Priorities
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod_group import KOORDINATOR_GROUPS
 
 __all__ = ["GROUPS", "Manifest", "ManifestSet", "child_map"]
 
@@ -25,7 +26,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "HyperNode": ("topology.volcano.sh",),
     "Device": ("scheduling.koordinator.sh",),
     "Queue": ("scheduling.volcano.sh",),
-    "PodGroup": ("scheduling.volcano.sh", "scheduling.sigs.k8s.io", "scheduling.x-k8s.io"),
+    "PodGroup": ("scheduling.volcano.sh", *KOORDINATOR_GROUPS),
     "PriorityClass": ("scheduling.k8s.io",),
     "Job": ("batch.volcano.sh",),
     "HyperJob": ("training.volcano.sh", "topology.volcano.sh"),

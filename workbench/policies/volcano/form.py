@@ -93,7 +93,7 @@ def _hashable(value: Any) -> Hashable:
 
 
 def _extras(gang: Gang) -> tuple[Hashable, ...]:
-    """What a search reads of the gang's extras, each with its class; all of an extra whose class is not listed."""
+    """The fields of the gang's extras that a search reads, each with its class; every field of a class not listed."""
     found: list[Hashable] = []
     for kind, extra in gang.extras.items():
         if kind not in _extra_readers:
