@@ -11,7 +11,7 @@ import yaml
 
 from tests.cli.conftest import Run, cluster_yaml, job_yaml
 from workbench.cli import output
-from workbench.cli.safe_text import without_controls
+from workbench.cli.output import without_controls
 
 #: Written out once more: everything but tab, line feed and what people write with.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

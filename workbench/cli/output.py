@@ -5,6 +5,7 @@ All output of the package passes through here, so that control characters in nam
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -12,10 +13,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from workbench.cli.pipes import forgiving
-from workbench.cli.safe_text import without_controls
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +34,63 @@ __all__ = [
     "tell_lines",
     "to_json",
     "to_yaml",
+    "without_controls",
 ]
+
+
+#: Control characters but tab and line ends (a carriage return only before a line feed), line and paragraph separators,
+#: what turns the direction of writing, and halves of surrogate pairs, which no encoding can write.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
+)
+
+
+def without_controls(text: str) -> str:
+    r"""The text with each control character written as an escape such as ``\u001b``.
+
+    These are the characters that move the cursor, change colours or reverse a line.
+
+    JSON strings and double-quoted YAML read these escapes as the characters themselves.
+    """
+    return _OBEYED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def forgiving(stream: TextIO, forgiven: type[OSError] = BrokenPipeError) -> TextIO:
+    """A stream with the descriptor of `stream` whose writes do not fail after the reader has closed the pipe.
+
+    With `forgiven` OSError they do not fail at all, as befits messages: a result without them is still a result.
+    Terminals, and streams that are not those of the process, such as a notebook's, are returned as they are.
+    """
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED the text goes to the file directly
+    if not isinstance(stream, io.TextIOWrapper) or not isinstance(raw, io.FileIO) or raw.isatty():
+        return stream
+    stream.flush()
+    pipe = _Pipe(raw.fileno(), "w", closefd=False)
+    pipe.forgiven = forgiven
+    return io.TextIOWrapper(
+        pipe if raw is buffer else io.BufferedWriter(pipe),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+class _Pipe(io.FileIO):
+    """The raw file under such a stream; after the first forgiven failure the descriptor is of the null device."""
+
+    forgiven: type[OSError] = BrokenPipeError
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except self.forgiven:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
+            return memoryview(data).nbytes
+
 
 #: Characters of one line on stderr.
 _LONGEST_LINE = 1_000

@@ -12,6 +12,7 @@ from workbench.model.snapshot import Queue
 from workbench.objects.deployment import Deployment
 from workbench.objects.device import Device
 from workbench.objects.device_info import DeviceInfo
+from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import HyperJob
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.job import Job
@@ -24,7 +25,18 @@ from workbench.objects.queue import PriorityClass
 __all__ = ["ClusterObject", "ObjectChange", "added", "deleted", "read_change"]
 
 ClusterObject = (
-    Node | HyperNode | Device | DeviceInfo | Pod | PodGroup | Queue | PriorityClass | Job | HyperJob | Deployment
+    Node
+    | HyperNode
+    | Device
+    | DeviceInfo
+    | Pod
+    | PodGroup
+    | Queue
+    | PriorityClass
+    | Job
+    | HyperJob
+    | Deployment
+    | GangRequest
 )
 
 # The objects that a snapshot and its gangs are made of: where `ClusterObjects` keeps each kind.
@@ -40,6 +52,7 @@ _FIELDS: dict[str, str] = {
     "Job": "jobs",
     "HyperJob": "hyper_jobs",
     "Deployment": "deployments",
+    "GangRequest": "requests",
 }
 
 
@@ -50,10 +63,11 @@ class ObjectChange:
     Attributes
     ----------
     kind : str
-        One of Node, HyperNode, Device, DeviceInfo (a ConfigMap), Pod, PodGroup, Queue, PriorityClass, Job, HyperJob and
-        Deployment.
+        One of Node, HyperNode, Device, DeviceInfo (a ConfigMap), Pod, PodGroup, Queue, PriorityClass, Job, HyperJob,
+        Deployment and GangRequest.
     key : str
-        ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its node.
+        ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its
+        node, of a GangRequest its kind, too, as in ``Claim namespace/name``.
     value : ClusterObject, optional
         The object as it is now; None if it was deleted.
     refused : str
@@ -75,7 +89,7 @@ class ObjectChange:
         does not exist changes nothing, and neither does adding an object that exists in the same state.
         """
         objects: dict[str, ClusterObject] = getattr(cluster, _FIELDS[self.kind])
-        name = f"{self.kind} {self.key}"
+        name = _name(self.kind, self.key)
         differs = objects.get(self.key) != self.value
         if self.value is None:
             objects.pop(self.key, None)
@@ -95,6 +109,8 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
     refused, notes
         As in `ObjectChange`.
     """
+    if isinstance(value, GangRequest):
+        return ObjectChange("GangRequest", f"{type(value).__name__} {value.metadata.key}", value, refused, notes)
     key = value.name if isinstance(value, Queue | PriorityClass | DeviceInfo) else value.metadata.key
     return ObjectChange(type(value).__name__, key, value, refused, notes)
 
@@ -141,13 +157,18 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
     cluster.add(data)
     for kind, room in _FIELDS.items():
         for key, value in getattr(cluster, room).items():
-            name = f"{kind} {key}"
+            name = _name(kind, key)
             return (
                 deleted(kind, key)
                 if gone
                 else ObjectChange(kind, key, value, cluster.refused.get(name, ""), cluster.notes.get(name, ()))
             )
     return None
+
+
+def _name(kind: str, key: str) -> str:
+    """Name of an object in `ClusterObjects.refused` and `ClusterObjects.notes`."""
+    return key if kind == "GangRequest" else f"{kind} {key}"
 
 
 def _set(told: dict[str, Any], name: str, value: str | tuple[Notice, ...]) -> bool:

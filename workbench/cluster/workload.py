@@ -17,6 +17,7 @@ from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
+from workbench.objects.gang_request import with_requests
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
@@ -125,11 +126,11 @@ class LiveWorkload:
     def told(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
         """All gangs and notices, where notices about single objects are attached to the objects' gangs.
 
-        Jobs of a HyperJob are joined to one gang. If there are such notes or a HyperJob, the cost grows with the
-        number of gangs.
+        Jobs of a HyperJob are joined to one gang, and the extras of `GangRequest` objects are added. If there are such
+        notes or objects, the cost grows with the number of gangs.
         """
         cluster = self._cluster
-        if not cluster.notes and not cluster.hyper_jobs:
+        if not cluster.notes and not cluster.hyper_jobs and not cluster.requests:
             return self.gangs, self._others.notes()
         made = {
             key: list(self._groups_of(unit).values())[-1]
@@ -140,7 +141,7 @@ class LiveWorkload:
         others.add(self._others)
         joined = join_hyper_jobs(cluster, self.gangs, made, Priorities(cluster.priority_classes), others)
         told = ObjectNotes(cluster.notes, Membership(pod_group_of_job=made))
-        gangs = tuple(map(told.added_to, joined))
+        gangs = tuple(map(told.added_to, with_requests(joined, cluster.requests.values())))
         return gangs, (*others.notes(), *told.left())
 
     def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

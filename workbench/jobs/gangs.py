@@ -17,6 +17,7 @@ from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.objects.deployment import QUEUE_ANNOTATION
+from workbench.objects.gang_request import with_requests
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 
@@ -69,7 +70,7 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Wo
     read = _read(cluster, members, priorities, others)
     told = ObjectNotes(cluster.notes, members)
     joined = join_hyper_jobs(cluster, read.gangs, members.pod_group_of_job, priorities, others)
-    gangs = tuple(map(told.added_to, joined))
+    gangs = tuple(map(told.added_to, with_requests(joined, cluster.requests.values())))
     return replace(read, gangs=gangs, notes=(*others.notes(), *told.left()))
 
 

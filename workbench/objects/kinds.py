@@ -18,6 +18,7 @@ from workbench.objects.device import Device, read_device
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, DeviceInfo, read_device_info
 from workbench.objects.event import Event, read_event
 from workbench.objects.fields import wrong
+from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
@@ -48,7 +49,8 @@ class ClusterObjects:
     `ignored` counts objects of kinds that are not read; a known kind of another API group is listed with its
     apiVersion. `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; these
     objects are kept. `notes` holds, by the same names, notices on objects that do not mean what they seem to
-    (`workbench.objects.admission.notes_of`). With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
+    (`workbench.objects.admission.notes_of`). `requests` holds objects of several kinds, under the same names. With
+    `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class ClusterObjects:
     tor_shares: dict[str, TorShareConfig] = field(default_factory=dict)
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     events: dict[str, Event] = field(default_factory=dict)
+    requests: dict[str, GangRequest] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
     notes: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
@@ -113,6 +116,9 @@ class ClusterObjects:
         if room == "level_topologies":
             # Two owners may each have an object of the same name.
             key = f"{value.owner}/{key}"
+        if room == "requests":
+            # They are of several kinds.
+            key = f"{kind} {key}"
         objects = getattr(self, room)
         if len(objects) >= MOST_OBJECTS:
             raise CapacityError(f"more than {MOST_OBJECTS:,} objects of the kind {kind}")
@@ -129,10 +135,11 @@ class ClusterObjects:
         objects[key] = value
         if place:
             self._places[room, key] = place
+        name = key if room == "requests" else f"{kind} {key}"
         if message := refusal_of(data):
-            self.refused[f"{kind} {key}"] = message
+            self.refused[name] = message
         if notes := notes_of(data):
-            self.notes[f"{kind} {key}"] = tuple(notes)
+            self.notes[name] = tuple(notes)
 
 
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {

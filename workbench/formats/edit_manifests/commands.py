@@ -6,12 +6,11 @@ submitted anew.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.formats.edit_manifests.apply import apply_to, editable, is_of_jobs, subject_of
 from workbench.formats.edit_manifests.command_lines import CommandLines, as_json
-from workbench.formats.edit_manifests.json_patch import json_patch, merge_patch
 from workbench.formats.edit_manifests.manifest_set import GROUPS, Manifest, ManifestSet
 from workbench.formats.edit_manifests.node_edits import parse_taint
 from workbench.formats.edit_manifests.queue_edits import AMOUNTS
@@ -20,6 +19,57 @@ from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.names import qualified_name_errors
 
 __all__ = ["kubectl_commands"]
+
+
+def json_patch(before: Any, after: Any, path: str = "") -> Iterator[dict[str, Any]]:
+    """The operations of a JSON patch (RFC 6902) that turn one value into another.
+
+    Parameters
+    ----------
+    before, after : object
+        Parsed JSON.
+    path : str
+        JSON pointer to both values.
+    """
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in [*before, *(key for key in after if key not in before)]:
+            place = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+            if key not in after:
+                yield {"op": "remove", "path": place}
+            elif key not in before:
+                yield {"op": "add", "path": place, "value": after[key]}
+            else:
+                yield from json_patch(before[key], after[key], place)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) <= len(after):
+        for i, (old, new) in enumerate(zip(before, after, strict=False)):
+            yield from json_patch(old, new, f"{path}/{i}")
+        for new in after[len(before) :]:
+            yield {"op": "add", "path": f"{path}/-", "value": new}
+    elif before != after:
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The JSON merge patch (RFC 7386) that turns one mapping into another.
+
+    None: a list differs in both, which such a patch would have to repeat as a whole.
+    """
+    patch: dict[str, Any] = {}
+    for key in [*before, *(key for key in after if key not in before)]:
+        old, new = before.get(key), after.get(key)
+        if old == new:
+            continue
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            inner = merge_patch(old, new)
+            if inner is None:
+                return None
+            patch[key] = inner
+        elif isinstance(old, list) and isinstance(new, list):
+            return None
+        else:
+            patch[key] = new
+    return patch
+
 
 Edit = Mapping[str, Any]
 Identity = tuple[str, str, str]

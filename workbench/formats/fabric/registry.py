@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.errors import UnknownNameError
-from workbench.formats.fabric.base import FabricFormat, Sample
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.graphml import GRAPHML
 from workbench.formats.fabric.hived import HIVED
 from workbench.formats.fabric.hypernode_yaml import CLUSTER, HYPERNODES, HYPERNODES_REGEX
@@ -14,14 +14,34 @@ from workbench.formats.fabric.netq import NETQ_GRAPH, NETQ_INVENTORY
 from workbench.formats.fabric.rail_cables import RAIL_CABLES
 from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
 from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
-from workbench.formats.fabric.snapshot import SNAPSHOT
 from workbench.formats.fabric.topograph import TOPOGRAPH
 from workbench.formats.fabric.topograph_labels import TOPOGRAPH_LABELS
 from workbench.formats.fabric.tor_node import TOR_NODE
 from workbench.formats.fabric.tor_tables import TOR_SHARE
 from workbench.formats.nccl_topo import NCCL_TOPO
+from workbench.formats.snapshot_file import MARK, parse_snapshot, snapshot_text
+from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
+
+
+def _read(text: str, source: str) -> FabricRecords:
+    return FabricRecords(snapshot=parse_snapshot(text, source))
+
+
+def _detect(sample: Sample) -> bool:
+    # Also detects a truncated text, so that the error says that it is cut off.
+    return MARK in sample.keys or sample.text[:200].lstrip("{ \t\r\n").startswith(f'"{MARK}"')
+
+
+def _write(snapshot: ClusterSnapshot) -> Written:
+    return Written(snapshot_text(snapshot))
+
+
+SNAPSHOT = FabricFormat(
+    "snapshot", "a whole ClusterSnapshot of this workbench, without loss", detect=_detect, read=_read, write=_write
+)
+
 
 #: The more particular first: the first that takes a text for its own reads it.
 FORMATS: tuple[FabricFormat, ...] = (

@@ -14,19 +14,36 @@ from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus
 from workbench.control.scheduler import Scheduler
 from workbench.control.scheduler_settings import SchedulerSettings
 from workbench.control.store import Object
+from workbench.jobs.frameworks.contract import SshKeys
 from workbench.jobs.lifecycle.request import JobRequest
 from workbench.jobs.schedulers import OPERATOR
 from workbench.live.kubernetes.api_store import ApiStore
 from workbench.live.kubernetes.discovery_sources import discovery_asks
 from workbench.live.kubernetes.loop import KINDS, Loop, Tell
 from workbench.live.kubernetes.mirror import without_managed_fields
-from workbench.live.kubernetes.ssh_keys import new_ssh_keys
 from workbench.live.kubernetes.writer import Writer
 from workbench.model.placement import Refusal
 from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
 
 __all__ = ["Operator"]
+
+
+_BITS = 2048
+_EXPONENT = 65537
+
+
+def new_ssh_keys() -> SshKeys:
+    """Draw a new pair of RSA keys with 2,048 bits; the private key as PEM (PKCS #1), the public one as OpenSSH."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    key = rsa.generate_private_key(_EXPONENT, _BITS)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return SshKeys(private.decode(), public.decode() + "\n")
 
 
 class Operator(Loop):
