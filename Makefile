@@ -16,7 +16,7 @@ UV := $(shell command -v uv 2>/dev/null)
 # Images set this, and then every process that a test starts compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-CORE_SOURCES := setup.py pyproject.toml $(wildcard _core/*.pyx _core/*.pxd _core/*.pxi _core/*.py)
+CORE_SOURCES := setup.py pyproject.toml $(wildcard _core/*.pyx _core/*.pxd _core/*.py)
 CORE_MODULES := $(basename $(notdir $(wildcard _core/*.pyx))) _cyutil
 PACKAGE_SOURCES := $(shell find workbench -name '__pycache__' -prune -o -type f -print) $(wildcard _core/*.pyi)
 

@@ -19,6 +19,11 @@ from setuptools import Extension, find_packages, setup
 
 KERNELS = (
     "subsets",
+    "clique_search",
+    "tied_sets",
+    "set_query",
+    "subset_tables",
+    "deal",
     "bottleneck",
     "tiers",
     "domains",
@@ -76,7 +81,7 @@ setup(
     options={"build_ext": {"parallel": os.cpu_count() or 1}},
     packages=find_packages(include=["workbench", "workbench.*"]),
     package_data={
-        "": ["*.pyi", "*.pyx", "*.pxd", "*.pxi", "py.typed", "templates/*", "static/*"],
+        "": ["*.pyi", "*.pyx", "*.pxd", "py.typed", "templates/*", "static/*"],
         "workbench.formats": ["gpu-systems.csv", "model-sizes.csv", "calibration.json"],
         "workbench.formats.matrices": ["link-speeds.csv"],
         "workbench.report": ["palette.json"],

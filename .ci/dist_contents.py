@@ -10,7 +10,7 @@ from pathlib import Path
 #: What the licences of this package and of the code inside it ask to be passed on.
 NOTICES = frozenset({"LICENSE", "NOTICE", "workbench/widgets/static/THIRD-PARTY-LICENSES.txt"})
 
-SOURCES = frozenset({".pyx", ".pxd", ".pxi", ".pyi", ".py"})
+SOURCES = frozenset({".pyx", ".pxd", ".pyi", ".py"})
 
 
 def problems_of_sdist(names: set[str], checkout: Path) -> list[str]:

@@ -1,9 +1,5 @@
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
-
-def watch(called: Callable[[], None] | None) -> None: ...
 
 class Solver:
     @property

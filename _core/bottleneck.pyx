@@ -1,7 +1,9 @@
 """The set of k devices whose slowest pair is fastest, exactly, with its ties.
 
-Owns: the value of the best set, the choice among ties, their list and number, an upper bound, and the split of a set
-among pods. Does not own: validation and errors in words (``workbench.kernels.bottleneck``), symmetrising, link classes.
+Owns: the two engines below and which of them answers, an upper bound, and the questions of Python. Does not own: the
+search by cliques (``clique_search``), the choice among ties and their list (``tied_sets``, ``set_query``), the order of
+all subsets (``subset_tables``), the division of a set among pods (``deal``); validation and errors in words
+(``workbench.kernels.bottleneck``), symmetrising, link classes.
 
 Objective of a set: the lowest link class among its pairs, then the lowest pair weight; without classes the weight
 alone. Ties have the same objective; among them (docs/decisions.md, decision 1) the one wins that
@@ -22,55 +24,44 @@ Work is counted in *units*, roughly words of bitset read: a budget in units cuts
 every machine, which a clock would not.
 """
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.stdlib cimport free as release
-from libc.string cimport memcmp, memcpy, memset
-from cpython.exc cimport PyErr_CheckSignals
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from workbench._core.bits cimport clz, ctz, popcount
+from workbench._core.clique_search cimport (
+    NO,
+    POLL,
+    UNLIMITED,
+    YES,
+    Search,
+    core_bound,
+    count_words,
+    has,
+    inside,
+    look_up,
+)
+from workbench._core.deal cimport Dealer
+from workbench._core.set_query cimport SetQuery
+from workbench._core.subset_tables cimport (
+    Entry,
+    Machine,
+    compare_vectors,
+    reversed_mask,
+    scan,
+    sort_entries,
+    vector_key,
+)
+from workbench._core.tied_sets cimport Ties
 
 cdef int MAX_DEVICES = 1024
 cdef int TABLE_DEVICES = 16
 cdef int ANSWER_DEVICES = 8
 # Adjacency for each threshold is kept when there are few; noise makes as many thresholds as pairs.
 cdef int KEPT_LEVELS = 32
-# Units between two looks at what may end a search: a few milliseconds.
-cdef int64_t POLL = 4_000_000
-cdef int64_t UNLIMITED = <int64_t>1 << 62
-cdef uint64_t COUNT_LIMIT = <uint64_t>1 << 62
-
-# Answers of a search that may be cut. -2 is an exception under way.
-cdef enum:
-    NO = 0
-    YES = 1
-    CUT = 2
-
-cdef object watcher = None
-
-
-def watch(called):
-    """Set a function that every search for GPU sets calls every few milliseconds; an exception from it ends the search.
-
-    It is called in the thread of the search.
-    """
-    global watcher
-    watcher = called
-
-
-cdef int look_up() except -1:
-    PyErr_CheckSignals()
-    if watcher is not None:
-        watcher()
-    return 0
-
-
-# One module, several files: the parts below share structs and inline functions, which a .pxd would make public.
-include "bottleneck_search.pxi"
-include "bottleneck_ties.pxi"
-include "bottleneck_tables.pxi"
 
 
 cdef class Solver:
@@ -360,16 +351,16 @@ cdef class Solver:
             raise ValueError(f"mask: {self.words} words of {self.n} devices expected")
 
     cdef int _choose_by_search(self, const uint64_t* free, int k, uint64_t* out) except -2:
-        cdef _Work work = _Work.__new__(_Work)
-        cdef Ties* q
-        cdef int c, answer
+        cdef SetQuery query
+        cdef Search machine
+        cdef int answer
         if k < 1 or k > count_words(free, self.words):
             return NO
-        work.allocate(self, free, NULL, k, self.default_budget)
-        q = &work.q
-        with nogil:
-            answer = search(q, &work.proven)
-        memcpy(out, q.winner, self.words * sizeof(uint64_t))
+        self._fill(&machine)
+        query = SetQuery.__new__(SetQuery)
+        query.allocate(&machine, free, NULL, k, self.default_budget)
+        answer = query.find()
+        memcpy(out, query.q.winner, self.words * sizeof(uint64_t))
         return answer
 
     def solve(
@@ -399,7 +390,8 @@ cdef class Solver:
         """
         cdef int count, i, answer, w = self.words
         cdef int64_t n_ties
-        cdef _Work work
+        cdef SetQuery query
+        cdef Search machine
         cdef Ties* q
         self._check_words(free)
         self._check_words(require)
@@ -411,9 +403,11 @@ cdef class Solver:
             raise ValueError("solve: require inside free, and 1 <= |require| <= k <= |free| expected")
         mask = np.zeros(w, dtype=np.uint64)
         cdef uint64_t[::1] out = mask
-        work = _Work.__new__(_Work)
-        work.allocate(self, &free[0], &require[0], k, self.default_budget if budget < 0 else budget)
-        q = &work.q
+        self._fill(&machine)
+        budget = self.default_budget if budget < 0 else budget
+        query = SetQuery.__new__(SetQuery)
+        query.allocate(&machine, &free[0], &require[0], k, budget)
+        q = &query.q
         upper = float("inf")
         if k > 1:
             with nogil:
@@ -427,14 +421,13 @@ cdef class Solver:
                 <uint16_t>free[0], k, <uint16_t>require[0], <uint16_t>out[0], max_ties, &n_ties
             )
             return mask, self._shorten(ties, mask, max_ties), n_ties, True, upper, True, True
-        with nogil:
-            answer = search(q, &work.proven)
+        answer = query.find()
         for i in range(w):
             out[i] = q.winner[i]
-        if not work.proven:
+        if not query.proven:
             # With the weight unproven the sets of equal weight are no ties.
             return mask, mask.reshape(1, w), 1, False, upper, True, False
-        ties, total, complete = work.list(self, free, require, k, max_ties, budget)
+        ties, total, complete = query.list(require, max_ties, budget)
         return mask, self._shorten(ties, mask, max_ties), max(total, 1), complete, upper, True, answer == YES
 
     cdef _shorten(self, ties, mask, max_ties):
@@ -549,8 +542,8 @@ cdef class Solver:
         else:
             chosen = <uint16_t>self._choose_in_tables(<uint16_t>free, total, <uint16_t>require)
             unions = self._ties_in_tables(<uint16_t>free, total, <uint16_t>require, chosen, UNLIMITED, &n_unions)
-        cdef _Dealer dealer = _Dealer.__new__(_Dealer)
-        dealer.prepare(self, n_pods, size_of, <uint16_t>free)
+        cdef Dealer dealer = Dealer.__new__(Dealer)
+        dealer.prepare(self.level_of, n_pods, size_of)
         best = bytes(16)
         lists = []
         for (union,) in unions.tolist():
@@ -606,5 +599,11 @@ cdef class Solver:
         return (a & order & -order) != 0
 
 
-include "bottleneck_deal.pxi"
-include "bottleneck_work.pxi"
+cdef adjacency(rank, int n_thresholds):
+    """Bit matrices, uint64 (n_thresholds, n, w): for each weight rank the pairs of devices of at least that rank."""
+    cdef int n = rank.shape[0], w = (n + 63) >> 6
+    out = np.zeros((n_thresholds, n, w * 64), dtype=np.uint8)
+    for threshold in range(n_thresholds):
+        out[threshold, :, :n] = rank >= threshold
+        out[threshold, np.arange(n), np.arange(n)] = 0
+    return np.packbits(out, axis=2, bitorder="little").view("<u8").astype(np.uint64).reshape(n_thresholds, n, w)

@@ -86,6 +86,14 @@ def test_a_scheduler_that_chose_another_equal_agrees(run: Run, recording: Any) -
     assert all(one["agrees"] and one["policy"] == "volcano-1.15" for one in result.json)
 
 
+def test_recorded_sessions_are_no_running_gangs(run: Run, recording: Any) -> None:
+    out = run("live", "compare", "--recorded", recording(AGREEING)).out
+    assert out.startswith("volcano-1.15: none of 2 recorded placements could have been closer\n")
+    assert out.splitlines()[2].split() == ["session", "job", "pods", "is", "in", "could", "be", "in", "pairs", "beyond"]
+    assert "asked about the same session" in out
+    assert "taken off" not in out
+
+
 @pytest.mark.parametrize(
     ("jobs", "difference"),
     [

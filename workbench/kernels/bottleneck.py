@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench._core import bottleneck as kernel
+from workbench._core import clique_search
 from workbench.cancel import check
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_number
@@ -35,7 +36,7 @@ __all__ = [
 MAX_DEVICES = 1024
 MAX_SPLIT_DEVICES = 16
 # A search over noisy weights may take hours, so it can be cancelled.
-kernel.watch(check)
+clique_search.watch(check)
 
 # A budget that no search uses up. A list of "all" ties holds at most a million.
 UNLIMITED = 2**62

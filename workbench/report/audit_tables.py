@@ -33,6 +33,8 @@ LOSS_LEGEND = (
     "pairs beyond: pairs of the gang's pods whose nodes meet only above the tier of “could be in”, of all its pairs",
     "a job without a topology constraint does not ask for closeness: policies place it pod by pod",
 )
+#: The second line where the gangs were placed in recorded sessions.
+_RECORDED_LEGEND = "could be in: where the policy places the gang, asked about the same session"
 #: What the columns of policies mean, a line each.
 AGREEMENT_LEGEND = (
     "agree: jobs for which the cluster did what the policy would do",
@@ -57,14 +59,14 @@ def audit_tables(found: Found, said: Said = _NOTHING, *, wide: bool = False) -> 
     """
     parts: list[Any] = []
     for policy, rows in _running(found).items():
-        table = new_table(*_loss_heads(found, wide), right=(1,))
+        table = new_table(*_loss_heads(found, wide), right=(2 if _recorded(found) else 1,))
         for cells in _loss_rows(rows, wide)[:_ROWS]:
             text_row(table, *cells)
         if len(rows) > _ROWS:
             table.caption = f"… and {counted(len(rows) - _ROWS, 'more gang')} (-o json has all)"
-        parts += [Text(f"{policy}: {loss_sentence([told for _, told in rows])}"), table]
+        parts += [Text(f"{policy}: {_loss_sentence(rows)}"), table]
     if parts:
-        parts += [Text(line, "dim") for line in (*LOSS_LEGEND, "")]
+        parts += [Text(line, "dim") for line in (*_loss_legend(found), "")]
     if said:
         parts.append(_waiting([told for _, told in found if told.gang.key in said], said))
     summary = new_table(*_AGREEMENT_HEADS, right=range(1, 6))
@@ -85,12 +87,9 @@ def audit_page(found: Found, said: Said = _NOTHING) -> str:
     """`audit_tables` as an HTML page, complete in itself, with all columns and rows."""
     return render(
         "audit_page.html.j2",
-        losses=[
-            (policy, loss_sentence([told for _, told in rows]), _loss_rows(rows, True))
-            for policy, rows in _running(found).items()
-        ],
+        losses=[(policy, _loss_sentence(rows), _loss_rows(rows, True)) for policy, rows in _running(found).items()],
         loss_heads=_loss_heads(found, True),
-        loss_legend=LOSS_LEGEND,
+        loss_legend=_loss_legend(found),
         waiting=_waiting_rows([told for _, told in found if told.gang.key in said], said),
         agreement_heads=_AGREEMENT_HEADS,
         agreement=_agreement(found),
@@ -112,9 +111,25 @@ def _running(found: Found) -> dict[str, list[tuple[Mapping[str, str], Audit]]]:
     }
 
 
+def _recorded(found: Found) -> bool:
+    """Whether the gangs were placed in recorded sessions, of which each has a job of the same name."""
+    return bool(found) and "session" in found[0][0]
+
+
+def _loss_sentence(rows: Found) -> str:
+    return loss_sentence([told for _, told in rows], recorded=_recorded(rows))
+
+
+def _loss_legend(found: Found) -> tuple[str, ...]:
+    first, second, *others = LOSS_LEGEND
+    return (first, _RECORDED_LEGEND if _recorded(found) else second, *others)
+
+
 def _loss_heads(found: Found, wide: bool) -> tuple[str, ...]:
-    more = (*found[0][0], "topology constraint", "the policy chooses") if wide and found else ()
-    return ("job", "pods", "is in", "could be in", "pairs beyond", *more)
+    first = ("session",) if _recorded(found) else ()
+    where = () if first else tuple(found[0][0]) if found else ()
+    more = (*where, "topology constraint", "the policy chooses") if wide else ()
+    return (*first, "job", "pods", "is in", "could be in", "pairs beyond", *more)
 
 
 def _loss_rows(rows: Sequence[tuple[Mapping[str, str], Audit]], wide: bool) -> list[tuple[str, ...]]:
@@ -127,10 +142,10 @@ def _loss_rows(rows: Sequence[tuple[Mapping[str, str], Audit]], wide: bool) -> l
             there, beyond = "no closer place", "0"
         else:
             there, beyond = str(could), f"{told.pairs_beyond} of {told.pairs}" if told.pairs_beyond else "0"
-        more: tuple[str, ...] = ()
-        if wide:
-            more = (*(one or "-" for one in where.values()), constraint_text(told.gang.constraint), str(could or "-"))
-        found.append((told.gang.key, f"{told.observed_pods}", str(told.is_in), there, beyond, *more))
+        places = tuple(one or "-" for one in where.values())
+        first, last = (places, ()) if "session" in where else ((), places)
+        more = (*last, constraint_text(told.gang.constraint), str(could or "-")) if wide else ()
+        found.append((*first, told.gang.key, f"{told.observed_pods}", str(told.is_in), there, beyond, *more))
     return found
 
 

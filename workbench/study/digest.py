@@ -55,7 +55,7 @@ _ROOMS = (
 #: Flag of a class that was made at run time (Py_TPFLAGS_HEAPTYPE).
 _HEAP_TYPE = 1 << 9
 
-_SOURCES = frozenset({".py", ".pyx", ".pxd", ".pxi"})
+_SOURCES = frozenset({".py", ".pyx", ".pxd"})
 
 
 def digest_of(*values: Any) -> str:

@@ -24,21 +24,24 @@ def by_loss(audits: Collection[Audit]) -> list[Audit]:
     return sorted(audits, key=loss)
 
 
-def loss_sentence(audits: Collection[Audit]) -> str:
-    """How many running gangs could be closer by one policy, and which, the largest loss first.
+def loss_sentence(audits: Collection[Audit], *, recorded: bool = False) -> str:
+    """How many placed gangs could be closer by one policy, and which, the largest loss first.
 
     Parameters
     ----------
     audits : collection of Audit
-        Of gangs that run, all by one policy.
+        Of gangs that have nodes, all by one policy.
+    recorded : bool
+        Whether the gangs were placed in recorded sessions; otherwise they run now.
     """
     closer = [told for told in by_loss(audits) if told.could_be_closer]
-    of = counted(len(audits), "running gang")
+    of = counted(len(audits), "recorded placement" if recorded else "running gang")
+    could = "could have been closer" if recorded else "could be closer"
     if not closer:
-        return f"none of {of} could be closer"
+        return f"none of {of} {could}"
     moves = [f"{told.gang.key} {_name(told.is_in)} → {_name(told.could_be_in)}" for told in closer[:_NAMED]]
     more = f" and {len(closer) - _NAMED:,} more" if len(closer) > _NAMED else ""
-    return f"{len(closer)} of {of} could be closer: {', '.join(moves)}{more}"
+    return f"{len(closer)} of {of} {could}: {', '.join(moves)}{more}"
 
 
 def _name(place: MeetingPlace | None) -> str:

@@ -18,7 +18,7 @@ from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.topology import TOP, Topology, place_name
+from workbench.model.topology import Topology, place_name
 from workbench.policies.contract import Policy
 
 __all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_waiting"]
@@ -229,7 +229,7 @@ def _told(
         pods=pods,
         observed_pods=len(nodes),
         domain=placement.hypernode or None if placement is not None else None,
-        observed_domain=chosen or _around(topology, places),
+        observed_domain=chosen or (is_in.hypernode if is_in is not None else None),
         equals=equals,
         difference="",
         is_in=is_in,
@@ -286,9 +286,3 @@ def _chosen(equals: tuple[str, ...], gang: Gang, topology: Topology, places: npt
         if int(np.isin(places, topology.nodes_of(topology.domain(name))).sum()) >= needed:
             return name
     return None
-
-
-def _around(topology: Topology, places: npt.NDArray[np.int32]) -> str | None:
-    if not len(places):
-        return None
-    return topology.domain_name(TOP if (places < 0).any() else topology.smallest_around(np.unique(places)))

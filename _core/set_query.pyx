@@ -1,19 +1,28 @@
-# Part of bottleneck.pyx: the memory of one query by search, and the listing of its ties.
+"""One query for the best set of devices by search: its memory, its answer and the list of the ties."""
 
-cdef class _Work:
+from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
+from libc.stdlib cimport malloc
+from libc.stdlib cimport free as release
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from workbench._core.clique_search cimport CUT, POLL, Search, count_words, has
+from workbench._core.tied_sets cimport COUNT_LIMIT, Ties, list_ties, prepare, search
+
+
+cdef class SetQuery:
     """Scratch memory of one query for a set of devices; searches run without the GIL, so each query has its own."""
 
-    cdef Search s
-    cdef Ties q
-    cdef bint proven
-    cdef char* memory
-
-    cdef allocate(self, Solver solver, const uint64_t* free, const uint64_t* require, int k, int64_t budget):
-        cdef size_t n = solver.n, w = solver.words, levels = solver.n_levels
+    cdef int allocate(
+        self, const Search* machine, const uint64_t* free, const uint64_t* require, int k, int64_t budget
+    ) except -1:
+        """Take the machine's sizes and tables, and memory for a query about ``k`` devices; ``require`` may be NULL."""
+        cdef size_t n = machine.n, w = machine.w, levels = machine.n_levels
         cdef size_t graph = n * w * 8
         cdef size_t need
         cdef char* at
-        solver._fill(&self.s)
+        self.s = machine[0]
         self.s.limit = budget
         # 64-bit arrays first, so that everything is aligned.
         need = 4 * graph + 3 * (n + 2) * w * 8 + (n + 2) * w * 8 + 9 * w * 8 + levels * 8
@@ -56,18 +65,26 @@ cdef class _Work:
         self.q.n_members = 0
         self.q.has_winner = False
         self.q.total_lack = 0
+        return 0
 
-    cdef list(self, Solver solver, const uint64_t[::1] free, const uint64_t[::1] require, int k, int64_t max_ties, int64_t budget):
+    cdef int find(self) except -2:
+        """Find the best set, ``q.winner``; YES if the choice is proven, else CUT."""
+        cdef int answer
+        with nogil:
+            answer = search(&self.q, &self.proven)
+        return answer
+
+    cdef list(self, const uint64_t[::1] require, int64_t max_ties, int64_t budget):
         """List the first ``max_ties`` equally good sets in lexicographic order.
 
         Return them, how many exist, and whether all count.
         """
         cdef Ties* q = &self.q
-        cdef int answer, w = solver.words
+        cdef int answer, w = q.s.w
         cdef int64_t room = 128
         cdef uint64_t[:, ::1] view
-        if k == 1:
-            return self._list_single(free, require, max_ties, w)
+        if q.k == 1:
+            return self._list_single(require, max_ties, w)
         while True:
             if room > max_ties:
                 room = max_ties
@@ -82,17 +99,17 @@ cdef class _Work:
             q.enough = COUNT_LIMIT
             q.s.units = 0
             q.s.poll = POLL
-            q.s.limit = solver.default_budget if budget < 0 else budget
+            q.s.limit = budget
             with nogil:
                 prepare(q, q.s.rest + 2 * w, q.c)
                 memcpy(q.stack, q.s.rest + 2 * w, w * sizeof(uint64_t))
-                answer = list_ties(q, k, False)
+                answer = list_ties(q, q.k, False)
             if q.n_listed < room or room == max_ties:
                 break
             room *= 8
         return listed[: q.n_listed], q.total, answer != CUT
 
-    cdef _list_single(self, const uint64_t[::1] free, const uint64_t[::1] require, int64_t max_ties, int w):
+    cdef _list_single(self, const uint64_t[::1] require, int64_t max_ties, int w):
         cdef int v
         members = [v for v in range(64 * w) if has(&self.q.free[0], v)]
         if count_words(&require[0], w):
@@ -106,13 +123,3 @@ cdef class _Work:
 
     def __dealloc__(self):
         release(self.memory)
-
-
-cdef adjacency(rank, int n_thresholds):
-    """Bit matrices, uint64 (n_thresholds, n, w): for each weight rank the pairs of devices of at least that rank."""
-    cdef int n = rank.shape[0], w = (n + 63) >> 6
-    out = np.zeros((n_thresholds, n, w * 64), dtype=np.uint8)
-    for threshold in range(n_thresholds):
-        out[threshold, :, :n] = rank >= threshold
-        out[threshold, np.arange(n), np.arange(n)] = 0
-    return np.packbits(out, axis=2, bitorder="little").view("<u8").astype(np.uint64).reshape(n_thresholds, n, w)

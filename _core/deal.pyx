@@ -1,6 +1,12 @@
-# Part of bottleneck.pyx: the split of a set among pods, n <= 16.
+"""The division of a set of devices among pods, for machines of up to 16 devices."""
 
-cdef class _Dealer:
+from libc.stdint cimport uint8_t, uint16_t
+from libc.string cimport memcmp, memcpy
+
+import numpy as np
+
+
+cdef class Dealer:
     """Divides devices among pods so that the pods' lowest pair weights are best, by dynamic programming over masks.
 
     ``list_of[mask]`` is the ascending list of lowest-weight ranks of the best deal, as 16 bytes (255: one device, and
@@ -8,29 +14,21 @@ cdef class _Dealer:
     therefore the best deal of a mask is made of a first pod and the best deal of the rest.
     """
 
-    cdef Solver solver
-    cdef int n_pods
-    cdef int size_of[16]
-    cdef int rest_of[17]     # devices still to be dealt before pod j
-    cdef bint same_to_end[16]
-    cdef uint8_t[:, ::1] list_of
-    cdef uint8_t[::1] known
-
-    cdef prepare(self, Solver solver, int n_pods, int* size_of, uint16_t free):
+    cdef int prepare(self, uint8_t[::1] level_of, int n_pods, int* size_of) except -1:
+        """Divide among ``n_pods`` pods of falling sizes; ``level_of`` has the lowest weight rank in each mask."""
         cdef int j
-        self.solver = solver
+        self.level_of = level_of
         self.n_pods = n_pods
-        self.rest_of[n_pods] = 0
         for j in range(n_pods - 1, -1, -1):
             self.size_of[j] = size_of[j]
-            self.rest_of[j] = self.rest_of[j + 1] + size_of[j]
             self.same_to_end[j] = size_of[j] == size_of[n_pods - 1]
-        self.list_of = np.full((1 << solver.n, 16), 255, dtype=np.uint8)
-        self.known = np.zeros(1 << solver.n, dtype=np.uint8)
+        self.list_of = np.full((level_of.shape[0], 16), 255, dtype=np.uint8)
+        self.known = np.zeros(level_of.shape[0], dtype=np.uint8)
         self.known[0] = 1
+        return 0
 
     cdef void _merge(self, uint16_t pod, uint16_t rest, uint8_t* out) noexcept nogil:
-        cdef uint8_t level = self.solver.level_of[pod]
+        cdef uint8_t level = self.level_of[pod]
         cdef const uint8_t* tail = &self.list_of[rest, 0]
         cdef int i = 0
         while i < 15 and tail[i] <= level and tail[i] != 255:
@@ -68,6 +66,7 @@ cdef class _Dealer:
                 break
 
     cdef bytes best(self, uint16_t union):
+        """The ascending list of the best division of the devices in ``union``, as 16 bytes."""
         with nogil:
             self._solve(union, 0)
         return bytes(self.list_of[union, :])

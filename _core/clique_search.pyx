@@ -1,87 +1,34 @@
-# Part of bottleneck.pyx: word sets, thresholds and the k-clique search, for any number of devices.
+"""The search for k devices that are joined each with each, and the best objective of k devices by it.
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Word sets
-# ---------------------------------------------------------------------------------------------------------------------
+A binary search over link classes, then over weights, asks at each threshold: is there a k-clique among the pairs at
+least that fast? `core` removes what cannot be in one, and answers alone where the rest is a clique; `clique_search`
+then branches over a greedy colouring. Phases of `best_value`: a first set and its objective; the class, always proven;
+an upper bound on the weight by `core_bound`; the weight, within its budget.
+"""
 
-cdef inline int count_words(const uint64_t* a, int w) noexcept nogil:
-    cdef int i, total = 0
-    for i in range(w):
-        total += popcount(a[i])
-    return total
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+from cpython.exc cimport PyErr_CheckSignals
 
+from workbench._core.bits cimport ctz
 
-cdef inline int count_common(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
-    cdef int i, total = 0
-    for i in range(w):
-        total += popcount(a[i] & b[i])
-    return total
+cdef object watcher = None
 
 
-cdef inline bint inside(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
-    cdef int i
-    for i in range(w):
-        if a[i] & ~b[i]:
-            return False
-    return True
+def watch(called):
+    """Set a function that every search for GPU sets calls every few milliseconds; an exception from it ends the search.
+
+    It is called in the thread of the search.
+    """
+    global watcher
+    watcher = called
 
 
-cdef inline bint has(const uint64_t* a, int v) noexcept nogil:
-    return (a[v >> 6] >> (v & 63)) & 1
-
-
-cdef inline void put(uint64_t* a, int v) noexcept nogil:
-    a[v >> 6] |= <uint64_t>1 << (v & 63)
-
-
-cdef inline void drop(uint64_t* a, int v) noexcept nogil:
-    a[v >> 6] &= ~(<uint64_t>1 << (v & 63))
-
-
-cdef inline int lowest(const uint64_t* a, int w) noexcept nogil:
-    """Lowest device of a set given as ``w`` words; -1 if the set is empty."""
-    cdef int i
-    for i in range(w):
-        if a[i]:
-            return (i << 6) + ctz(a[i])
-    return -1
-
-
-cdef inline bint lexicographically_before(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
-    """Whether set ``a`` precedes set ``b`` of equal size: ``a`` holds the lowest device in which the two differ."""
-    cdef int i
-    cdef uint64_t x
-    for i in range(w):
-        x = a[i] ^ b[i]
-        if x:
-            return (a[i] >> ctz(x)) & 1
-    return False
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The search engine
-# ---------------------------------------------------------------------------------------------------------------------
-
-cdef struct Search:
-    int n
-    int w
-    int n_levels
-    int n_classes
-    const int32_t* rank       # (n, n): position of the pair's weight among the distinct weights
-    const int32_t* cls        # (n, n): position of the pair's class, or NULL when there is only one
-    bint by_class             # the class is the objective, be there one or many: the weight inside it has a budget
-    const uint64_t* level_adj # (n_levels, n, w): pairs of at least that weight, or NULL when too many
-    const uint64_t* class_adj # (n_classes, n, w), or NULL
-    uint64_t* graph           # (n, w): the graph of the present threshold
-    uint64_t* pool            # (n + 2, 3, w): per depth of the clique search
-    int16_t* order            # (n + 2, n)
-    int16_t* colour           # (n + 2, n)
-    uint64_t* found           # (w,): clique of the last YES
-    uint64_t* rest            # (4, w)
-    uint64_t* spare           # (w,): the empty set
-    int64_t units
-    int64_t limit
-    int64_t poll
+cdef int look_up() except -1:
+    PyErr_CheckSignals()
+    if watcher is not None:
+        watcher()
+    return 0
 
 
 cdef int spend(Search* s, int64_t units) except -2 nogil:
@@ -249,12 +196,6 @@ cdef int clique_search(Search* s, int depth, int need) except -2 nogil:
             return answer
         drop(p, v)
     return NO
-
-
-cdef inline void intersect(uint64_t* out, const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
-    cdef int i
-    for i in range(w):
-        out[i] = a[i] & b[i]
 
 
 cdef int candidates(Search* s, const uint64_t* free, const uint64_t* require, uint64_t* out) noexcept nogil:

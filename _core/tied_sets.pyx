@@ -1,42 +1,34 @@
-# Part of bottleneck.pyx: which of the sets with the best objective is chosen, and their list.
+"""Which of the sets with the best objective is chosen, and their list.
 
-cdef struct Ties:
-    Search* s
-    int k
-    const uint64_t* free
-    uint64_t* require
-    int c                  # class of the objective
-    uint32_t t             # its weight rank: every tie holds a pair of exactly this rank
-    uint64_t* graph        # pairs fast enough for the objective
-    uint64_t* high         # those strictly faster than the objective's weight
-    uint64_t* top_graph    # pairs fast enough for the best objective that could be left
-    uint64_t* scratch      # any other threshold
-    uint64_t* stack        # (n + 2, w): devices still open, per depth
-    uint64_t* chosen
-    int16_t* members
-    int n_members
-    int32_t* counts        # pairs of `chosen` per weight rank
-    int16_t* lack          # per device: how many of k - 1 pairs must be at the objective's weight
-    int least_lack
-    int total_lack
-    int64_t* floor         # per rank: fewest pairs of at most that rank in any tie, where known
-    bint floor_known
-    bint look_ahead        # are there enough devices left for another k at all?
-    int top_class
-    uint32_t top_level
-    uint64_t* winner
-    int32_t* winner_counts
-    bint has_winner
-    bint closed            # the winner leaves the best that any set could leave
-    bint certified         # the winner's vector meets the floor: none is larger
-    int left_class
-    uint32_t left_level
-    uint64_t* listed       # (list_limit, w)
-    int64_t list_limit
-    int64_t n_listed
-    uint64_t total
-    uint64_t enough        # stop counting here
-    bint saturated
+Phases of a query (`search`): the best objective and one set that has it; the devices that a tie can hold, with bounds
+on its pairs (`prepare`); the ties in turn, the best by the rules (a), (b) and (c) kept (`choose_among`).
+"""
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from workbench._core.bits cimport ctz, popcount
+from workbench._core.clique_search cimport (
+    CUT,
+    NO,
+    UNLIMITED,
+    YES,
+    Search,
+    best_value,
+    core,
+    count_common,
+    count_words,
+    decide,
+    drop,
+    has,
+    inside,
+    intersect,
+    lexicographically_before,
+    load,
+    lowest,
+    put,
+    spend,
+)
 
 
 cdef int compare_counts(const Ties* q) noexcept nogil:

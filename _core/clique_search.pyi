@@ -1,0 +1,3 @@
+from collections.abc import Callable
+
+def watch(called: Callable[[], None] | None) -> None: ...
