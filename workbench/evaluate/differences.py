@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
+from workbench.kernels.rows import unique_rows
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
 
@@ -109,11 +110,12 @@ def pod_counts(row: ComparisonRow, job: str) -> Counter[tuple[str, str]] | None:
     if not isinstance(result, Placement):
         return Counter({(role.name, ""): role.count for role in gang.roles})
     names = result.topology.node_names
-    pairs, counts = np.unique(np.stack([gang.role_of_pod, result.node]), axis=1, return_counts=True)
+    pairs, pair_of_pod = unique_rows(np.column_stack([gang.role_of_pod, result.node]))
+    counts = np.bincount(pair_of_pod)
     return Counter(
         {
             (gang.roles[role].name, names[node] if node >= 0 else ""): n
-            for (role, node), n in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+            for (role, node), n in zip(pairs.tolist(), counts.tolist(), strict=True)
         }
     )
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length, check_range
+from workbench.kernels.rows import unique_rows
 
 __all__ = ["MAX_WEIGHT", "Fading", "Rings"]
 
@@ -56,8 +57,8 @@ class Rings:
         backwards = np.argsort(-node_domains, kind="stable")
         node = np.repeat(np.arange(n), np.diff(node_start))[backwards]
         around[node, tier_of[node_domains[backwards]]] = node_domains[backwards]
-        rings, of_node = np.unique(around, axis=0, return_inverse=True)
-        return cls(of_node.reshape(-1).astype(np.int32), np.ascontiguousarray(rings))
+        rings, of_node = unique_rows(around)
+        return cls(of_node.astype(np.int32), np.ascontiguousarray(rings))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

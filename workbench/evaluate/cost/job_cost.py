@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.evaluate.cost.cost_model import LEFT_OUT, CollectiveCost, CostModel
 from workbench.evaluate.cost.parallel_shape import Exchange, ParallelShape, TrainingModel, exchanges
 from workbench.evaluate.cost.step_time import PipelineStep
+from workbench.kernels.rows import unique_rows
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
 
@@ -239,7 +240,7 @@ def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel,
         )
     slowest: list[tuple[Exchange, CollectiveCost, int, int]] = []
     for exchange in exchanges(shape, model):
-        groups = np.unique(nodes[shape.groups(exchange.kind)], axis=0)
+        groups = unique_rows(nodes[shape.groups(exchange.kind)])[0]
         found = [(costs.cost(exchange.collective, exchange.size, group), group) for group in groups]
         cost, group = max(found, key=lambda each: each[0].estimate.time_s)
         slowest.append((exchange, cost, len(group), len(np.unique(group))))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from workbench.cancel import check
 from workbench.errors import InternalError
 from workbench.kernels.ledger import lowest_gpus, whole_nodes
+from workbench.kernels.rows import unique_rows
 from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.free_gpus import gpu_counts
@@ -197,7 +198,7 @@ class GpuQuestions:
         dtype: np.dtype[Any],
     ) -> npt.NDArray[Any]:
         state = np.column_stack([self.ledger.snapshot.node_matrix.astype(np.uint64), self.ledger.gpu_free])
-        distinct, inverse = np.unique(state, axis=0, return_inverse=True)
+        distinct, inverse = unique_rows(state)
         answers = np.empty(len(distinct), dtype=dtype)
         for i, row in enumerate(distinct):
             matrix = int(row[:1].view(np.int64)[0])
@@ -206,7 +207,7 @@ class GpuQuestions:
                 check()
                 memo[key] = ask(self._node_gpus(key[1], matrix), (n_gpus,))
             answers[i] = memo[key]
-        return answers[inverse.reshape(-1)]
+        return answers[inverse]
 
     def _node_gpus(self, free: int, matrix: int) -> NodeGpus:
         known = self.ledger.snapshot.matrices[matrix] if matrix >= 0 else None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.rows import unique_rows
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.placement import words_to_mask
 from workbench.policies.koordinator.gpu_choice import GpuChoice
@@ -71,13 +72,13 @@ def node_classes(
     # More than every pod together asks for is as good as that.
     most = (rows * np.array(counts)[:, None]).sum(axis=0)[asked]
     state = np.column_stack([accepts, n_free, np.minimum(idle[:, asked], most)])
-    distinct, inverse = np.unique(state, axis=0, return_inverse=True)
+    distinct, inverse = unique_rows(state)
     rooms = [_room(row, rows[:, asked], gpus, counts) for row in distinct]
     known = bool(snapshot.matrices) and int(gpus.max(initial=0)) > 0
     found: dict[tuple[tuple[Pods, ...], int, int, int, int], list[int]] = {}
     rank = snapshot.topology.node_rank
     for node in np.argsort(rank).tolist():
-        room = rooms[int(inverse.reshape(-1)[node])]
+        room = rooms[int(inverse[node])]
         if len(room) > 1:
             matrix = matrix_for(request, node) if known else None
             number = -1 if matrix is None else int(snapshot.node_matrix[node])
