@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, ReadStore, Store, StoreChange
 from workbench.errors import InputError
+from workbench.model.clock import Clock
 from workbench.model.extras import RUN_SECONDS
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
 
