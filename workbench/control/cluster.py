@@ -325,11 +325,6 @@ class EmbeddedCluster(Working, Displayed):
     def pod(self, name: str, namespace: str = "default") -> PodView:
         """One pod beside the template that was submitted; a notebook shows the difference.
 
-        Parameters
-        ----------
-        name : str
-        namespace : str
-
         Raises
         ------
         UnknownNameError
@@ -465,10 +460,6 @@ class EmbeddedCluster(Working, Displayed):
 
         The saved start_seconds and run_seconds hold, unless this cluster was made with values of its own.
 
-        Parameters
-        ----------
-        path : str or Path
-
         Raises
         ------
         InputError
@@ -498,8 +489,7 @@ class EmbeddedCluster(Working, Displayed):
 
         Parameters
         ----------
-        pod : str
-        namespace : str
+        pod, namespace
         exit_code : int
             Exit code of its containers; 0: the pod succeeds.
 

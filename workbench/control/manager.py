@@ -31,8 +31,7 @@ class Manager(Working):
 
     Parameters
     ----------
-    store : Store
-    clock : Clock
+    store, clock
     stages : sequence of sequence of Reconciler
         Reconcilers of a stage work only while no earlier stage has work. The order of controllers within a stage does
         not matter: the cluster ends in the same state.

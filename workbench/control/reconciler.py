@@ -21,8 +21,7 @@ class Reconciler(Working, ABC):
 
     Parameters
     ----------
-    store : Store
-    clock : Clock
+    store, clock
     log : EventLog
         Receives a line for each thing that the reconciler did, for people to read.
     """

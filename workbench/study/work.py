@@ -16,10 +16,9 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies.contract import Policy
 from workbench.policies.retry import AT_CHANGES
-from workbench.simulate import Breakdown, FaultRates, SimulatedJob, Simulation, draw_breakdowns
+from workbench.simulate import Breakdown, Discipline, FaultRates, SimulatedJob, Simulation, draw_breakdowns
 from workbench.simulate.arrivals import Arrivals, at_load
 from workbench.simulate.from_log import fault_horizon_s
-from workbench.simulate.queueing import Discipline
 from workbench.study.digest import package_digest
 
 __all__ = ["Case", "as_it_is", "simulate_case"]
@@ -75,7 +74,9 @@ def as_it_is(case: Case) -> Case:
     return case
 
 
-def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int, package: str) -> dict[str, float]:
+def simulate_case(
+    case: Case, policy: Policy, discipline: Discipline | str, seed: int, package: str
+) -> dict[str, float]:
     """Simulate one case and return the numbers of `SimulationResult.summary`.
 
     Parameters
