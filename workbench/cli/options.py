@@ -133,7 +133,7 @@ DisciplineName = Annotated[
     typer.Option(
         "--discipline",
         parser=_known_discipline,
-        metavar="[fifo|best-effort|priority|backfill|shares]",
+        metavar="[fifo|best-effort|priority|backfill|shares|session]",
         help="Who is tried next, and who may pass whom; also the name of a discipline of another package.",
     ),
 ]

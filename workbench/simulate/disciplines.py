@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, TypeVar
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.policies.contract import Policy
+from workbench.model.extras import VolcanoMemory
+from workbench.model.gang import Gang
+from workbench.policies import get_policy, list_policies
+from workbench.policies.contract import Policy, SessionPolicy
 from workbench.simulate.candidates import Candidates
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.job_run import JobRun, fewest_gpus, most_gpus
@@ -197,6 +201,55 @@ class Backfill(Discipline):
         return reserve(needed, candidates.free_gpus, candidates.now_s, candidates.running)
 
 
+class PolicySession(Discipline):
+    """The policy's own session decides on all waiting jobs together: Volcano's queues, enqueue, proportion and turns.
+
+    At every instant at which waiting jobs are tried, one session is held on the cluster as it is then. A job that
+    `SessionPolicy.admit` has admitted once stays admitted until it has started. Running jobs that lack pods get theirs
+    afterwards, one by one, as in every discipline.
+    """
+
+    name = "session"
+    in_sessions = True
+
+    def check(self, policy: Policy) -> None:
+        if not isinstance(policy, SessionPolicy):
+            having = [one.name for one in list_policies() if one.kind != "gpu" and _has_session(one.name)]
+            raise InputError(
+                "the policy has no session of its own",
+                source="discipline session",
+                got=policy.name,
+                expected=" or ".join(having),
+            )
+
+    def start(self, candidates: Candidates) -> None:
+        policy = candidates.policy
+        assert isinstance(policy, SessionPolicy)
+        runs = [run for run in candidates if candidates.admits(run) and not candidates.backs_off(run)]
+        if not runs:
+            return
+        snapshot = candidates.snapshot()
+        gangs = [_in_queue(candidates.wanted(run), run.admitted) for run in runs]
+        admitted = [why is None for why in policy.admit(gangs, snapshot)]
+        decisions = policy.schedule(list(map(_in_queue, gangs, admitted)), snapshot)
+        # Nothing is changed before all is decided: a policy may fail, or be cancelled, and is then asked again.
+        for run, enters in zip(runs, admitted, strict=True):
+            run.admitted = enters
+        for run, decision in sorted(zip(runs, decisions, strict=True), key=lambda one: one[1].turn):
+            # Jobs that start take from the quota of those behind them.
+            if candidates.admits(run):
+                candidates.start(run, decision.result)
+
+
+def _in_queue(gang: Gang, admitted: bool) -> Gang:
+    """A gang as its scheduler sees it, which remembers whether it was admitted."""
+    return gang.with_extra(replace(gang.extra(VolcanoMemory), inqueue=True)) if admitted else gang
+
+
+def _has_session(name: str) -> bool:
+    return isinstance(get_policy(name), SessionPolicy)
+
+
 class Reservation(NamedTuple):
     """GPUs that backfilling reserves for the first job that does not fit, by their count alone.
 
@@ -238,7 +291,7 @@ def reserve(needed: int, free: int, now_s: float, running: Iterable[tuple[float,
 
 
 _BUILT_IN: dict[str, type[Discipline]] = {
-    kind.name: kind for kind in (Fifo, BestEffort, Priority, Backfill, Shares)
+    kind.name: kind for kind in (Fifo, BestEffort, Priority, Backfill, Shares, PolicySession)
 }
 #: Disciplines of the workbench.
 DISCIPLINES = tuple(_BUILT_IN)
