@@ -10,7 +10,7 @@ from tests.size import sizes
 CEILINGS = {
     "lines of code": 69_700,
     "lines of docstrings": 28_500,
-    "files of at most 60 lines": 166,
+    "files of at most 60 lines": 161,
     "files above 400 lines": 31,
     "files above 600 lines": 5,
     "lines of the longest function": 210,

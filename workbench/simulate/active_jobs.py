@@ -201,16 +201,15 @@ class ActiveJobs:
         """The placement of the whole job, which holds its nodes from now on, or the code of a reason."""
         number, stood = run.number, run.standing
         if stood is None:
-            if isinstance(answer, Placement) and answer.n_placed:
-                self.nodes.adopt(number, answer)
-            elif answer is None:
-                answer = self.nodes.place(number, run.job.gang)
-                if isinstance(answer, Placement) and not answer.n_placed:
-                    # Of a gang that needs no pod, and gets none.
-                    self.nodes.release(number)
-            if isinstance(answer, Placement):
-                return answer if answer.n_placed else _NO_POD
-            return code_of(answer)
+            found = self.nodes.place(number, run.job.gang) if answer is None else answer
+            if not isinstance(found, Placement):
+                return code_of(found)
+            if answer is None and not found.n_placed:
+                # Of a gang that needs no pod, and gets none.
+                self.nodes.release(number)
+            elif answer is not None and found.n_placed:
+                self.nodes.adopt(number, found)
+            return found if found.n_placed else _NO_POD
         found = self.nodes.decide(run.wanted(self.nodes.broken_names)).result if answer is None else answer
         if isinstance(found, Placement) and found.n_placed:
             whole = joined(stood.placement, found)

@@ -214,13 +214,10 @@ class PolicySession(Discipline):
 
     def check(self, policy: Policy) -> None:
         if not isinstance(policy, SessionPolicy):
-            having = [one.name for one in list_policies() if one.kind != "gpu" and _has_session(one.name)]
-            raise InputError(
-                "the policy has no session of its own",
-                source="discipline session",
-                got=policy.name,
-                expected=" or ".join(having),
-            )
+            names = (one.name for one in list_policies() if one.kind != "gpu")
+            having = " or ".join(name for name in names if isinstance(get_policy(name), SessionPolicy))
+            what, source = "the policy has no session of its own", "discipline session"
+            raise InputError(what, source=source, got=policy.name, expected=having)
 
     def start(self, candidates: Candidates) -> None:
         policy = candidates.policy
@@ -244,10 +241,6 @@ class PolicySession(Discipline):
 def _in_queue(gang: Gang, admitted: bool) -> Gang:
     """A gang as its scheduler sees it, which remembers whether it was admitted."""
     return gang.with_extra(replace(gang.extra(VolcanoMemory), inqueue=True)) if admitted else gang
-
-
-def _has_session(name: str) -> bool:
-    return isinstance(get_policy(name), SessionPolicy)
 
 
 class Reservation(NamedTuple):

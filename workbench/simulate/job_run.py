@@ -249,9 +249,8 @@ def kind_of(gang: Gang) -> Hashable | None:
 
     None for a gang that says anything else (a HyperJob, sub-groups, a vendor's wishes, labels): it is like no other.
     """
-    for name, default in _DEFAULTS.items():
-        if getattr(gang, name) != default:
-            return None
+    if any(getattr(gang, name) != default for name, default in _DEFAULTS.items()):
+        return None
     roles: list[Hashable] = []
     for role in gang.roles:
         if role.labels or role.annotations or role.succeeded or role.pod_names or role.pod_uids or role.depends_on:

@@ -196,13 +196,8 @@ class Timeline(Working):
         UnknownNameError
             No such step.
         """
-        known: Mapping[str, Callable[..., Moment]] = {
-            "submit": self.submit,
-            "end": self.end,
-            "retry": self.retry,
-            "fault": self.fault,
-            "recover": self.recover,
-        }
+        steps_known = "submit", "end", "retry", "fault", "recover"
+        known: dict[str, Callable[..., Moment]] = {name: getattr(self, name) for name in steps_known}
         played = []
         for kind, what in steps:
             check()

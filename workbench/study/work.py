@@ -74,17 +74,14 @@ def as_it_is(case: Case) -> Case:
     return case
 
 
-def simulate_case(
-    case: Case, policy: Policy, discipline: Discipline | str, seed: int, package: str
-) -> dict[str, float]:
+def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int, package: str) -> dict[str, float]:
     """Simulate one case and return the numbers of `SimulationResult.summary`.
 
     Parameters
     ----------
     case : Case
     policy : Policy
-    discipline : str
-        As of `Simulation`.
+    discipline : Discipline
     seed : int
         Seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults.
     package : str
