@@ -196,8 +196,8 @@ class Timeline(Working):
         UnknownNameError
             No such step.
         """
-        steps_known = "submit", "end", "retry", "fault", "recover"
-        known: dict[str, Callable[..., Moment]] = {name: getattr(self, name) for name in steps_known}
+        kinds: tuple[Callable[..., Moment], ...] = self.submit, self.end, self.retry, self.fault, self.recover
+        known = {one.__name__: one for one in kinds}
         played = []
         for kind, what in steps:
             check()
