@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tests.control.manifests import job, node, small_cluster, task
 from tests.profiles import max_examples
 from workbench.cancel import Cancelled, Token
-from workbench.control.clock import VirtualClock
 from workbench.control.cluster import EmbeddedCluster
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.manager import Manager
 from workbench.control.memory_store import MemoryStore
 from workbench.control.reconciler import Reconciler
+from workbench.model.clock import VirtualClock
 from workbench.policies.registry import get_policy
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from workbench.control.clock import VirtualClock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.memory_store import MemoryStore
 from workbench.control.reconcilers.garbage import GarbageCollector
 from workbench.control.store import StoreChange
+from workbench.model.clock import VirtualClock
 
 NODE, POD, GROUP = Ref("Node", "", "n0"), Ref("Pod", "default", "p"), Ref("PodGroup", "default", "g")
 

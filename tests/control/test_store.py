@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.controlplane.kubeconfigs import kubeconfig
-from workbench.control.clock import VirtualClock
 from workbench.control.kinds import Ref
 from workbench.control.memory_store import MemoryStore
 from workbench.control.store import Binding, Store
@@ -18,6 +17,7 @@ from workbench.errors import StoreError
 from workbench.live.kubernetes.api_store import ApiStore
 from workbench.live.kubernetes.configuration import cluster_of
 from workbench.live.kubernetes.writer import Writer
+from workbench.model.clock import VirtualClock
 
 POD = Ref("Pod", "default", "p")
 NAMESPACES = ("a", "b")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.control.manifests import job, small_cluster
-from workbench.control.clock import VirtualClock
 from workbench.control.cluster import EmbeddedCluster
 from workbench.errors import InputError
+from workbench.model.clock import VirtualClock
 
 STORED = {"name": "p", "namespace": "default", "uid": "u", "resourceVersion": "5"}
 OWNER = {"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "o", "controller": True}

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from workbench.control.clock import VirtualClock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.memory_store import MemoryStore
@@ -17,6 +16,7 @@ from workbench.control.reconcilers.discovery import Discovery
 from workbench.control.store import StoreChange
 from workbench.errors import InputError
 from workbench.live.kubernetes.discovery_sources import discovery_asks
+from workbench.model.clock import VirtualClock
 from workbench.objects.discovery import DiscoverySource
 
 MAP = Ref("ConfigMap", "volcano-system", "volcano-controller-configmap")

@@ -17,7 +17,8 @@ from tests.simulate.test_engine import GPU, PER_NODE, SNAPSHOT, job, run, starts
 from workbench.model.gang import Gang, Role
 from workbench.policies.registry import get_policy
 from workbench.simulate import Breakdown, SimulatedJob, Simulation
-from workbench.simulate.queueing import Reservation, fewest_gpus, most_gpus, reserve
+from workbench.simulate.disciplines import Reservation, reserve
+from workbench.simulate.job_run import fewest_gpus, most_gpus
 
 
 def elastic(name: str, pods: int, needed: int, at: float, seconds: float) -> SimulatedJob:

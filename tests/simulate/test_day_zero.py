@@ -16,8 +16,7 @@ from workbench.formats.openb import read_openb, read_openb_order
 from workbench.policies import get_policy
 from workbench.policies.gpu_sharing.policy import TYPICAL_SHARE
 from workbench.simulate.day_zero import DayZero, tuned_arrivals
-from workbench.simulate.fill_bound import allocation_bound
-from workbench.simulate.fill_study import fill_study
+from workbench.simulate.fill_study import allocation_bound, fill_study
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "shared-gpus"
 #: Names of the study and ours.

@@ -27,7 +27,7 @@ def test_the_arrival_of_another_job_is_no_reason_to_try_again() -> None:
     jobs = [job("a", 6, 0, 100), job("big", 8, 1, 5), job("small", 2, 50, 5)]
     simulation = Simulation(SNAPSHOT, get_policy("binpack"), jobs, retry=KUBE_SCHEDULER).run(60)
     # Tried when it arrived and when small had ended.
-    assert simulation._n_refusals[1] == 2
+    assert simulation._runs[1].n_refusals == 2
 
 
 def test_back_off_doubles_up_to_the_longest() -> None:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.simulate.test_engine import GPU, PER_NODE, job, run
+from tests.simulate.test_engine import GPU, PER_NODE, able, job, run
 from workbench.model.gang import Gang, Role
 from workbench.model.notice_codes import CODES
 from workbench.model.placement import Refusal
 from workbench.simulate import Breakdown, SimulatedJob, SimulationResult
-from workbench.simulate.queueing import DISCIPLINES
+from workbench.simulate.disciplines import DISCIPLINES
 from workbench.simulate.waiting import BEHIND, FEW_GPUS, NOT_TRIED, code_of, meaning_of, waiting_at, waiting_by_reason
 
 
@@ -67,7 +67,7 @@ def at(steps: tuple[np.ndarray, np.ndarray], time_s: float) -> float:
 def test_everybody_who_waits_has_one_reason(drawn: list[tuple[int, int, int]], discipline: str, broken: bool) -> None:
     jobs = [job(f"j{i}", pods, float(start), float(lasts)) for i, (pods, start, lasts) in enumerate(drawn)]
     faults = [Breakdown(12, 20, (0,))] if broken else []
-    result = run(jobs, discipline=discipline, breakdowns=faults)
+    result = run(jobs, able(discipline), discipline=discipline, breakdowns=faults)
     by_reason = waiting_by_reason(result)
     for row in [row for row in result.usage if row.time_s < result.ended_s]:
         now = waiting_at(result, row.time_s)

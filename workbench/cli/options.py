@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.option_values import whole
+from workbench.cli.option_values import OptionError, whole
+from workbench.errors import UnknownNameError
 
 __all__ = [
     "AnyScheduler",
     "ArrivalKind",
     "CompareOutput",
     "CurveOutput",
-    "Discipline",
+    "DisciplineName",
     "Files",
     "From",
     "GpusPerNode",
@@ -118,14 +119,24 @@ class SimulationOutput(StrEnum):
     html = "html"
 
 
-class Discipline(StrEnum):
-    """Disciplines of `workbench simulate`, as `workbench.simulate.queueing` describes them."""
+def _known_discipline(name: str) -> str:
+    from workbench.simulate import get_discipline
 
-    fifo = "fifo"
-    best_effort = "best-effort"
-    priority = "priority"
-    backfill = "backfill"
-    shares = "shares"
+    try:
+        return get_discipline(name).name
+    except UnknownNameError as error:
+        raise OptionError(f"--discipline: {error}") from None
+
+
+DisciplineName = Annotated[
+    str,
+    typer.Option(
+        "--discipline",
+        parser=_known_discipline,
+        metavar="[fifo|best-effort|priority|backfill|shares|session]",
+        help="Who is tried next, and who may pass whom; also the name of a discipline of another package.",
+    ),
+]
 
 
 class Routes(StrEnum):

@@ -32,7 +32,7 @@ from workbench.cli.network_options import (
 from workbench.cli.option_values import one_of, seconds, whole
 from workbench.cli.options import (
     ArrivalKind,
-    Discipline,
+    DisciplineName,
     Files,
     From,
     GpusPerNode,
@@ -90,9 +90,7 @@ def simulate(
     ] = "",
     policies: Policies = _POLICIES,
     set_: SharedSettings = [],  # noqa: B006
-    discipline: Annotated[
-        Discipline, one_of(Discipline, "--discipline", help="Who is tried next, and who may pass whom.")
-    ] = Discipline.best_effort,
+    discipline: DisciplineName = "best-effort",
     load: Annotated[
         int | None,
         whole(
@@ -171,7 +169,7 @@ def simulate(
     from workbench.formats.openb import is_openb_pods, read_openb_log
     from workbench.model.job_log import JobLog
     from workbench.policies.retry import RetryRule
-    from workbench.simulate import FaultRates, Simulation, draw_breakdowns
+    from workbench.simulate import FaultRates, Simulation, draw_breakdowns, get_discipline
     from workbench.simulate.from_log import fault_horizon_s, judging_by, simulated_jobs
 
     if trace is None and shapes is None:
@@ -197,6 +195,8 @@ def simulate(
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
+    for policy in chosen:
+        get_discipline(discipline).check(policy)
     content = None if trace is None else _content(trace, inputs)
     if trace is not None and content is not None and is_openb_pods(content):
         if len(inputs) != 1:
@@ -240,7 +240,7 @@ def simulate(
                 snapshot,
                 policy,
                 jobs,
-                discipline=discipline.value,
+                discipline=discipline,
                 breakdowns=breakdowns,
                 quotas=log.quotas,
                 retry=policy.traits.retry if retry is Retry.own else RetryRule(cycle_s=cycle or 0.0),

@@ -26,18 +26,12 @@ __all__ = ["close_nodes", "evict_from", "fail_gpu", "lose_nodes", "nodes_at", "p
 def nodes_at(store: MemoryStore, topology: Topology, place: str) -> list[str]:
     """Names of the nodes that a place names: a node, or every node of a HyperNode, in byte order.
 
+    A node comes first where both have the name; `UnknownNameError` if neither has.
+
     Parameters
     ----------
-    store : MemoryStore
-    topology : Topology
-        HyperNodes of the cluster.
-    place : str
-        Name of a node or a HyperNode; a node comes first where both have the name.
-
-    Raises
-    ------
-    UnknownNameError
-        Neither a node nor a HyperNode has the name.
+    store, topology, place
+        The objects and the HyperNodes of the cluster; a name.
     """
     if store.get(Ref("Node", "", place)) is not None:
         return [place]
@@ -58,12 +52,8 @@ def close_nodes(store: MemoryStore, log: EventLog, at: float, names: Sequence[st
 
     Parameters
     ----------
-    store : MemoryStore
-    log : EventLog
-    at : float
-        The present time, in seconds.
-    names : sequence of str
-        Names of the Nodes.
+    store, log, at, names
+        The objects and the log of the cluster; the present time, in seconds; names of the Nodes.
     """
     for name in names:
         key = Ref("Node", "", name)
@@ -80,12 +70,8 @@ def evict_from(store: MemoryStore, log: EventLog, at: float, names: Sequence[str
 
     Parameters
     ----------
-    store : MemoryStore
-    log : EventLog
-    at : float
-        The present time, in seconds.
-    names : sequence of str
-        Names of the Nodes.
+    store, log, at, names
+        The objects and the log of the cluster; the present time, in seconds; names of the Nodes.
     """
     failed = set(names)
     for pod in list(store.list("Pod")):
@@ -104,18 +90,10 @@ def fail_gpu(store: MemoryStore, snapshot: ClusterSnapshot, node: str, gpu: int)
 
     Parameters
     ----------
-    store : MemoryStore
-    snapshot : ClusterSnapshot
+    store, snapshot
         The cluster as it is now.
-    node : str
-        Name of the Node.
-    gpu : int
-        Number of the GPU on its host, from 0.
-
-    Raises
-    ------
-    InputError
-        The node has no healthy GPU of that number.
+    node, gpu : str, int
+        Name of the Node; number of the GPU on its host, from 0. `InputError` if none is healthy of that number.
     """
     words = snapshot.gpu_total[snapshot.topology.node(node)]
     healthy = [bit for bit in range(64 * len(words)) if int(words[bit // 64]) >> (bit % 64) & 1]
@@ -153,8 +131,7 @@ def pods_on_gpu(store: MemoryStore, node: str, gpu: int) -> list[Ref]:
 
     Parameters
     ----------
-    store : MemoryStore
-    node : str
+    store, node
     gpu : int
         Number of the GPU on its host, from 0.
     """

@@ -13,7 +13,6 @@ import orjson
 
 from workbench.control.admission import Webhooks
 from workbench.control.breakage import close_nodes, evict_from, fail_gpu, lose_nodes, nodes_at, pods_on_gpu
-from workbench.control.clock import VirtualClock
 from workbench.control.event_log import EventLog, LogLine
 from workbench.control.kinds import Ref, key_of
 from workbench.control.kubelets import Behaviour, Kubelets
@@ -40,6 +39,7 @@ from workbench.formats.mend import mended_documents
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.before_submission import job_notices, unread_notices_of
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
+from workbench.model.clock import VirtualClock
 from workbench.model.display import Displayed
 from workbench.model.notice import Notice
 from workbench.model.placement import Refusal
@@ -325,11 +325,6 @@ class EmbeddedCluster(Working, Displayed):
     def pod(self, name: str, namespace: str = "default") -> PodView:
         """One pod beside the template that was submitted; a notebook shows the difference.
 
-        Parameters
-        ----------
-        name : str
-        namespace : str
-
         Raises
         ------
         UnknownNameError
@@ -465,10 +460,6 @@ class EmbeddedCluster(Working, Displayed):
 
         The saved start_seconds and run_seconds hold, unless this cluster was made with values of its own.
 
-        Parameters
-        ----------
-        path : str or Path
-
         Raises
         ------
         InputError
@@ -498,8 +489,7 @@ class EmbeddedCluster(Working, Displayed):
 
         Parameters
         ----------
-        pod : str
-        namespace : str
+        pod, namespace
         exit_code : int
             Exit code of its containers; 0: the pod succeeds.
 

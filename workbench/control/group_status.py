@@ -19,12 +19,8 @@ def group_status(status: Mapping[str, Any], min_member: int, pods: Iterable[Pod]
 
     Parameters
     ----------
-    status : mapping
-        The status before, with the conditions of this session (`with_condition`).
-    min_member : int
-        spec.minMember.
-    pods : iterable of Pod
-        Pods of the group.
+    status, min_member, pods
+        The status before, with the conditions of this session (`with_condition`); spec.minMember; the group's pods.
 
     Returns
     -------
@@ -69,12 +65,8 @@ def with_condition(status: Mapping[str, Any], scheduled: bool, message: str, now
 
     Parameters
     ----------
-    status : mapping
-        The status before.
-    scheduled : bool
-        Whether the gang got its nodes.
-    message : str
-        Why the gang got no nodes; ignored if `scheduled`.
+    status, scheduled, message
+        The status before; whether the gang got its nodes; if not, why.
     now : str
         The present time, as Kubernetes writes it.
     """

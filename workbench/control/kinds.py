@@ -109,12 +109,8 @@ def api_path(kind: str, namespace: str = "", name: str = "") -> str:
 
     Parameters
     ----------
-    kind : str
-        As in `Ref.kind`; one without API group.
-    namespace : str
-        Empty: objects of all namespaces, or a cluster-scoped kind.
-    name : str
-        Empty: the list.
+    kind, namespace, name
+        As in `Ref`; without a namespace: objects of all namespaces, or a cluster-scoped kind; without a name: the list.
 
     Examples
     --------

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, ReadStore, Store, StoreChange
 from workbench.errors import InputError
+from workbench.model.clock import Clock
 from workbench.model.extras import RUN_SECONDS
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
 
@@ -181,19 +181,9 @@ def _statuses(pod: Object, state: Mapping[str, Any], ready: bool = True) -> list
 def containers_environment(store: ReadStore, pod: Object) -> dict[str, dict[str, str]]:
     """Environment variables that the processes of each container of a pod see, by the container's name.
 
-    Parameters
-    ----------
-    store : ReadStore
-        Has the ConfigMaps from which variables are read.
-    pod : mapping
-        The pod's manifest.
-
-    Returns
-    -------
-    dict of str to dict of str to str
-        Variables of the template, those that job plugins added, and NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES as
-        the kubelet sets them from the pod's GPU annotation. Left out: values from Secrets, and values of fields that
-        the embedded cluster does not fill in, such as the pod's IP address.
+    Those of the template, also from the ConfigMaps of the store, those that job plugins added, and
+    NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES as the kubelet sets them from the pod's GPU annotation. Left out:
+    values from Secrets, and of fields that the embedded cluster does not fill in, such as the pod's IP address.
     """
     annotation = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
     found = {}

@@ -112,19 +112,10 @@ def job_view(store: Store, rows: Sequence[JobRow], pods: Sequence[PodRow], log: 
 
     Parameters
     ----------
-    store : Store
-    rows : sequence of JobRow
-        All Jobs of the cluster.
-    pods : sequence of PodRow
-        All pods of the cluster.
-    log : sequence of LogLine
+    store, rows, pods, log
+        All objects, Jobs, pods and log lines of the cluster.
     key : Ref
-        Namespace and name of the Job or the PodGroup; the kind is not looked at.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none.
+        Namespace and name of the Job or the PodGroup; the kind is not looked at. `UnknownNameError` if there is none.
     """
     here = [row for row in rows if row.namespace == key.namespace]
     row = next((one for one in here if one.name == key.name), None)
@@ -154,17 +145,10 @@ def pod_view(store: Store, pods: Sequence[PodRow], log: Sequence[LogLine], key: 
 
     Parameters
     ----------
-    store : Store
-    pods : sequence of PodRow
-        All pods of the cluster.
-    log : sequence of LogLine
+    store, pods, log
+        All objects, pods and log lines of the cluster.
     key : Ref
-        Identity of the pod.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no pod of that name.
+        Identity of the pod; `UnknownNameError` if there is none of that name.
     """
     here = [row for row in pods if row.namespace == key.namespace]
     row = next((one for one in here if one.name == key.name), None)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from workbench.cancel import check
-from workbench.control.clock import Clock
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Store, StoreChange
 from workbench.errors import ClusterError, InternalError
+from workbench.model.clock import Clock, EventQueue
 from workbench.model.value import Working
 
 __all__ = ["Manager"]
@@ -32,8 +31,7 @@ class Manager(Working):
 
     Parameters
     ----------
-    store : Store
-    clock : Clock
+    store, clock
     stages : sequence of sequence of Reconciler
         Reconcilers of a stage work only while no earlier stage has work. The order of controllers within a stage does
         not matter: the cluster ends in the same state.
@@ -67,8 +65,7 @@ class Manager(Working):
         #: Failures in a row of each key.
         self._failures: dict[_Work, int] = {}
         self._waiting: list[dict[_Work, None]] = [{} for _ in stages]
-        self._timers: list[tuple[float, _Work]] = []
-        self._due: dict[_Work, float] = {}
+        self._timers: EventQueue[_Work] = EventQueue()
         self._seen = store.version
         for obj in store.contents():
             self._tell(StoreChange.of_existing(obj, store.version))
@@ -76,9 +73,8 @@ class Manager(Working):
     @property
     def next_timer(self) -> float | None:
         """Earliest time at which a reconciler asked to be called again; None if none asked."""
-        while self._timers and self._due.get(self._timers[0][1]) != self._timers[0][0]:
-            heapq.heappop(self._timers)
-        return self._timers[0][0] if self._timers else None
+        first = self._timers.first
+        return None if first is None else first[0]
 
     @property
     def seen(self) -> int:
@@ -119,10 +115,9 @@ class Manager(Working):
         work = self._next(stage)
         again = self._reconcile(work)
         if again is None:
-            self._due.pop(work, None)
+            self._timers.cancel(work)
         else:
-            self._due[work] = again
-            heapq.heappush(self._timers, (again, work))
+            self._timers.plan(work, again)
         del self._waiting[stage][work]
         return True
 
@@ -161,8 +156,7 @@ class Manager(Working):
             waiting[number, key] = None
 
     def _wake(self) -> None:
-        while (due := self.next_timer) is not None and due <= self._clock.now:
-            work = self._timers[0][1]
-            self._add(work[0], [work[1]])
-            del self._due[work]
-            heapq.heappop(self._timers)
+        while (first := self._timers.first) is not None and first[0] <= self._clock.now:
+            number, key = first[1]
+            self._add(number, [key])
+            self._timers.drop_first()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 
-from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.store import Store, StoreChange
+from workbench.model.clock import Clock
 from workbench.model.value import Working
 
 __all__ = ["Reconciler"]
@@ -21,8 +21,7 @@ class Reconciler(Working, ABC):
 
     Parameters
     ----------
-    store : Store
-    clock : Clock
+    store, clock
     log : EventLog
         Receives a line for each thing that the reconciler did, for people to read.
     """

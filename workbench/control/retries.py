@@ -42,12 +42,8 @@ class Retries(Working):
 
         Parameters
         ----------
-        key : Ref
-            The Job.
-        request : JobRequest
-            The request as it was made.
-        now : float
-            Time of the failure, in seconds.
+        key, request, now
+            The Job; the request as it was made; time of the failure, in seconds.
 
         Returns
         -------

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from workbench.cluster.changes import ClusterObject, ObjectChange, added, deleted, read_change
 from workbench.cluster.state import ClusterState
-from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.former_pods import FormerPods
 from workbench.control.group_status import group_status, with_condition
@@ -22,6 +21,7 @@ from workbench.control.switch_maps import SwitchMaps
 from workbench.control.visible_devices import device_annotations
 from workbench.errors import InputError
 from workbench.jobs.gangs import Workload
+from workbench.model.clock import Clock
 from workbench.model.counted import counted
 from workbench.model.extras import FormerPod, VolcanoMemory, extras_of
 from workbench.model.gang import Gang

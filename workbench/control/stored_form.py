@@ -18,17 +18,7 @@ _WITH_SPEC = frozenset({"Pod", "Job", "PodGroup", "HyperJob", "HyperNode", "Depl
 def check_identity(data: Mapping[str, Any], where: str = "") -> Mapping[str, Any]:
     """Check that name and namespace are texts, before anything is looked up by them; returns the metadata.
 
-    Parameters
-    ----------
-    data : mapping
-        A manifest.
-    where : str
-        Path of the object, for the error.
-
-    Raises
-    ------
-    InputError
-        One is no text; the error names its path.
+    The `InputError` where one is no text names its path, which begins with `where`.
     """
     metadata = get_map(data, "metadata", where)
     for name in ("name", "namespace"):
@@ -37,20 +27,7 @@ def check_identity(data: Mapping[str, Any], where: str = "") -> Mapping[str, Any
 
 
 def check_stored(data: Mapping[str, Any], where: str = "") -> None:
-    """Check what controllers read of every object, and kubelets of pods.
-
-    Parameters
-    ----------
-    data : mapping
-        A manifest with apiVersion and kind.
-    where : str
-        Path of the object, for the error.
-
-    Raises
-    ------
-    InputError
-        A field of another type; the error names its path.
-    """
+    """Check what controllers read of every object, and kubelets of pods; as `check_identity` for their types."""
     metadata = check_identity(data, where)
     for name in ("uid", "resourceVersion"):
         get_text(metadata, name, child(where, "metadata"))

@@ -26,17 +26,8 @@ def _annotation(variable: str, container: int) -> str:
 def device_annotations(annotations: Mapping[str, str], containers: int) -> dict[str, str]:
     """The annotations that the variables of `with_device_variables` refer to.
 
-    Parameters
-    ----------
-    annotations : mapping of str to str
-        What the scheduler writes on the pod; without a GPU annotation the result is empty.
-    containers : int
-        Number of containers of the pod.
-
-    Returns
-    -------
-    dict of str to str
-        One for each variable of each container with GPUs.
+    `annotations` is what the scheduler writes on a pod of so many containers. One for each variable of each container
+    with GPUs; empty without a GPU annotation.
     """
     chosen = annotations.get(GPU_ANNOTATION)
     return {} if chosen is None else dict(_of_choice(chosen, containers))
@@ -83,17 +74,8 @@ def with_node_agent_variables(pod: Object) -> Object:
 def with_device_variables(pod: Object, resource: str = "nvidia.com/gpu") -> Object:
     """The pod with NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES in each container that asks for GPUs.
 
-    Parameters
-    ----------
-    pod : mapping
-        A pod that is being created. A variable that a container has already stays as it is.
-    resource : str
-        Name of the resource that counts GPUs.
-
-    Returns
-    -------
-    mapping
-        `pod` itself where nothing is to be added.
+    A variable that a container has already stays as it is; `pod` itself is returned where nothing is to be added.
+    `resource` counts GPUs.
     """
     containers = pod["spec"].get("containers") or ()
     made = [_with_variables(one, position, resource) for position, one in enumerate(containers)]

@@ -11,7 +11,7 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class WallClock:
-    """The real time, as `workbench.control.clock.Clock` describes a clock.
+    """The real time, as `workbench.model.clock.Clock` describes a clock.
 
     Notes
     -----

@@ -39,8 +39,7 @@ def at_load(
 
     Parameters
     ----------
-    jobs : sequence of SimulatedJob
-    snapshot : ClusterSnapshot
+    jobs, snapshot
     load : float
         GPU seconds that the jobs ask for, over those that the cluster has until the last one arrives; above 0. A finite
         number of jobs is a sample: the load that is drawn differs.

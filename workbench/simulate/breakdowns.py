@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from workbench.cancel import check
 from workbench.errors import CapacityError, InputError
-from workbench.evaluate.contention import RoutedFabric
+from workbench.evaluate.contention import Network, RoutedFabric
+from workbench.model.clock import EventQueue
 from workbench.model.counted import counted
+from workbench.model.placement import words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
+from workbench.simulate.active_jobs import BREAK, REPAIR, ActiveJobs, Key
+from workbench.simulate.candidates import Candidates
+from workbench.simulate.job_run import JobRun
 
-__all__ = ["Breakdown", "FaultRates", "draw_breakdowns"]
+__all__ = ["Breakdown", "FaultRates", "Faults", "checked_breakdowns", "draw_breakdowns"]
 
 _DAY = 86_400.0
 
@@ -110,8 +116,7 @@ def draw_breakdowns(
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
-    rates : FaultRates
+    snapshot, rates
     until_s : float
         Seconds; repairs may end later.
     rng : numpy.random.Generator
@@ -159,3 +164,69 @@ def draw_breakdowns(
         what = f"{cable.below} rail {cable.rail} cable {cable.number}"
         draw(rates.cable_per_1000_days, (), 0, what, (number,))
     return tuple(sorted(found, key=lambda one: (one.at_s, one.what)))
+
+
+class Faults:
+    """The breakdowns of a simulation, which stop jobs and let them wait again.
+
+    Parameters
+    ----------
+    breakdowns, runs, active, candidates
+        Those of the simulation; its jobs, by number; those that hold nodes, and those that wait.
+    """
+
+    def __init__(
+        self, breakdowns: tuple[Breakdown, ...], runs: tuple[JobRun, ...], active: ActiveJobs, candidates: Candidates
+    ) -> None:
+        self._breakdowns, self._runs, self._active, self._candidates = breakdowns, runs, active, candidates
+
+    def plan(self, events: EventQueue[Key]) -> None:
+        """Plan every breakdown and its repair."""
+        for number, one in enumerate(self._breakdowns):
+            events.plan((BREAK, number), one.at_s)
+            events.plan((REPAIR, number), one.until_s)
+
+    def strike(self, number: int) -> bool:
+        """Stop the jobs on what breaks and close it; whether a job stopped."""
+        breakdown = self._breakdowns[number]
+        hits = self._active.nodes.hit_by(breakdown.nodes, breakdown.gpus)
+        for job, lost in hits.items():
+            run = self._runs[job]
+            ran = run.running is not None
+            self._active.lose(run, lost)
+            if run.standing is not None:
+                # It asks for its missing pods from now on, and is like no other job.
+                run.kind = len(self._runs) + job
+            if ran:
+                self._candidates.add(run)
+        self._active.nodes.break_down(number, breakdown.nodes, breakdown.gpus)
+        self._active.change_cables(breakdown.cables, 1)
+        return bool(hits)
+
+    def repair(self, number: int) -> bool:
+        """Reopen what a breakdown closed."""
+        self._active.nodes.repair(number)
+        self._active.change_cables(self._breakdowns[number].cables, -1)
+        return True
+
+
+def checked_breakdowns(
+    breakdowns: Iterable[Breakdown], snapshot: ClusterSnapshot, network: Network | None
+) -> tuple[Breakdown, ...]:
+    """The breakdowns, if what breaks is there; else an `InputError`.
+
+    Parameters
+    ----------
+    breakdowns, snapshot, network
+        As of `Simulation`.
+    """
+    found = tuple(breakdowns)
+    no_gpu = np.zeros(1, dtype=np.uint64)
+    for one in found:
+        if not all(0 <= node < snapshot.n_nodes for node in one.nodes):
+            raise InputError("a node that the cluster does not have", source="breakdown", where=one.what)
+        if one.gpus & ~words_to_mask(snapshot.gpu_total[one.nodes[0]] if one.nodes else no_gpu):
+            raise InputError("a GPU that the node does not have", source="breakdown", where=one.what)
+        if one.cables and (network is None or not max(one.cables) < network.fabric.n_cables):
+            raise InputError("a cable that the network does not have", source="breakdown", where=one.what)
+    return found

@@ -153,12 +153,7 @@ def _means(values: Floats, percent: Longs, n: int) -> Floats:
 
 
 class DayZero:
-    """A trace made ready to be filled many times, by several policies and in several orders.
-
-    Parameters
-    ----------
-    trace : PodTrace
-    """
+    """A trace made ready to be filled many times, by several policies and in several orders."""
 
     def __init__(self, trace: PodTrace) -> None:
         self.trace = trace

@@ -23,11 +23,7 @@ def free_nodes(result: SimulationResult, snapshot: ClusterSnapshot) -> pandas.Da
 
     A node is free while no GPU of it is in use; broken nodes count as free, and pods without GPUs leave a node free.
 
-    Parameters
-    ----------
-    result : SimulationResult
-    snapshot : ClusterSnapshot
-        The cluster at the start of the simulation.
+    `snapshot` is the cluster at the start of the simulation.
 
     Returns
     -------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -17,10 +18,9 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.contract import Policy
-from workbench.simulate.faults import break_gpus, break_node
 from workbench.simulate.lost_pods import joined, placement_of_running
 
-__all__ = ["HeldNodes", "held_gpus", "pace_of", "smallest_missing", "whole_gpus"]
+__all__ = ["HeldNodes", "break_gpus", "break_node", "held_gpus", "pace_of", "smallest_missing", "whole_gpus"]
 
 #: Name of a job or a fault: a number in simulations, a text in timelines. Keys of one `HeldNodes` must be sortable.
 Key = Any
@@ -59,6 +59,12 @@ class HeldNodes(Working):
     def broken(self) -> tuple[int, ...]:
         """Nodes that are broken, wholly or in part, ascending."""
         return tuple(sorted(self._broken))
+
+    @property
+    def broken_names(self) -> frozenset[str]:
+        """Names of the nodes that are broken, wholly or in part."""
+        names = self._base.topology.node_names
+        return frozenset(names[node] for node in self._broken)
 
     def free_gpus_on(self, nodes: npt.NDArray[np.bool_]) -> int:
         """Whole GPUs that are left on some nodes, given as a mask, bool (n,)."""
@@ -130,10 +136,8 @@ class HeldNodes(Working):
 
         Parameters
         ----------
-        fault : int or str
-        nodes : iterable of int
-        gpus : int
-            Bits of GPUs; 0: whole nodes.
+        fault, nodes, gpus
+            Key of the fault; bits of GPUs, or 0 for whole nodes.
         """
         self._faults[fault] = tuple(nodes), gpus
         for node in self._faults[fault][0]:
@@ -249,3 +253,37 @@ def _pods_on(placement: Placement, nodes: tuple[int, ...], gpus: int) -> npt.NDA
     if gpus and placement.gpu_words is not None:
         on[on] = [bool(placement.gpu_mask(int(pod)) & gpus) for pod in np.flatnonzero(on)]
     return on
+
+
+def break_node(snapshot: ClusterSnapshot, node: int) -> ClusterSnapshot:
+    """The snapshot after a node has failed: it is not ready, so that no pod is placed on it. `node` is its index."""
+    not_ready = snapshot.not_ready.copy()
+    not_ready[node] = True
+    return dataclasses.replace(snapshot, not_ready=not_ready)
+
+
+def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> ClusterSnapshot:
+    """The snapshot after some GPUs of a node have failed: the node offers fewer GPUs.
+
+    Parameters
+    ----------
+    snapshot, node, gpus
+        Index of the node, and numbers of the GPUs; an `InputError` says which of them is not healthy before.
+    """
+    total, free = snapshot.gpu_total.copy(), snapshot.gpu_free.copy()
+    allocatable = snapshot.allocatable.copy()
+    for gpu in gpus:
+        word, bit = divmod(gpu, 64)
+        mask = np.uint64(1) << np.uint64(bit)
+        if gpu < 0 or word >= total.shape[1] or not total[node, word] & mask:
+            name = snapshot.topology.node_names[node]
+            raise InputError(
+                "no such healthy GPU", source="fault", where=name, got=str(gpu), expected="a GPU of the node"
+            )
+        total[node, word] &= ~mask
+        free[node, word] &= ~mask
+        for column in snapshot.gpu_columns:
+            if allocatable[node, column] > 0:
+                allocatable[node, column] -= 1
+                break
+    return dataclasses.replace(snapshot, gpu_total=total, gpu_free=free, allocatable=allocatable)

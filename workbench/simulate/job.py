@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, isfinite
 from typing import Literal
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import TrainingStep
 from workbench.model.counted import counted
+from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.job_log import MOST_SECONDS
+from workbench.model.notice import Notice
 from workbench.model.value import Value
-from workbench.simulate.gang_groups import without_gang_group
 
-__all__ = ["RESTARTS", "Restarts", "SimulatedJob"]
+__all__ = ["RESTARTS", "Restarts", "SimulatedJob", "without_gang_group"]
 
 Restarts = Literal["job", "pods"]
 RESTARTS: tuple[Restarts, ...] = ("job", "pods")
@@ -114,3 +115,15 @@ class SimulatedJob(Value):
             return time_s
         written, since = divmod(time_s, self.checkpoint_s + self.writing_s)
         return written * self.checkpoint_s + min(since, self.checkpoint_s)
+
+
+def without_gang_group(gang: Gang) -> Gang:
+    """The gang without Koordinator's gang group, with a notice about it; the gang itself if it belongs to none.
+
+    Jobs arrive and are placed one by one in a simulation, so the other gangs of a group cannot be decided with it.
+    """
+    if not gang.extra(KoordinatorWish).gang_groups:
+        return gang
+    note = Notice("gang-groups-not-read", "a simulation does not follow gang groups: the gang is placed by itself")
+    alone = gang.with_extra(replace(gang.extra(KoordinatorWish), gang_groups=()))
+    return replace(alone, notes=(*gang.notes, note))

@@ -76,11 +76,6 @@ def former_pods(placement: Placement, lost: Mask) -> tuple[FormerPod, ...]:
     """Ranks and nodes of the pods that a placement loses, for policies that let a pod keep its rank.
 
     Pods without the annotation of a rank are left out.
-
-    Parameters
-    ----------
-    placement : Placement
-    lost : ndarray of shape (n_pods,), bool
     """
     found = []
     for position in np.flatnonzero(lost & (placement.node >= 0)).tolist():

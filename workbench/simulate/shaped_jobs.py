@@ -75,10 +75,7 @@ def draw_shaped_jobs(
 
     Parameters
     ----------
-    shapes : sequence of PublishedShape
-    snapshot : ClusterSnapshot
-    count : int
-    rng : numpy.random.Generator
+    shapes, snapshot, count, rng
     gpu_tflops : float
         As for `step_of_shape`.
     median_s : float

@@ -22,9 +22,8 @@ from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable
 from workbench.model.value import Working
 from workbench.policies.contract import Policy
-from workbench.simulate.faults import break_gpus
-from workbench.simulate.gang_groups import without_gang_group
-from workbench.simulate.held_nodes import HeldNodes
+from workbench.simulate.held_nodes import HeldNodes, break_gpus
+from workbench.simulate.job import without_gang_group
 from workbench.simulate.lost_pods import after_fault, former_pods, missing_pods
 
 __all__ = ["Timeline"]
@@ -63,11 +62,9 @@ class Timeline(Working):
     @property
     def pending(self) -> dict[str, Gang]:
         """Jobs that wait for nodes, and the pods of jobs that faults took, by ``namespace/name``."""
-        names = self.snapshot.topology.node_names
-        broken = {names[node] for node in self._nodes.broken}
         found = dict(self._waiting)
         for key, lost in self._lost.items():
-            found[key] = missing_pods(self._nodes.placement(key), lost, broken)
+            found[key] = missing_pods(self._nodes.placement(key), lost, self._nodes.broken_names)
         return found
 
     def __repr__(self) -> str:
@@ -199,13 +196,8 @@ class Timeline(Working):
         UnknownNameError
             No such step.
         """
-        known: Mapping[str, Callable[..., Moment]] = {
-            "submit": self.submit,
-            "end": self.end,
-            "retry": self.retry,
-            "fault": self.fault,
-            "recover": self.recover,
-        }
+        kinds: tuple[Callable[..., Moment], ...] = self.submit, self.end, self.retry, self.fault, self.recover
+        known = {one.__name__: one for one in kinds}
         played = []
         for kind, what in steps:
             check()

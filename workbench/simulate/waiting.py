@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.model.notice_codes import CODES
 from workbench.model.placement import Refusal
-
-if TYPE_CHECKING:
-    from workbench.simulate.result import SimulationResult
 
 __all__ = [
     "BEHIND",
@@ -90,7 +87,10 @@ def meaning_of(code: str) -> str:
     return _MEANINGS.get(code) or CODES.get(code) or code
 
 
-def waiting_at(result: SimulationResult, time_s: float) -> list[WaitingJob]:
+# The result is `Any` here: its class has these functions as methods, and imports this module.
+
+
+def waiting_at(result: Any, time_s: float) -> list[WaitingJob]:
     """The jobs that wait at an instant, with their reasons, longest wait first (ties: the order of the jobs).
 
     Parameters
@@ -111,7 +111,7 @@ def waiting_at(result: SimulationResult, time_s: float) -> list[WaitingJob]:
     return sorted(found, key=lambda one: (one.since_s, one.job))
 
 
-def waiting_by_reason(result: SimulationResult) -> dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+def waiting_by_reason(result: Any) -> dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
     """How many jobs wait for each reason over time, as step functions that begin at 0.
 
     Returns
@@ -158,7 +158,7 @@ _Rows = tuple[npt.NDArray[np.float64], list[str]]
 _NO_ROWS: _Rows = (np.empty(0), [])
 
 
-def _rows_of_kinds(result: SimulationResult) -> dict[int, _Rows]:
+def _rows_of_kinds(result: Any) -> dict[int, _Rows]:
     """Times and codes of the rows of each kind."""
     found: dict[int, list[RefusalRow]] = {}
     for row in result.refusals:
@@ -166,7 +166,7 @@ def _rows_of_kinds(result: SimulationResult) -> dict[int, _Rows]:
     return {kind: (np.array([row.time_s for row in rows]), [row.code for row in rows]) for kind, rows in found.items()}
 
 
-def _waits(result: SimulationResult, rows: Mapping[int, _Rows]) -> Iterator[tuple[int, int, float, float]]:
+def _waits(result: Any, rows: Mapping[int, _Rows]) -> Iterator[tuple[int, int, float, float]]:
     """Number of a job, its kind then, and from when until when it waited; infinite: it waits at the end."""
     ready = [job.submitted_s for job in result.jobs]
     runs = [attempt for attempt in result.attempts if attempt.outcome != "standing"]

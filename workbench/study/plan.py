@@ -19,9 +19,9 @@ from workbench.model.value import Value
 from workbench.policies.contract import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS, Arrivals
+from workbench.simulate.disciplines import get_discipline
 from workbench.simulate.from_log import judging_by, simulated_jobs
 from workbench.simulate.job import RESTARTS, Restarts
-from workbench.simulate.queueing import DISCIPLINES, Discipline
 from workbench.study.digest import digest_of, package_digest, policy_digest
 from workbench.study.work import Case
 
@@ -83,7 +83,7 @@ class Run:
 
     topology: str
     workload: str
-    discipline: Discipline
+    discipline: str
     policy: str
     seed: int
     digest: str
@@ -145,7 +145,7 @@ class Study(Value):
     topologies: Mapping[str, ClusterSnapshot]
     workloads: Mapping[str, StudyWorkload]
     policies: Mapping[str, Policy]
-    disciplines: tuple[Discipline, ...] = ("best-effort",)
+    disciplines: tuple[str, ...] = ("best-effort",)
     seeds: tuple[int, ...] = (0,)
     faults: FaultRates | None = None
     restart_s: float = 300.0
@@ -164,8 +164,8 @@ class Study(Value):
             if len(set(values)) < len(values):
                 raise InputError("a value twice", source="study", where=part, expected="each once")
         for discipline in self.disciplines:
-            if discipline not in DISCIPLINES:
-                raise UnknownNameError("discipline", discipline, DISCIPLINES)
+            for policy in self.policies.values():
+                get_discipline(discipline).check(policy)
         if self.restarts not in RESTARTS:
             raise UnknownNameError("restart", self.restarts, RESTARTS)
         if self.retry not in _RETRIES:
@@ -263,7 +263,7 @@ class Study(Value):
                 discipline,
                 policy,
                 seed,
-                digest_of(package_digest(), case, discipline, digests[policy, workload, seed], seed),
+                digest_of(package_digest(), case, get_discipline(discipline), digests[policy, workload, seed], seed),
             )
             for (topology, workload), case in self.case_digests.items()
             for discipline in self.disciplines

@@ -33,7 +33,6 @@ from workbench.policies.contract import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS
 from workbench.simulate.job import Restarts
-from workbench.simulate.queueing import DISCIPLINES
 from workbench.study.plan import Retry, Study, StudyWorkload
 
 __all__ = ["read_study"]
@@ -133,16 +132,12 @@ def _study(
     faults: FaultRates | None,
     inputs: Mapping[str, str],
 ) -> Study:
-    unknown = next((name for name in said.disciplines if name not in DISCIPLINES), None)
-    if unknown is not None:
-        raise UnknownNameError("discipline", unknown, DISCIPLINES)
-    disciplines = tuple(one for name in said.disciplines for one in DISCIPLINES if one == name)
     return Study(
         name=said.name,
         topologies=topologies,
         workloads=workloads,
         policies=policies,
-        disciplines=disciplines or Study.disciplines,
+        disciplines=said.disciplines or Study.disciplines,
         seeds=said.seeds,
         faults=faults,
         restart_s=Study.restart_s if said.restart_s is None else said.restart_s,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import check
 from workbench.errors import ClusterError, InputError, WorkbenchError
+from workbench.simulate import get_discipline
 from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
 from workbench.study.plan import Run, Study
@@ -74,7 +75,7 @@ def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Call
         asked = {}
         for run in runs:
             policy = study.policy_of(run.policy, run.workload, run.seed)
-            arguments = (cases[run.topology, run.workload], policy, run.discipline, run.seed, package)
+            arguments = (cases[run.topology, run.workload], policy, get_discipline(run.discipline), run.seed, package)
             asked[client.submit(simulate_case, *arguments, key=f"run-{call}-{run.digest}")] = run
     failed: dict[Run, _RunFailed] = {}
     completed: Any = as_completed(list(asked), loop=client.loop)  # type: ignore[no-untyped-call]

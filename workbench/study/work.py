@@ -16,10 +16,9 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies.contract import Policy
 from workbench.policies.retry import AT_CHANGES
-from workbench.simulate import Breakdown, FaultRates, SimulatedJob, Simulation, draw_breakdowns
+from workbench.simulate import Breakdown, Discipline, FaultRates, SimulatedJob, Simulation, draw_breakdowns
 from workbench.simulate.arrivals import Arrivals, at_load
 from workbench.simulate.from_log import fault_horizon_s
-from workbench.simulate.queueing import Discipline
 from workbench.study.digest import package_digest
 
 __all__ = ["Case", "as_it_is", "simulate_case"]
@@ -82,8 +81,7 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
     ----------
     case : Case
     policy : Policy
-    discipline : str
-        As of `Simulation`.
+    discipline : Discipline
     seed : int
         Seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults.
     package : str

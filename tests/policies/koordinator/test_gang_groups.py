@@ -22,7 +22,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import session_order
 from workbench.policies.registry import get_policy
 from workbench.policies.taking import take_placement
-from workbench.simulate.gang_groups import without_gang_group
+from workbench.simulate.job import without_gang_group
 
 BOTH = ("koordinator-network", "koordinator-gpu")
 GROUPS = "gang.scheduling.koordinator.sh/groups"

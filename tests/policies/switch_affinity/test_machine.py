@@ -19,7 +19,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.tor_node import as_payload, parse_tor_node
 from workbench.objects.tor_share import parse_tor_share, share_payload
 from workbench.policies.registry import get_policy
-from workbench.simulate.faults import break_node
+from workbench.simulate.held_nodes import break_node
 from workbench.simulate.timeline import Timeline
 
 PRESETS = ("idle", "idle", "idle", "exclusive", "shared/healthy", "shared/unhealthy")

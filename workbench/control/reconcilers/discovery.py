@@ -8,13 +8,13 @@ from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Any
 
-from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import ClusterError, InputError, StoreError
 from workbench.formats.discovery_conf import discovery_config_of
+from workbench.model.clock import Clock
 from workbench.objects.discovery import (
     VOLCANO_SOURCES,
     DiscoveryConfig,

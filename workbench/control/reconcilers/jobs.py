@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.owned import controller_of
@@ -34,6 +33,7 @@ from workbench.jobs.pod_group_of_job import pod_group_of_job, updated_pod_group
 from workbench.jobs.roles import Priorities
 from workbench.jobs.stored_job import as_stored, claims_of
 from workbench.jobs.task_pods import OUT_OF_SYNC_ANNOTATION, tasks_of
+from workbench.model.clock import Clock
 from workbench.objects.job import Job, read_job
 from workbench.objects.job_status import JobStatus, job_status_manifest, read_job_status
 from workbench.objects.pod_group import read_pod_group

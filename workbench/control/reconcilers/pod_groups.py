@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 
-from workbench.control.clock import Clock
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.owned import Owned
@@ -13,6 +12,7 @@ from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import InputError, StoreError
 from workbench.jobs.next_pod_group import GroupStep, next_pod_group
 from workbench.jobs.pod_group_of_pods import group_name
+from workbench.model.clock import Clock
 from workbench.objects.metadata import read_metadata
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
 

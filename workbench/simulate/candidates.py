@@ -1,0 +1,235 @@
+"""`Candidates`: the waiting jobs of a simulation as a discipline sees them, what it may try, and why they wait."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.evaluate.whatif.fix import fix_report
+from workbench.model.gang import Gang
+from workbench.model.placement import Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.contract import Policy
+from workbench.policies.retry import RetryRule
+from workbench.simulate.active_jobs import ActiveJobs
+from workbench.simulate.job_run import JobRun
+from workbench.simulate.waiting import BEHIND, FEW_GPUS, QUOTA, RefusalRow
+
+__all__ = ["Candidates"]
+
+#: Jobs that wait at the end for which changes are tried, and the trials for each.
+_MOST_EXPLAINED, _EXPLAIN_RUNS = 4, 60
+
+
+class Candidates:
+    """The waiting jobs of a simulation, and what a `Discipline` may do with them at an instant.
+
+    A discipline asks for jobs (iterate for all of them in order, `first`, `behind`, or `in_turn`), and calls `start`
+    for those that it lets start. Looking for the next job costs the kinds of jobs and not the jobs: those of a kind ask
+    for the same, so that none of them fits where one does not.
+
+    Parameters
+    ----------
+    policy, active, retry
+        Those of the simulation.
+    weights : mapping of str to float
+        Of queues; 1 if missing.
+    closed : ndarray of shape (n,), bool
+        Nodes that take no pods from the beginning.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy of the simulation; `start` asks it.
+    refusals : list of RefusalRow
+        Why jobs have waited so far.
+    head : JobRun, optional
+        The first job that did not fit, if it holds up others; set by `hold_up`.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        active: ActiveJobs,
+        weights: Mapping[str, float],
+        retry: RetryRule,
+        closed: npt.NDArray[np.bool_],
+    ) -> None:
+        if any(not weight > 0 for weight in weights.values()):
+            raise InputError("a weight of a queue is not above 0", source="weights", got=str(weights))
+        self.policy, self._active, self._nodes = policy, active, active.nodes
+        self._weights, self._retry, self._closed = weights, retry, closed
+        self._groups: dict[int, list[JobRun]] = {}
+        # Kinds of jobs that fit nowhere, and those whose queue has no quota left, until something is freed.
+        self._refused: set[int] = set()
+        self._beyond: set[int] = set()
+        # The last reason of each kind that was refused.
+        self._why: dict[int, str] = {}
+        self.refusals: list[RefusalRow] = []
+        self.head: JobRun | None = None
+
+    def __len__(self) -> int:
+        return sum(map(len, self._groups.values()))
+
+    def __iter__(self) -> Iterator[JobRun]:
+        return iter(sorted(run for group in self._groups.values() for run in group))
+
+    @property
+    def now_s(self) -> float:
+        """The present time, in seconds since the start."""
+        return self._active.clock.now
+
+    @property
+    def free_gpus(self) -> int:
+        """Idle whole GPUs of nodes that take pods."""
+        closed = self._nodes.free_gpus_on(self._closed) if self._closed.any() else 0
+        return self._nodes.free_gpus - closed
+
+    @property
+    def running(self) -> Iterable[tuple[float, int]]:
+        """End, as far as it is known, and whole GPUs of each running job."""
+        return ((run.attempt.end_s, run.attempt.whole) for run in self._active.running.values())
+
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as it is now, with the jobs that run in it."""
+        return self._nodes.snapshot()
+
+    def gpus_of(self, queue: str) -> float:
+        """GPUs that the jobs of a queue hold, in relation to the weight of the queue."""
+        return self._active.milli_of(queue) / self._weights.get(queue, 1.0)
+
+    def wanted(self, run: JobRun) -> Gang:
+        """The pods that a job waits for: all, or those that a fault took from it."""
+        return run.wanted(self._nodes.broken_names)
+
+    def first(self) -> list[JobRun]:
+        """The first job of each kind, the smallest first."""
+        return sorted(group[0] for group in self._groups.values())
+
+    def behind(self, run: JobRun) -> Sequence[JobRun]:
+        """The waiting jobs of a job's kind that come after it, the smallest first."""
+        group = self._groups.get(run.kind, [])
+        return group[bisect_right(group, run) :]
+
+    def in_turn(self) -> Iterator[JobRun]:
+        """Yield the first job of each kind that its quota admits, the smallest first; after one that starts, the next.
+
+        A kind whose job does not start is done with.
+        """
+        heap = self.first()
+        while heap:
+            run = heapq.heappop(heap)
+            if not self.admits(run):
+                continue
+            yield run
+            if run.running is not None and (following := self.behind(run)):
+                heapq.heappush(heap, following[0])
+
+    def admits(self, run: JobRun) -> bool:
+        """Whether the quota of its queue admits a job; if not, that is why its kind waits."""
+        if run.kind in self._beyond:
+            return False
+        if not self.within_quota(run):
+            self._beyond.add(run.kind)
+            self._note(run.kind, QUOTA)
+            return False
+        return True
+
+    def within_quota(self, run: JobRun) -> bool:
+        """Whether the quota of its queue admits a job; that of a job that stands still counts all its pods."""
+        return run.standing is not None or self._active.quotas.admits(run.job.gang)
+
+    def may_fit(self, run: JobRun) -> bool:
+        """Whether it is worth asking the policy: it has not refused the kind, and there are GPUs enough."""
+        if run.kind in self._refused or self.backs_off(run):
+            return False
+        # With back-off every refusal counts, even one that the number of free GPUs already implies.
+        if self._retry.backs_off or run.holds_nodes or run.least_gpus <= self._nodes.free_gpus:
+            return True
+        self._note(run.kind, FEW_GPUS)
+        return False
+
+    def backs_off(self, run: JobRun) -> bool:
+        """Whether a job is not to be tried yet, because it was refused before."""
+        return run.not_before_s > self._active.clock.now
+
+    def start(self, run: JobRun, answer: Placement | Refusal | None = None) -> bool:
+        """Start a job that its quota admits, if it fits; whether it has started.
+
+        `answer`: what a session of the policy has decided on `wanted`; None: the policy is asked about this job alone.
+        """
+        if answer is None and not self.may_fit(run):
+            return False
+        code = self._active.start(run, answer)
+        if code:
+            self._refused.add(run.kind)
+            self._note(run.kind, code)
+            run.n_refusals += 1
+            run.not_before_s = self._active.clock.now + self._retry.back_off(run.n_refusals)
+            return False
+        run.n_refusals, run.admitted = 0, False
+        group = self._groups[run.kind]
+        group.remove(run)
+        if not group:
+            del self._groups[run.kind]
+            self._note(run.kind, "")
+        return True
+
+    def hold_up(self, run: JobRun) -> None:
+        """Let a job that does not fit hold up those behind it: no running job that came later grows, either."""
+        self.head = run
+
+    def pass_over(self, run: JobRun) -> None:
+        """Note that the jobs of a kind wait because one ahead of them does not fit."""
+        self._note(run.kind, BEHIND)
+
+    # What follows is for the simulation.
+
+    def add(self, run: JobRun) -> None:
+        """Let a job wait."""
+        insort(self._groups.setdefault(run.kind, []), run)
+
+    def freed(self) -> None:
+        """Something was freed: every job may fit again."""
+        self._refused.clear()
+        self._beyond.clear()
+
+    def next_try_s(self) -> float:
+        """When the first of the jobs that back off, and might start now, may be tried again; infinite: none does."""
+        ends = (run.not_before_s for run in self if self.backs_off(run) and run.kind not in self._refused)
+        return min(ends, default=float("inf"))
+
+    def reasons(self, *, in_sessions: bool) -> dict[int, str]:
+        """Why jobs wait now, one sentence each, by number; for the first of them also what would help.
+
+        `in_sessions`: as of the discipline.
+        """
+        found, explained = {}, 0
+        for run in self:
+            number = run.number
+            if not self.within_quota(run):
+                found[number] = f"the quota of queue {run.job.gang.queue} is used up"
+                continue
+            wanted = self.wanted(run)
+            by_session = in_sessions or run.standing is not None
+            answer = self._nodes.decide(wanted).result if by_session else self._nodes.try_on_copy(wanted)
+            if isinstance(answer, Placement):
+                found[number] = "it waits behind another job"
+            elif explained < _MOST_EXPLAINED:
+                explained += 1
+                report = fix_report(self.policy, [wanted], self._nodes.snapshot(), wanted.key, most_runs=_EXPLAIN_RUNS)
+                found[number] = report.headline
+            else:
+                found[number] = str(answer.reasons[0])
+        return found
+
+    def _note(self, kind: int, code: str) -> None:
+        """Note why the jobs of a kind wait from now on; empty: no reason is known, until they are tried again."""
+        if self._why.get(kind, "") != code:
+            self._why[kind] = code
+            self.refusals.append(RefusalRow(self._active.clock.now, kind, code))
