@@ -271,7 +271,9 @@ def simulate(
         from workbench.report.simulation_views import simulation_tables
 
         print_tables(*simulation_tables(results))
-    if any(result.done and result.summary()["never_placed"] for result in results):
+    from workbench.evaluate.simulation_metrics import NEVER_PLACED
+
+    if any(result.done and result.measured()[NEVER_PLACED] for result in results):
         raise typer.Exit(1)
 
 

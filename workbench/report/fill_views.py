@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.evaluate.metric import View
 from workbench.model.counted import counted
 from workbench.report.lines import draw_lines
-from workbench.report.tables import new_table, text_row
+from workbench.report.metric_columns import shown_cells, shown_metrics
+from workbench.report.tables import metric_table
 from workbench.simulate.fill_study import FillStudy
 
 __all__ = ["draw_fill", "fill_tables"]
@@ -14,21 +16,12 @@ __all__ = ["draw_fill", "fill_tables"]
 
 def fill_tables(study: FillStudy) -> list[Any]:
     """A table with a row per policy, least unallocated first, and what its numbers mean."""
-    table = new_table(
-        "policy",
-        "allocated",
-        "sd",
-        "unallocated",
-        "below bound",
-        "fragmented",
-        title=f"{study.trace}: % of the cluster's GPUs, {counted(len(study.seeds), 'seed')}",
-        right=range(1, 6),
-    )
-    for policy, row in study.summary().sort_values("unallocated", kind="stable").iterrows():
-        numbers = (row[name] for name in ("allocated", "sd", "unallocated", "below_bound", "fragmented"))
-        text_row(table, str(policy), *("–" if number != number else f"{number:.2f}" for number in numbers))
-    note = "Bound: what no policy can exceed, were all arrivals known. Fragmented: idle, and useless to the usual pod."
-    return [table, note]
+    policies = list(study.summary().sort_values("unallocated", kind="stable").index)
+    measured = [study.measured(policy) for policy in policies]
+    columns = shown_metrics(measured, View.TABLE)
+    rows = [([policy], cells) for policy, cells in zip(policies, shown_cells(columns, measured), strict=True)]
+    title = f"{study.trace}: % of the cluster's GPUs, {counted(len(study.seeds), 'seed')}"
+    return metric_table(["policy"], columns, rows, title)
 
 
 def draw_fill(study: FillStudy) -> str:

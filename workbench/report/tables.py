@@ -35,7 +35,16 @@ from workbench.model.pod_gpus import PodGpus
 from workbench.model.quoted import quoted
 from workbench.model.topology import place_name
 from workbench.report.layout import SOFT_BREAK
-from workbench.report.metric_columns import Column, MetricCell, groups, legend, run_cells, run_columns, session_columns
+from workbench.report.metric_columns import (
+    Column,
+    MetricCell,
+    ShownMetric,
+    groups,
+    legend,
+    run_cells,
+    run_columns,
+    session_columns,
+)
 from workbench.topology.discovery.reconcile import ReconcilePlan
 from workbench.topology.presets import Preset
 
@@ -44,6 +53,7 @@ __all__ = [
     "comparison_tables",
     "difference_tables",
     "explanation_tables",
+    "metric_table",
     "new_table",
     "plan_tables",
     "pod_gpus_tables",
@@ -73,6 +83,34 @@ def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Tabl
     for i, header in enumerate(headers):
         table.add_column(header, justify="right" if i in right else "left", overflow="fold")
     return table
+
+
+def metric_table(
+    heads: Sequence[str],
+    columns: Sequence[ShownMetric],
+    rows: Iterable[tuple[Sequence[str], Sequence[tuple[str, bool]]]],
+    title: str,
+) -> list[Any]:
+    """Terminal table of metrics of simulations, and the legend of its columns.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        Headings of the columns before those of the metrics.
+    columns : sequence of ShownMetric
+    rows : iterable of (sequence of str, sequence of (str, bool))
+        Texts of the first columns, and the cells of the metrics as `shown_cells` returns them.
+    title : str
+    """
+    table = new_table(
+        *heads,
+        *(column.table_heading for column in columns),
+        title=title,
+        right=range(len(heads), len(heads) + len(columns)),
+    )
+    for first, cells in rows:
+        table.add_row(*map(_text, first), *(Text(text, style="bold" if best else "") for text, best in cells))
+    return [table, *_legend(columns)]
 
 
 def _text(value: object) -> Text:
@@ -378,7 +416,7 @@ def _basis(priced: Mapping[str, Any]) -> Text:
     return Text(f"{basis}. Left out: {'; '.join(priced['left_out'])}.")
 
 
-def _legend(columns: Sequence[Column]) -> list[Text]:
+def _legend(columns: Sequence[Column | ShownMetric]) -> list[Text]:
     found = legend(columns, View.TABLE)
     return [Text(found, style="dim")] if found else []
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, TrainingStep
+from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.evaluate.provenance import version
 from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
@@ -77,7 +78,8 @@ class Run:
         Names in the study.
     seed : int
     digest : str
-        SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters and seed. Runs
+        SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters, seed and the
+        metrics that the user added. Runs
         of equal content have equal digests, in whatever study and by whatever names.
     """
 
@@ -253,6 +255,7 @@ class Study(Value):
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Every run, in the order of topologies, workloads, disciplines, policies and seeds."""
+        added = added_simulation_metrics()
         drawing = any(_SEED in policy.parameters for policy in self.policies.values())
         seeds = {names: self.seeds if drawing or case.draws else self.seeds[:1] for names, case in self.cases.items()}
         digests = {of: policy_digest(self.policy_of(*of)) for of in product(self.policies, self.workloads, self.seeds)}
@@ -263,7 +266,7 @@ class Study(Value):
                 discipline,
                 policy,
                 seed,
-                digest_of(package_digest(), case, discipline, digests[policy, workload, seed], seed),
+                digest_of(package_digest(), case, discipline, digests[policy, workload, seed], seed, *added),
             )
             for (topology, workload), case in self.case_digests.items()
             for discipline in self.disciplines

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from workbench.errors import InputError
+from workbench.evaluate.metric_table import simulation_metrics
 from workbench.formats.whole_file import check_writable, write_whole
-from workbench.study.outcomes import COUNTS, OUTCOMES
 from workbench.study.plan import Run, Study
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ __all__ = ["PARQUET", "keep_result", "prepare_folder", "read_result", "read_resu
 #: Name of the file with all results, in the folder of results.
 PARQUET = "results.parquet"
 
-_NUMBERS = ("jobs", *(one.key for one in OUTCOMES))
 _PROVENANCE = b"workbench"
 
 
@@ -51,7 +50,7 @@ def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
     summary : dict of str to float
         Numbers by their keys; NaN is kept as null.
     """
-    plain = {key: None if summary[key] != summary[key] else summary[key] for key in _NUMBERS}
+    plain = {key: None if summary[key] != summary[key] else summary[key] for key in _numbers()}
     content = orjson.dumps({"run": run.digest, "summary": plain}, option=orjson.OPT_INDENT_2)
     write_whole(_file(folder, run.digest), content + b"\n", follow=False)
 
@@ -63,9 +62,10 @@ def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
     except (OSError, orjson.JSONDecodeError):
         return None
     summary = data.get("summary") if isinstance(data, dict) and data.get("run") == digest else None
-    if not isinstance(summary, dict) or set(summary) != set(_NUMBERS):
+    numbers = _numbers()
+    if not isinstance(summary, dict) or set(summary) != set(numbers):
         return None
-    whole = all(type(summary[key]) is int for key in COUNTS)
+    whole = all(type(summary[key]) is int for key, count in numbers.items() if count)
     return summary if whole and all(type(value) in (int, float, type(None)) for value in summary.values()) else None
 
 
@@ -109,11 +109,16 @@ def _table(study: Study, folder: Path) -> pyarrow.Table:
         *((name, pyarrow.string()) for name in texts),
         ("seed", pyarrow.int64()),
         ("run", pyarrow.string()),
-        *((name, pyarrow.int64() if name in COUNTS else pyarrow.float64()) for name in _NUMBERS),
+        *((name, pyarrow.int64() if count else pyarrow.float64()) for name, count in _numbers().items()),
     ]
     # Without the metadata of pandas, which would name its version.
     schema = pyarrow.schema(fields, metadata={_PROVENANCE: orjson.dumps(study.provenance())})
     return pyarrow.Table.from_pylist(rows, schema=schema)
+
+
+def _numbers() -> dict[str, bool]:
+    """Keys of the metrics of a simulation, and whether each is a count."""
+    return {metric.key: metric.count for metric in simulation_metrics()}
 
 
 def _file(folder: Path, digest: str) -> Path:

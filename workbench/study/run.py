@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import check
 from workbench.errors import ClusterError, InputError, WorkbenchError
+from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
 from workbench.study.plan import Run, Study
@@ -64,7 +65,7 @@ def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Call
 
     # A scheduler may remember what another client asked it under the same key.
     call = secrets.token_hex(4)
-    package = package_digest()
+    package, added = package_digest(), added_simulation_metrics()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph")  # a case is sent once, as large as it is
         cases = {
@@ -74,7 +75,7 @@ def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Call
         asked = {}
         for run in runs:
             policy = study.policy_of(run.policy, run.workload, run.seed)
-            arguments = (cases[run.topology, run.workload], policy, run.discipline, run.seed, package)
+            arguments = (cases[run.topology, run.workload], policy, run.discipline, run.seed, package, added)
             asked[client.submit(simulate_case, *arguments, key=f"run-{call}-{run.digest}")] = run
     failed: dict[Run, _RunFailed] = {}
     completed: Any = as_completed(list(asked), loop=client.loop)  # type: ignore[no-untyped-call]

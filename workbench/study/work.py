@@ -5,13 +5,16 @@ What stands here runs in the workers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from workbench.errors import ClusterError
 from workbench.evaluate.contention import Network
+from workbench.evaluate.metric import Metric
+from workbench.evaluate.simulation_metrics import SIMULATION_METRICS
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies.contract import Policy
@@ -75,7 +78,9 @@ def as_it_is(case: Case) -> Case:
     return case
 
 
-def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int, package: str) -> dict[str, float]:
+def simulate_case(
+    case: Case, policy: Policy, discipline: Discipline, seed: int, package: str, added: Sequence[Metric] = ()
+) -> dict[str, Any]:
     """Simulate one case and return the numbers of `SimulationResult.summary`.
 
     Parameters
@@ -88,6 +93,8 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
         Seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults.
     package : str
         `package_digest` of whoever asks.
+    added : sequence of Metric
+        Metrics of simulations that the user added, which the process of a worker does not know.
 
     Raises
     ------
@@ -119,4 +126,5 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
         retry=policy.traits.retry if case.own_retry else AT_CHANGES,
         network=network,
     )
-    return simulation.run(until).result().summary()
+    measured = simulation.run(until).result().measured((*SIMULATION_METRICS, *added))
+    return {key: float("nan") if value is None else value for key, value in measured.values.items()}
