@@ -1,13 +1,12 @@
-"""`Study`: a question put to many simulations, and the runs that it consists of."""
+"""`StudyPlan`: what a study combines, and the runs that it consists of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, TrainingStep
@@ -26,10 +25,7 @@ from workbench.simulate.queueing import DISCIPLINES, Discipline
 from workbench.study.digest import digest_of, package_digest, policy_digest
 from workbench.study.work import Case
 
-if TYPE_CHECKING:
-    import pandas
-
-__all__ = ["Run", "Study", "StudyWorkload"]
+__all__ = ["Retry", "Run", "StudyPlan", "StudyWorkload"]
 
 _SEED = "seed"
 
@@ -97,7 +93,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Study(Value):
+class StudyPlan(Value):
     """Simulations of every policy on every topology, workload and discipline, with several seeds.
 
     Attributes
@@ -184,19 +180,6 @@ class Study(Value):
         for name in self.networks:
             if name not in self.topologies:
                 raise UnknownNameError("topology of the study", name, self.topologies)
-
-    @classmethod
-    def read(cls, path: str | Path) -> Study:
-        """Read a study from a YAML file (docs/studies.md).
-
-        Raises
-        ------
-        InputError, UnknownNameError
-            A key that is not known, a wrong type, a file that is missing; file and place are named.
-        """
-        from workbench.study.read import read_study
-
-        return read_study(path)
 
     @property
     def compared_with(self) -> str:
@@ -289,56 +272,6 @@ class Study(Value):
             "policy_names": {name: policy.name for name, policy in self.policies.items()},
             "inputs": dict(self.inputs),
         }
-
-    def run(
-        self,
-        folder: str | Path,
-        address: str | None = None,
-        *,
-        workers: int | None = None,
-        progress: Callable[[int, int, str], None] | None = None,
-    ) -> pandas.DataFrame:
-        """Do the runs whose results the folder has not, on Dask, and return the results of all.
-
-        Parameters
-        ----------
-        folder : path
-            Where results are kept, a file per run, and all together as ``results.parquet``. It is made if it is not
-            there. A run whose content has not changed is not done again.
-        address : str, optional
-            Scheduler of a Dask cluster, such as ``tcp://10.0.0.1:8786``, whose workers have the same version of this
-            package. None: worker processes on this machine, which end with the call.
-        workers : int, optional
-            Worker processes on this machine, of one thread each; None: as many as there are cores for this process.
-        progress : callable, optional
-            Called with (runs done, runs, the last one in words).
-
-        Returns
-        -------
-        pandas.DataFrame
-            As `results`.
-
-        Raises
-        ------
-        InputError
-            The folder cannot be written; `workers` together with an address; a policy raised an error, which is told
-            after all other runs are done.
-        ClusterError
-            No scheduler answers, a worker runs another version, or workers die.
-        """
-        from workbench.study.run import run_study
-
-        return run_study(self, Path(folder), address, workers, progress)
-
-    def results(self, folder: str | Path) -> pandas.DataFrame:
-        """Results of the runs in a folder: a row per run, in the order of `runs`; runs not done yet are left out.
-
-        Columns: topology, workload, discipline, policy, parameters, seed, run (its digest), and the numbers of
-        `SimulationResult.summary`; NaN where there is none.
-        """
-        from workbench.study.results import read_results
-
-        return read_results(self, Path(folder))
 
 
 def _brief(value: Any) -> str:

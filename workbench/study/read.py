@@ -34,20 +34,23 @@ from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS
 from workbench.simulate.job import Restarts
 from workbench.simulate.queueing import DISCIPLINES
-from workbench.study.plan import Retry, Study, StudyWorkload
+from workbench.study.plan import Retry, StudyPlan, StudyWorkload
 
 __all__ = ["read_study"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound=StudyPlan)
 
 
-def read_study(path: str | Path) -> Study:
+def read_study(path: str | Path, kind: type[S]) -> S:
     """Read a study and every file that it names.
 
     Parameters
     ----------
     path : path
         The study's file (docs/studies.md).
+    kind : type
+        `StudyPlan` or a class derived from it; one of its instances is returned.
 
     Raises
     ------
@@ -70,8 +73,8 @@ def read_study(path: str | Path) -> Study:
             networks[topology.name] = _at(made, source, topology.network.where)
         inputs |= {_beside(path, file): checksum for file, checksum in files.items()}
     for entry in said.workloads:
-        kind = next((one for one in ARRIVALS if one == entry.arrivals), None)
-        if kind is None:
+        arrivals = next((one for one in ARRIVALS if one == entry.arrivals), None)
+        if arrivals is None:
             expected = " or ".join(ARRIVALS)
             raise InputError(
                 "no kind of arrivals", source=source, where=entry.where, got=entry.arrivals, expected=expected
@@ -79,14 +82,15 @@ def read_study(path: str | Path) -> Study:
         log, usual = _at(partial(_jobs, entry, said.topologies), source, entry.where)
         load_ = None if entry.load_percent is None else entry.load_percent / 100
         step = None if entry.step is None else TrainingStep(entry.step[0], {"data": entry.step[1]})
-        _enter(workloads, entry.name, StudyWorkload(log, load_, kind, step, usual), source, entry.where)
+        _enter(workloads, entry.name, StudyWorkload(log, load_, arrivals, step, usual), source, entry.where)
         inputs[_beside(path, entry.trace)] = log.inputs[entry.trace.name]
     _check_steps(said, workloads, source)
     for several in said.policies:
         for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
             _enter(policies, name, policy, source, several.where)
     faults = None if said.faults is None else _at(partial(FaultRates, **said.faults), source, "faults")
-    return _at(partial(_study, said, topologies, networks, workloads, policies, faults, inputs), source, "the study")
+    made = partial(_study, kind, said, topologies, networks, workloads, policies, faults, inputs)
+    return _at(made, source, "the study")
 
 
 def _check_steps(said: StudyFile, workloads: Mapping[str, StudyWorkload], source: str) -> None:
@@ -125,6 +129,7 @@ def _jobs(entry: WorkloadEntry, topologies: Sequence[TopologyEntry]) -> tuple[Jo
 
 
 def _study(
+    kind: type[S],
     said: StudyFile,
     topologies: Mapping[str, ClusterSnapshot],
     networks: Mapping[str, Network],
@@ -132,23 +137,23 @@ def _study(
     policies: Mapping[str, Policy],
     faults: FaultRates | None,
     inputs: Mapping[str, str],
-) -> Study:
+) -> S:
     unknown = next((name for name in said.disciplines if name not in DISCIPLINES), None)
     if unknown is not None:
         raise UnknownNameError("discipline", unknown, DISCIPLINES)
     disciplines = tuple(one for name in said.disciplines for one in DISCIPLINES if one == name)
-    return Study(
+    return kind(
         name=said.name,
         topologies=topologies,
         workloads=workloads,
         policies=policies,
-        disciplines=disciplines or Study.disciplines,
+        disciplines=disciplines or StudyPlan.disciplines,
         seeds=said.seeds,
         faults=faults,
-        restart_s=Study.restart_s if said.restart_s is None else said.restart_s,
+        restart_s=StudyPlan.restart_s if said.restart_s is None else said.restart_s,
         until_s=said.until_s,
-        restarts=cast(Restarts, said.restarts or Study.restarts),
-        retry=cast(Retry, said.retry or Study.retry),
+        restarts=cast(Restarts, said.restarts or StudyPlan.restarts),
+        retry=cast(Retry, said.retry or StudyPlan.retry),
         baseline=said.baseline,
         inputs=inputs,
         networks=networks,

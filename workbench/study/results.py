@@ -11,7 +11,7 @@ import orjson
 from workbench.errors import InputError
 from workbench.evaluate.metric_table import simulation_metrics
 from workbench.formats.whole_file import check_writable, write_whole
-from workbench.study.plan import Run, Study
+from workbench.study.plan import Run, StudyPlan
 
 if TYPE_CHECKING:
     import pandas
@@ -69,7 +69,7 @@ def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
     return summary if whole and all(type(value) in (int, float, type(None)) for value in summary.values()) else None
 
 
-def write_results(study: Study, folder: Path) -> None:
+def write_results(study: StudyPlan, folder: Path) -> None:
     """Write all results of a study that are there into one Parquet file; equal results give equal bytes."""
     import pyarrow.parquet
 
@@ -78,14 +78,14 @@ def write_results(study: Study, folder: Path) -> None:
     write_whole(folder / PARQUET, sink.getvalue(), follow=False)
 
 
-def read_results(study: Study, folder: Path) -> pandas.DataFrame:
+def read_results(study: StudyPlan, folder: Path) -> pandas.DataFrame:
     """Results of a study as `Study.results` describes them."""
     frame: pandas.DataFrame = _table(study, folder).to_pandas()
     frame.attrs["provenance"] = study.provenance()
     return frame
 
 
-def _table(study: Study, folder: Path) -> pyarrow.Table:
+def _table(study: StudyPlan, folder: Path) -> pyarrow.Table:
     import pyarrow
 
     rows: list[dict[str, Any]] = []

@@ -13,7 +13,7 @@ from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
-from workbench.study.plan import Run, Study
+from workbench.study.plan import Run, StudyPlan
 from workbench.study.results import keep_result, prepare_folder, read_result, read_results, write_results
 from workbench.study.work import as_it_is, simulate_case
 
@@ -26,7 +26,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def run_study(
-    study: Study, folder: Path, address: str | None, workers: int | None, progress: Progress | None
+    study: StudyPlan, folder: Path, address: str | None, workers: int | None, progress: Progress | None
 ) -> pandas.DataFrame:
     """Do the missing runs of a study, write all results into one file, and return them.
 
@@ -60,7 +60,7 @@ def run_study(
     return read_results(study, folder)
 
 
-def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Callable[[int, str], None]) -> None:
+def _do(study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, told: Callable[[int, str], None]) -> None:
     from distributed import as_completed
 
     # A scheduler may remember what another client asked it under the same key.
