@@ -151,7 +151,7 @@ def test_a_filled_cluster_shows_it_in_table_and_json() -> None:
     import pandas as pd
 
     from workbench.evaluate.provenance import Provenance
-    from workbench.report.fill_views import fill_tables
+    from workbench.report.study_views import fill_tables
 
     @workbench.metric("worst", per="fill", unit="%", better="higher", meaning="allocated with the worst seed")
     def worst(facts: FillFacts) -> float:

@@ -12,8 +12,8 @@ from workbench.model.name_list import name_list
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.occupancy import Occupancy
+from workbench.report.svg_text import Inserted
 from workbench.report.tables import new_table, text_row
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.diff import TopologyDiff

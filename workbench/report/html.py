@@ -33,7 +33,6 @@ from workbench.report.blocks import MIN_CELL
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
 from workbench.report.heatmap import draw_heatmap
-from workbench.report.inserted import Inserted
 from workbench.report.legend import legend_html
 from workbench.report.metric_columns import (
     Column,
@@ -45,6 +44,7 @@ from workbench.report.metric_columns import (
     run_columns,
 )
 from workbench.report.occupancy import occupancy, occupancy_of_running
+from workbench.report.svg_text import Inserted
 from workbench.report.topology_svg import DrawingPlan, draw_parts, draw_topology, drawing_width
 
 if TYPE_CHECKING:

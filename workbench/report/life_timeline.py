@@ -64,8 +64,6 @@ def _bars(life: JobLife, y: float, scale: float) -> list[str]:
 def _phase_key(timeline: LifeTimeline, shown: int, bottom: float) -> list[str]:
     phases = dict.fromkeys(span.phase for life in timeline.jobs for span in life.spans)
     entries = [(f"fill='{_COLOURS.get(phase, _BETWEEN)}'", phase) for phase in phases]
-    parts, below = keys(
-        [*entries, (f"fill='{_RED}' stroke='#ffffff'", "▼ warning")], _NAMES, bottom + 12, _NAMES + _BARS
-    )
+    parts, below = keys([*entries, ("fill='none'", "▼ warning")], _NAMES, bottom + 12, _NAMES + _BARS)
     left = len(timeline.jobs) - shown
     return [*parts, label(_NAMES, below + 10, f"and {counted(left, 'more job')}")] if left else parts

@@ -10,7 +10,7 @@ from rich.text import Text
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
+from workbench.report.svg_text import Inserted
 from workbench.report.tables import new_table, text_row
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.lint import Finding, LintReport, Rule

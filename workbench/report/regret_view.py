@@ -12,7 +12,7 @@ from workbench.report.chart import chart, label, row_name
 from workbench.report.colours import heat, ink_on
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
+from workbench.report.svg_text import Inserted
 from workbench.report.tables import new_table, text_row
 
 __all__ = ["draw_regret", "regret_html", "regret_page", "regret_tables"]

@@ -19,10 +19,10 @@ from workbench.model.duration_text import TimeUnit, time_unit
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.gantt import draw_gantt
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.lines import AxisBand, draw_lines
 from workbench.report.link_traffic import draw_link_traffic
 from workbench.report.metric_columns import ShownMetric, legend, shown_cells, shown_metrics
+from workbench.report.svg_text import Inserted
 from workbench.report.tables import metric_table, new_table, text_row
 from workbench.simulate.free_nodes import free_nodes
 from workbench.simulate.result import SimulationResult, Usage

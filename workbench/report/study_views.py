@@ -1,4 +1,4 @@
-"""A study as tables, as a chart of differences with intervals, and as a page."""
+"""A study as tables, as a chart of differences and as a page; a filled cluster as a table and as a chart."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from workbench.model.counted import counted
 from workbench.model.duration_text import time_unit
 from workbench.model.number_text import number_text
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.intervals import DrawnInterval, draw_intervals
-from workbench.report.metric_columns import ShownMetric, legend
-from workbench.report.tables import new_table, text_row
+from workbench.report.lines import draw_lines
+from workbench.report.metric_columns import ShownMetric, legend, shown_cells, shown_metrics
+from workbench.report.svg_text import Inserted
+from workbench.report.tables import metric_table, new_table, text_row
+from workbench.simulate.fill_study import FillStudy
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["StudyView", "draw_differences", "study_page", "study_tables"]
+__all__ = ["StudyView", "draw_differences", "draw_fill", "fill_tables", "study_page", "study_tables"]
 
 _PAIR_HEADS = ("", "policy", "mean", "baseline", "difference", "95 % interval", "better", "worse", "p")
 #: Smaller ones say nothing more.
 _LEAST_P = 0.001
+#: Percent of arrived demand from which on policies differ visibly.
+_FROM = 75
 _SCENARIO = ["topology", "workload", "discipline"]
 
 
@@ -215,3 +219,23 @@ def study_page(view: StudyView) -> str:
         scenarios=view.pair_rows(),
         provenance=orjson.dumps(dict(view.provenance)).decode(),
     )
+
+
+def fill_tables(study: FillStudy) -> list[Any]:
+    """A table with a row per policy, least unallocated first, and what its numbers mean."""
+    policies = list(study.summary().sort_values("unallocated", kind="stable").index)
+    measured = [study.measured(policy) for policy in policies]
+    columns = shown_metrics(measured, View.TABLE)
+    rows = [([policy], cells) for policy, cells in zip(policies, shown_cells(columns, measured), strict=True)]
+    title = f"{study.trace}: % of the cluster's GPUs, {counted(len(study.seeds), 'seed')}"
+    return metric_table(["policy"], columns, rows, title)
+
+
+def draw_fill(study: FillStudy) -> str:
+    """An SVG chart of the GPUs that each policy leaves unallocated, by arrived demand; means over the seeds."""
+    lines = {}
+    for policy in study.policies:
+        mean = study.mean(policy)["allocated"]
+        lines[policy] = [(float(x), 100.0 - float(y)) for x, y in enumerate(mean) if x >= _FROM]
+    title = f"{study.trace}: GPUs left unallocated"
+    return draw_lines(title, "GPUs asked for, % of the cluster's", "% unallocated", lines)

@@ -89,8 +89,8 @@ def read_study(path: str | Path, kind: type[S]) -> S:
         for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
             _enter(policies, name, policy, source, several.where)
     faults = None if said.faults is None else _at(partial(FaultRates, **said.faults), source, "faults")
-    made = partial(_study, kind, said, topologies, networks, workloads, policies, faults, inputs)
-    return _at(made, source, "the study")
+    found = partial(_study, kind, said, topologies, networks, workloads, policies, faults, inputs)
+    return _at(found, source, "the study")
 
 
 def _check_steps(said: StudyFile, workloads: Mapping[str, StudyWorkload], source: str) -> None:
