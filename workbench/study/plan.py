@@ -66,7 +66,7 @@ class StudyWorkload(Value):
 
 @dataclass(frozen=True)
 class Run:
-    """One simulation of a study: names of what it is made of, its seed, and the digest of all of its content.
+    """One simulation of a study: the names of its parts, its seed, and the digest of its content.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The run in words, for progress and errors."""
+        """Description of the run, for progress and errors."""
         return f"{self.topology}, {self.workload}, {self.discipline}, {self.policy}, seed {self.seed}"
 
 
@@ -188,7 +188,7 @@ class StudyPlan(Value):
 
     @cached_property
     def cases(self) -> Mapping[tuple[str, str], Case]:
-        """What is simulated, by the names of topology and workload."""
+        """The cases to simulate, by the names of topology and workload."""
         found = {}
         for topology, snapshot in self.topologies.items():
             for name, workload in self.workloads.items():
@@ -263,7 +263,7 @@ class StudyPlan(Value):
         return ", ".join(f"{key}={_brief(value)}" for key, value in parameters if key != _SEED)
 
     def provenance(self) -> dict[str, Any]:
-        """What the results are computed from: version, sources, policies with parameters, inputs; no time."""
+        """The origin of the results: version, sources, policies with parameters, inputs; no time."""
         return {
             "study": self.name,
             "version": version(),
@@ -275,7 +275,7 @@ class StudyPlan(Value):
 
 
 def _brief(value: Any) -> str:
-    """A parameter as a short text; a configuration or a table by the beginning of its digest."""
+    """A parameter as a short text; for a configuration or a table, the first digits of its digest."""
     if isinstance(value, bool | int | float | str):
         return str(value)
     if value is None:

@@ -26,7 +26,7 @@ _PROVENANCE = b"workbench"
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder of results if it is not there; raises InputError if nothing can be written into it."""
+    """Create the folder of results if it is missing; raises InputError if it is not writable."""
     try:
         (folder / "runs").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -40,7 +40,7 @@ def prepare_folder(folder: Path) -> None:
 
 
 def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
-    """Write what a run measured, atomically: after a crash its file is whole or not there.
+    """Write the metrics of a run atomically: after a crash its file is complete or missing.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
 
 
 def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
-    """What the run of a digest measured; None if its file is not there or not what `keep_result` writes."""
+    """Read the metrics of the run with a digest; None if its file is missing or invalid."""
     try:
         data = orjson.loads(_file(folder, digest).read_bytes())
     except (OSError, orjson.JSONDecodeError):
@@ -70,7 +70,7 @@ def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
 
 
 def write_results(study: StudyPlan, folder: Path) -> None:
-    """Write all results of a study that are there into one Parquet file; equal results give equal bytes."""
+    """Write the existing results of a study into one Parquet file; equal results give equal bytes."""
     import pyarrow.parquet
 
     sink = io.BytesIO()
@@ -86,6 +86,7 @@ def read_results(study: StudyPlan, folder: Path) -> pandas.DataFrame:
 
 
 def _table(study: StudyPlan, folder: Path) -> pyarrow.Table:
+    """The existing results of a study: a row per run, in the order of the study."""
     import pyarrow
 
     rows: list[dict[str, Any]] = []

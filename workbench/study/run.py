@@ -15,7 +15,7 @@ from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
 from workbench.study.plan import Run, StudyPlan
 from workbench.study.results import keep_result, prepare_folder, read_result, read_results, write_results
-from workbench.study.work import as_it_is, simulate_case
+from workbench.study.work import shared_case, simulate_case
 
 if TYPE_CHECKING:
     import pandas
@@ -43,24 +43,26 @@ def run_study(
     missing = [run for run in study.runs if wanted[run.digest] is run and read_result(folder, run.digest) is None]
     kept = len(wanted) - len(missing)
 
-    def told(done: int, name: str) -> None:
+    def report(done: int, name: str) -> None:
         if progress is not None:
             progress(kept + done, len(wanted), name)
 
     if address is None:
         prepare_folder(folder)
-    told(0, "")
+    report(0, "")
     if missing:
         here = None if address is not None else min(workers or cores(), len(missing))
         with connected(address, here) as client:
             # Only now, so that an address where no scheduler answers leaves no empty folder behind.
             prepare_folder(folder)
-            _do(study, missing, client, folder, told)
+            _execute(study, missing, client, folder, report)
     write_results(study, folder)
     return read_results(study, folder)
 
 
-def _do(study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, told: Callable[[int, str], None]) -> None:
+def _execute(
+    study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, report: Callable[[int, str], None]
+) -> None:
     from distributed import as_completed
 
     # A scheduler may remember what another client asked it under the same key.
@@ -69,7 +71,7 @@ def _do(study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, told: 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph")  # a case is sent once, as large as it is
         cases = {
-            names: client.submit(as_it_is, study.cases[names], key=f"case-{call}-{study.case_digests[names]}")
+            names: client.submit(shared_case, study.cases[names], key=f"case-{call}-{study.case_digests[names]}")
             for names in dict.fromkeys((run.topology, run.workload) for run in runs)
         }
         asked = {}
@@ -85,10 +87,10 @@ def _do(study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, told: 
         try:
             keep_result(folder, run, _outcome(future, run))
         except _RunFailed as error:
-            # The others may take hours; they are done and kept before anybody hears of it.
+            # The others may take hours; they are done and kept before the error is raised.
             failed[run] = error
         future.release()
-        told(done, run.title)
+        report(done, run.title)
     for run in runs:
         if run in failed:
             first = failed[run]
@@ -97,11 +99,11 @@ def _do(study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, told: 
 
 
 class _RunFailed(Exception):
-    """A run could not be done, because of its input or its policy."""
+    """A run failed because of its input or its policy."""
 
 
 def _outcome(future: Any, run: Run) -> dict[str, float]:
-    """What a run measured; raises _RunFailed, or ClusterError if no run can be done."""
+    """The metrics of a finished run; raises _RunFailed, or ClusterError if no further run can succeed."""
     from concurrent.futures import CancelledError
 
     from distributed.scheduler import KilledWorker

@@ -132,12 +132,14 @@ def compare_in_pairs(
     by = ["discipline"] if pooled else list(_SCENARIO)
     for names, scenario in results.groupby(by, sort=False):
         of = {**dict.fromkeys(_SCENARIO, "all"), **dict(zip(by, names, strict=True))}
-        told = {policy: part.set_index(pair) for policy, part in scenario.groupby("policy", sort=False)}
+        by_policy = {policy: part.set_index(pair) for policy, part in scenario.groupby("policy", sort=False)}
         for one in chosen:
             for policy in policies:
-                if policy == baseline or policy not in told or baseline not in told:
+                if policy == baseline or policy not in by_policy or baseline not in by_policy:
                     continue
-                both = pandas.concat([told[baseline][one.key], told[policy][one.key]], axis=1, join="inner").dropna()
+                both = pandas.concat(
+                    [by_policy[baseline][one.key], by_policy[policy][one.key]], axis=1, join="inner"
+                ).dropna()
                 of_seed = both.groupby(level="seed", sort=False).mean() if pooled else both
                 before, after = of_seed.to_numpy(dtype=np.float64).T
                 rows.append({**of, **_row(one, policy, len(both), before, after)})
@@ -182,7 +184,7 @@ def bootstrap_interval(
     -------
     low, high : float
         The quantiles (1 - level) / 2 and (1 + level) / 2 of the samples' means, interpolated linearly. NaN for fewer
-        than two values, of which nothing can be said.
+        than two values.
 
     Notes
     -----
@@ -204,7 +206,7 @@ def bootstrap_interval(
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Exact two-sided sign test: how likely so uneven a split is, if better and worse were a toss of a coin.
+    """Exact two-sided sign test: probability of a split at least this uneven if better and worse were equally likely.
 
     Parameters
     ----------

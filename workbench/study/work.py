@@ -25,15 +25,15 @@ from workbench.simulate.from_log import fault_horizon_s
 from workbench.simulate.queueing import Discipline
 from workbench.study.digest import package_digest
 
-__all__ = ["Case", "as_it_is", "simulate_case"]
+__all__ = ["Case", "shared_case", "simulate_case"]
 
-#: Told beside the seed to the generator of faults, so that it is independent of the one of arrivals.
+#: Seeds the generator of faults together with the run's seed, so that faults are independent of arrivals.
 _FAULTS = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Case(Value):
-    """Everything about a run but its policy, its discipline and its seed.
+    """The input of a run except its policy, discipline and seed.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class Case(Value):
 
     @property
     def draws(self) -> bool:
-        """Whether anything of the case depends on the seed."""
+        """Whether the simulation depends on the seed."""
         hashed = self.network is not None and self.network.fabric.routes == "hashed"
         return self.load is not None or self.faults is not None or hashed
 
 
-def as_it_is(case: Case) -> Case:
-    """The case itself; as a task of Dask it sends a case to each worker once, however many runs need it."""
+def shared_case(case: Case) -> Case:
+    """Return the case; as a Dask task it sends the case to each worker once, however many runs need it."""
     return case
 
 
