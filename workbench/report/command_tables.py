@@ -1,21 +1,32 @@
-"""Terminal tables of single commands: `cost`, `fix`, `kind`, `live doctor` and `place --ranks`."""
+"""Terminal tables of single commands, such as `cost`, `fix`, `kind`, `policies` and `topology formats`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from workbench.model.counted import counted
-from workbench.report.tables import new_table, text_row
+from workbench.report.layout import SOFT_BREAK
+from workbench.report.tables import listed, new_table, text_row
 
 if TYPE_CHECKING:
     from workbench.evaluate.cost.job_cost import Interval, JobCost
     from workbench.evaluate.rank_order import RankOrder
     from workbench.evaluate.whatif.fix import FixReport
+    from workbench.topology.presets import Preset
 
-__all__ = ["cost_tables", "doctor_tables", "fix_tables", "made_cluster_tables", "rank_tables"]
+__all__ = [
+    "cost_tables",
+    "doctor_tables",
+    "fix_tables",
+    "format_tables",
+    "made_cluster_tables",
+    "policy_tables",
+    "preset_tables",
+    "rank_tables",
+]
 
 #: Holders of what a job lacks, and pods of a job with new ranks, that are listed; -o json has all.
 _HOLDERS, _RANKS = 12, 40
@@ -46,10 +57,9 @@ def cost_tables(cost: JobCost) -> list[Any]:
         )
     found: list[Any] = [step, parts]
     if cost.tiers:
-        tiers = new_table("tier", "HyperNodes", "GB/s per GPU", "adds, ms per step", title="tiers", right=(0, 1, 2, 3))
-        for tier in cost.tiers:
-            text_row(tiers, tier.tier, tier.hypernodes, _rounded(tier.gb_s), _rounded(tier.added_ms))
-        found.append(tiers)
+        rows = [(tier.tier, tier.hypernodes, _rounded(tier.gb_s), _rounded(tier.added_ms)) for tier in cost.tiers]
+        heads = ("tier", "HyperNodes", "GB/s per GPU", "adds, ms per step")
+        found += listed(heads, rows, title="tiers", right=range(4))
     speed = f"{_rounded(cost.gb_s)} GB/s ({_rounded(cost.low_gb_s)} to {_rounded(cost.high_gb_s)}) per rank"
     found.append(Text(f"{speed}. Calibration {cost.calibration}, machine {cost.machine}."))
     found.append(Text(f"Left out: {'; '.join(cost.left_out)}."))
@@ -70,10 +80,7 @@ def _rounded(number: float) -> str:
 
 def doctor_tables(checks: Sequence[tuple[str, str, str]]) -> Any:
     """A table of checks, each given as state (ok, note or problem), subject and text."""
-    table = new_table("state", "about", "what")
-    for check in checks:
-        text_row(table, *check)
-    return table
+    return listed(("state", "about", "what"), checks)[0]
 
 
 def fix_tables(report: FixReport, commands: Sequence[Sequence[str]] = ()) -> list[Any]:
@@ -87,12 +94,8 @@ def fix_tables(report: FixReport, commands: Sequence[Sequence[str]] = ()) -> lis
     """
     parts: list[Any] = [Text(f"{report.job} is pending by {report.policy}: {report.cause}")]
     if report.holders:
-        table = new_table("held", "by", "state", "pods", "amounts", right=(3,))
-        for holder in report.holders[:_HOLDERS]:
-            amounts = ", ".join(holder.amount_texts)
-            text_row(table, holder.of, holder.job, holder.state, holder.pods or "–", amounts)
-        more = len(report.holders) - _HOLDERS
-        parts += [table, *([Text(f"and {more} more")] if more > 0 else [])]
+        rows = [(one.of, one.job, one.state, one.pods or "–", ", ".join(one.amount_texts)) for one in report.holders]
+        parts += listed(("held", "by", "state", "pods", "amounts"), rows, right=(3,), most=_HOLDERS)
     if not report.fixes:
         parts.append(Text("no change that was tried helps"))
     for number, fix in enumerate(report.fixes, start=1):
@@ -110,10 +113,8 @@ def made_cluster_tables(rows: Sequence[Mapping[str, str]]) -> list[Any]:
     """A table of clusters, each given by name, engine, context, kubeconfig and state; a line where there are none."""
     if not rows:
         return ["no cluster: 'workbench kind up' makes one"]
-    table = new_table("name", "engine", "context", "state", "kubeconfig")
-    for row in rows:
-        text_row(table, row["name"], row["engine"], row["context"], row["state"], row["kubeconfig"])
-    return [table]
+    heads = ("name", "engine", "context", "state", "kubeconfig")
+    return listed(heads, [[row[head] for head in heads] for row in rows])
 
 
 def rank_tables(orders: Iterable[RankOrder]) -> list[Any]:
@@ -132,15 +133,57 @@ def rank_tables(orders: Iterable[RankOrder]) -> list[Any]:
     for order in found:
         if not order.changed:
             continue
-        table = new_table("pod", "node", "rank", "new rank", title=order.job, right=(2, 3))
         rows = [
             (pod, node, was, rank)
             for rank, (pod, node, was) in enumerate(zip(order.pods, order.nodes, order.ranks_before, strict=True))
             if was != rank
         ]
-        for row in rows[:_RANKS]:
-            text_row(table, *row)
-        parts.append(table)
-        if len(rows) > _RANKS:
-            parts.append(Text(f"… and {counted(len(rows) - _RANKS, 'more pod')} (-o json has all)"))
+        columns = ("pod", "node", "rank", "new rank")
+        parts += listed(columns, rows, title=order.job, right=(2, 3), most=_RANKS, what="pods")
     return parts
+
+
+def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Terminal tables of policies: names with meanings, every parameter, rules that are not followed."""
+    table = new_table("policy", "kind", "meaning", "source")
+    parameters = new_table("policy", "parameter", "takes", "meaning")
+    # Names that users type are never cut.
+    parameters.columns[1].no_wrap = True
+    for info in policies:
+        text_row(table, info["name"], info["kind"], info["meaning"], info["source"])
+        for parameter in info["parameters"]:
+            default = "" if parameter["default"] in (None, "") else f", by default {parameter['default']}"
+            takes = _breakable(f"{parameter['range']}{default}")
+            text_row(parameters, _breakable(info["name"]), parameter["name"], takes, _breakable(parameter["meaning"]))
+    left = new_table("policy", "does not follow the design documents in (volcano-documents does)")
+    for info in policies:
+        for rule in info["departs"]:
+            text_row(left, _breakable(info["name"]), _breakable(rule))
+    return [table, parameters, left]
+
+
+def _breakable(text: str) -> str:
+    """The text with places inside names, after punctuation, at which it may be wrapped."""
+    return re.sub(r"(?<=\w)([-_./(])(?=\w)", rf"\1{SOFT_BREAK}", text)
+
+
+def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
+    """Terminal tables of the presets of `topology generate`, and of what their parameters mean."""
+    meanings = [
+        (preset.name, name, _default(parameter.default), parameter.meaning)
+        for preset in presets.values()
+        for name, parameter in preset.parameters.items()
+    ]
+    heads, title = ("kind", "parameter", "default", "meaning"), "parameters (--set PARAMETER=VALUE)"
+    kinds = listed(("kind", "makes"), [(preset.name, preset.meaning) for preset in presets.values()])
+    return [*kinds, *listed(heads, meanings, title=title)]
+
+
+def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
+    """Terminal table of the formats of `topology convert`: name, whether it can be read and written, title."""
+    rows = [(name, "yes" if read else "", "yes" if written else "", title) for name, read, written, title in formats]
+    return listed(("format", "read", "written", "what it is"), rows)
+
+
+def _default(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -13,7 +13,7 @@ from workbench.report.colours import heat, ink_on
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.html import render
 from workbench.report.svg_text import Inserted
-from workbench.report.tables import new_table, text_row
+from workbench.report.tables import listed
 
 __all__ = ["draw_regret", "regret_html", "regret_page", "regret_tables"]
 
@@ -72,13 +72,21 @@ def _cell(line: RegretLine, x: float, y: float) -> str:
 
 def regret_tables(regret: Regret) -> list[Any]:
     """Terminal tables with the summary of a regret computation."""
-    table = new_table(
-        "policy", "k", "states", "refused", "optimal", "near", "mean", "worst", right=(1, 2, 3, 4, 5, 6, 7)
-    )
-    for line in regret.lines:
-        counts = (line.k, line.states, line.refused, line.optimal, line.near)
-        text_row(table, line.policy, *counts, _ratio(line.mean_ratio), _ratio(line.worst_ratio))
-    return [_summary(regret), table, *_warnings(regret)]
+    heads = ("policy", "k", "states", "refused", "optimal", "near", "mean", "worst")
+    rows = [
+        (
+            one.policy,
+            one.k,
+            one.states,
+            one.refused,
+            one.optimal,
+            one.near,
+            _ratio(one.mean_ratio),
+            _ratio(one.worst_ratio),
+        )
+        for one in regret.lines
+    ]
+    return [_summary(regret), *listed(heads, rows, right=range(1, 8)), *_warnings(regret)]
 
 
 def regret_html(regret: Regret) -> str:
