@@ -271,9 +271,7 @@ def simulate(
         from workbench.report.simulation_views import simulation_tables
 
         print_tables(*simulation_tables(results))
-    from workbench.evaluate.simulation_metrics import NEVER_PLACED
-
-    if any(result.done and result.measured()[NEVER_PLACED] for result in results):
+    if any(result.done and result.measured()["never_placed"] for result in results):
         raise typer.Exit(1)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,27 +12,9 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["FillFacts", "SimulatedRun", "SimulationFacts"]
+__all__ = ["FillFacts", "SimulationFacts"]
 
 Floats = npt.NDArray[np.float64]
-
-
-class SimulatedRun(Protocol):
-    """The parts of `workbench.simulate.result.SimulationResult` that the built-in metrics read."""
-
-    @property
-    def jobs(self) -> Sequence[Any]: ...
-    @property
-    def attempts(self) -> Sequence[Any]: ...
-    @property
-    def usage(self) -> Sequence[Any]: ...
-    @property
-    def n_gpus(self) -> int: ...
-    @property
-    def ended_s(self) -> float: ...
-    @property
-    def done(self) -> bool: ...
-    def job_frame(self) -> pandas.DataFrame: ...
 
 
 class SimulationFacts:
@@ -45,13 +26,14 @@ class SimulationFacts:
         With its attempts, its usage over time and `job_frame`.
     """
 
-    def __init__(self, result: SimulatedRun) -> None:
+    def __init__(self, result: Any) -> None:
         self.result = result
 
     @cached_property
     def jobs(self) -> pandas.DataFrame:
         """A row per job, as `SimulationResult.job_frame` returns it."""
-        return self.result.job_frame()
+        frame: pandas.DataFrame = self.result.job_frame()
+        return frame
 
     @cached_property
     def waited_s(self) -> Floats:
@@ -74,7 +56,7 @@ class SimulationFacts:
     @property
     def span_s(self) -> float:
         """`makespan_s`, or the time up to which the simulation had run if something was left to happen."""
-        return self.makespan_s if self.result.done else self.result.ended_s
+        return self.makespan_s if self.result.done else float(self.result.ended_s)
 
     @cached_property
     def gpu_s(self) -> float:

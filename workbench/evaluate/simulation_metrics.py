@@ -154,14 +154,7 @@ FILL_METRICS = (
         better="higher",
         fill=lambda facts: float(facts.allocated.mean()),
     ),
-    Metric(
-        "sd",
-        "sd",
-        meaning="sample standard deviation of what is allocated",
-        unit="%",
-        brief="sd",
-        fill=_deviation,
-    ),
+    Metric("sd", "sd", meaning="sample standard deviation of what is allocated", unit="%", brief="sd", fill=_deviation),
     Metric(
         "unallocated",
         "unallocated",

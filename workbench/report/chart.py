@@ -75,19 +75,52 @@ def chart(
 
 
 def label(x: float, y: float, text: str, anchor: str = "", more: str = "") -> str:
-    """A text at a place; `anchor` is that of SVG, `more` are further attributes, each after a space."""
+    """A text.
+
+    Parameters
+    ----------
+    x, y : float
+    text : str
+    anchor : {"", "start", "middle", "end"}
+        Part of the text that stands at `x`; empty: its start.
+    more : str
+        Further attributes, each after a space.
+    """
     held = f" text-anchor='{anchor}'" if anchor else ""
     return f"<text x='{short(x)}' y='{short(y)}'{held}{more}>{escape(text)}</text>"
 
 
 def bar(x: float, y: float, size: tuple[float, float], paint: str, tip: str = "") -> str:
-    """A rectangle; `paint` are its attributes, such as ``fill='#0072b2'``, `tip` is its tool tip."""
+    """A rectangle.
+
+    Parameters
+    ----------
+    x, y : float
+        Upper left corner.
+    size : (float, float)
+        Width and height.
+    paint : str
+        Attributes, such as ``fill='#0072b2'``.
+    tip : str
+        Tool tip; empty: none.
+    """
     place = f"<rect x='{short(x)}' y='{short(y)}' width='{short(size[0])}' height='{short(size[1])}' {paint}"
     return f"{place}><title>{escape(tip)}</title></rect>" if tip else f"{place}/>"
 
 
 def row_name(name: str, right: float, y: float, *, px: float = 11.0, more: str = "") -> str:
-    """The name of a row, left of the bars that begin at `right`; a long name is cut, and whole in its tip."""
+    """The name of a row, left of its bars; a long name is cut, and whole in its tool tip.
+
+    Parameters
+    ----------
+    name : str
+    right, y : float
+        Where the bars begin, and the base line of the text.
+    px : float
+        Font size.
+    more : str
+        Further attributes, each after a space.
+    """
     shown = fit_text(name, right - 8.0, px)
     tip = "" if shown == name else f"<title>{escape(name)}</title>"
     place = f"<text x='{short(right - 8.0)}' y='{short(y)}' text-anchor='end'{more}>"
@@ -95,14 +128,34 @@ def row_name(name: str, right: float, y: float, *, px: float = 11.0, more: str =
 
 
 def tick_across(x: float, between: tuple[float, float], text: str, y: float, opacity: str = ".2") -> str:
-    """A tick of the horizontal axis: a line from top to bottom, and its text at `y`."""
+    """A tick of the horizontal axis: a line from top to bottom, and a text.
+
+    Parameters
+    ----------
+    x : float
+    between : (float, float)
+        Top and bottom of the line.
+    text : str
+    y : float
+        Base line of the text.
+    opacity : str
+        Of the line.
+    """
     top, bottom = (short(end) for end in between)
     line = f"<line x1='{short(x)}' x2='{short(x)}' y1='{top}' y2='{bottom}' stroke='currentColor' "
     return f"{line}stroke-opacity='{opacity}'/>{label(x, y, text, 'middle')}"
 
 
 def tick_upwards(y: float, between: tuple[float, float], text: str) -> str:
-    """A tick of the vertical axis: a line from left to right, and its text beside it."""
+    """A tick of the vertical axis: a line from left to right, and a text beside it.
+
+    Parameters
+    ----------
+    y : float
+    between : (float, float)
+        Left and right end of the line.
+    text : str
+    """
     left, right = (short(end) for end in between)
     line = f"<line x1='{left}' x2='{right}' y1='{short(y)}' y2='{short(y)}' stroke='currentColor' "
     return f"{line}stroke-opacity='.2'/>{label(between[0] - 6, y + 4, text, 'end')}"
@@ -139,7 +192,14 @@ def keys(
 
 
 def colour_bar(x: float, y: float, width: float, shades: Sequence[float]) -> list[str]:
-    """The colours of `heat` at some places of its scale, 0 to 1, side by side, ten pixels high."""
+    """The colours of a scale side by side, ten pixels high.
+
+    Parameters
+    ----------
+    x, y, width : float
+    shades : sequence of float
+        Places on the scale of `heat`, 0 to 1.
+    """
     step = width / len(shades)
     return [bar(x + i * step, y, (step + 0.5, 10.0), f"fill='{heat(shade)}'") for i, shade in enumerate(shades)]
 

@@ -170,12 +170,7 @@ def _counted(total: npt.NDArray[np.uint64], free: npt.NDArray[np.uint64]) -> _Gp
     in_use = {i: n for i, n in enumerate(n_busy.tolist()) if n}
     if len(total) > GPUS_SHOWN_UP_TO_NODES:
         return totals, in_use, {}, {}
-    return (
-        totals,
-        in_use,
-        {i: _bits(_mask(total[i])) for i in totals},
-        {i: _bits(_mask(busy[i])) for i in in_use},
-    )
+    return (totals, in_use, {i: _bits(_mask(total[i])) for i in totals}, {i: _bits(_mask(busy[i])) for i in in_use})
 
 
 def _mask(words: np.ndarray) -> int:
