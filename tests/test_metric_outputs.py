@@ -20,8 +20,9 @@ from workbench.evaluate import metric_table
 from workbench.evaluate.compare import Comparison, compare
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import Metric, View
-from workbench.evaluate.metric_table import METRICS, metric
+from workbench.evaluate.metric_table import metric
 from workbench.evaluate.metrics import measure, measure_run
+from workbench.evaluate.session_metrics import SESSION_METRICS
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal
 from workbench.model.snapshot import Scenario
@@ -266,6 +267,10 @@ def test_names_that_outputs_use_already_are_refused(key: str) -> None:
         ({"key": "hops", "job": len}, "job is the function under the decorator"),
         ({"key": "hops", "per": "run", "job": len}, "job is the function under the decorator"),
         ({"key": 3}, "not a key of a metric"),
+        ({"key": "hops", "share": 1}, "wrong value of share .found 1, expected True or False"),
+        ({"key": "hops", "per": "simulation", "total": "sum"}, "an attribute of metrics of sessions"),
+        ({"key": "hops", "per": "fill", "by": "tier"}, "found by='tier', expected per='job' or per='run' beside it"),
+        ({"key": "hops", "whole": ("jobs",)}, "metric hops: whole: no metric of that key"),
     ],
 )
 def test_a_wrong_declaration_is_refused_and_adds_nothing(declaration: dict[str, Any], message: str) -> None:
@@ -345,7 +350,7 @@ def test_the_best_is_emphasised_in_a_terminal_and_on_the_page() -> None:
     assert 'font-weight:600">1,406<' not in html.report_html(found)
 
 
-@pytest.mark.parametrize("declared", [one for one in METRICS if not one.group], ids=lambda one: one.key)
+@pytest.mark.parametrize("declared", [one for one in SESSION_METRICS if not one.group], ids=lambda one: one.key)
 def test_every_built_in_metric_is_where_its_declaration_says(declared: Metric) -> None:
     found = compared()
     record = found.to_dict()["policies"][0]["metrics"]

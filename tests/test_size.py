@@ -12,7 +12,7 @@ CEILINGS = {
     "lines of docstrings": 28_500,
     "files of at most 60 lines": 161,
     "files above 400 lines": 31,
-    "files above 600 lines": 5,
+    "files above 600 lines": 6,
     "lines of the longest function": 210,
     "import circles": 2,
     "pairs of folders that import each other": 3,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import workbench
-from workbench.report.closed_nodes import closed_nodes
 from workbench.report.colours import job_colours
 from workbench.report.legend import STRIPES, legend_keys
-from workbench.report.occupancy import Occupancy, occupancy
+from workbench.report.occupancy import Occupancy, closed_nodes, occupancy
 from workbench.report.squares import looks_of, squares
 from workbench.report.topology_svg import draw_topology
 

@@ -17,10 +17,10 @@ import workbench.study.cluster as cluster_module
 import workbench.study.run as run_module
 from tests.study.small import small_study
 from workbench.errors import ClusterError, InputError
+from workbench.evaluate.metric_table import simulation_metrics
 from workbench.policies import Policy, get_policy, policy
 from workbench.study import Study
 from workbench.study.cluster import check_connection, local_cluster
-from workbench.study.outcomes import OUTCOMES
 from workbench.study.results import PARQUET, keep_result, prepare_folder, write_results
 from workbench.study.work import simulate_case
 
@@ -55,7 +55,7 @@ def test_every_number_of_a_simulation_is_an_outcome(study: Study) -> None:
     run = study.runs[0]
     case = study.cases[run.topology, run.workload]
     told = simulate_case(case, get_policy("binpack"), "fifo", 0, run_module.package_digest())
-    assert set(told) == {"jobs", *(one.key for one in OUTCOMES)}
+    assert list(told) == [one.key for one in simulation_metrics()]
 
 
 def test_runs_with_results_are_not_done_again(
@@ -265,7 +265,7 @@ def test_links_in_a_folder_that_somebody_prepared_are_not_followed(study: Study,
     (folder / PARQUET).symlink_to(victim)
     run = study.runs[0]
     (folder / "runs" / f"{run.digest}.json").symlink_to(victim)
-    keep_result(folder, run, dict.fromkeys(("jobs", *(one.key for one in OUTCOMES)), 0.0))
+    keep_result(folder, run, dict.fromkeys([one.key for one in simulation_metrics()], 0.0))
     write_results(study, folder)
     assert victim.read_text() == "mine"
     assert not (folder / PARQUET).is_symlink()

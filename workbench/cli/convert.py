@@ -46,7 +46,7 @@ def convert(
     from workbench.formats.fabric.registry import FORMATS, get_format, writable_formats
 
     if not paths and not file and not to:
-        from workbench.report.tables import format_tables
+        from workbench.report.command_tables import format_tables
 
         rows = [(f.name, bool(f.read or f.derive), f.write is not None, f.title) for f in FORMATS]
         print_tables(*format_tables(rows))

@@ -101,7 +101,7 @@ def cost(
     if output is TableOutput.json:
         emit(to_json(found.to_dict()), out)
     else:
-        from workbench.report.cost_tables import cost_tables
+        from workbench.report.command_tables import cost_tables
 
         print_tables(*cost_tables(found))
 

@@ -82,11 +82,11 @@ def fill(
 
         emit(csv_text(study.frame()), out)
     elif output is CurveOutput.svg:
-        from workbench.report.fill_views import draw_fill
+        from workbench.report.study_views import draw_fill
 
         emit(draw_fill(study), out)
     else:
-        from workbench.report.fill_views import fill_tables
+        from workbench.report.study_views import fill_tables
 
         print_tables(*fill_tables(study))
 

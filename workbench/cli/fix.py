@@ -126,7 +126,7 @@ def fix(
     elif out is not None:
         tell(f"note: {out} is not written: {'no fix was found' if proven else f'{wanted} is placed'}")
     if output is ReviewOutput.table:
-        from workbench.report.fix_tables import fix_tables
+        from workbench.report.command_tables import fix_tables
 
         for report in proven:
             print_tables(*fix_tables(report, _commands(report, loaded)))

@@ -110,7 +110,7 @@ def list_(
       workbench kind list
     """
     from workbench.live.kubernetes.clusters import made_clusters
-    from workbench.report.made_cluster_tables import made_cluster_tables
+    from workbench.report.command_tables import made_cluster_tables
 
     rows = [
         {

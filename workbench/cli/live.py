@@ -157,7 +157,7 @@ def doctor(
       workbench live doctor --context production
     """
     from workbench.live import examine_cluster
-    from workbench.report.doctor_tables import doctor_tables
+    from workbench.report.command_tables import doctor_tables
 
     checks = examine_cluster(context, kubeconfig=kubeconfig, timeout_s=timeout, announce=announce)
     if output is TableOutput.json:

@@ -137,7 +137,7 @@ def place(
         for explanation in explanations:
             print_tables(*tables.explanation_tables(explanation))
         if rank_order:
-            from workbench.report.rank_tables import rank_tables
+            from workbench.report.command_tables import rank_tables
 
             print_tables(*rank_tables(orders.values()))
     elif output is PlaceOutput.csv:

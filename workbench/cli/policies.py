@@ -26,6 +26,6 @@ def policies(
     if output is TableOutput.json:
         emit(to_json([info.to_dict() for info in found]))
         return
-    from workbench.report.tables import policy_tables
+    from workbench.report.command_tables import policy_tables
 
     print_tables(*policy_tables([info.to_dict() for info in found]))

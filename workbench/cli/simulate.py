@@ -271,7 +271,7 @@ def simulate(
         from workbench.report.simulation_views import simulation_tables
 
         print_tables(*simulation_tables(results))
-    if any(result.done and result.summary()["never_placed"] for result in results):
+    if any(result.done and result.measured()["never_placed"] for result in results):
         raise typer.Exit(1)
 
 

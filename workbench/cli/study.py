@@ -82,8 +82,8 @@ def run(
       workbench study run study.yaml --scheduler tcp://10.0.0.1:8786
       workbench study run study.yaml --workers 4 -o html --out page.html
     """
+    from workbench.evaluate.simulation_metrics import NEVER_PLACED
     from workbench.study.cluster import check_connection
-    from workbench.study.outcomes import NEVER_PLACED
 
     if workers is not None and scheduler is not None:
         expected = "one of them: a scheduler has workers of its own"
@@ -148,7 +148,7 @@ def _opened(file: Path, results: Path | None) -> tuple[Study, Path]:
 
 def _outcomes(metrics: list[str]) -> list[str]:
     """Keys of the numbers that the user named, each once; empty if the user named none."""
-    from workbench.study.outcomes import outcome
+    from workbench.study.statistics import outcome
 
     return [outcome(key).key for key in dict.fromkeys(metrics)]
 
@@ -162,15 +162,12 @@ def _show(
     out: Path | None,
 ) -> None:
     from workbench.report.study_views import StudyView, draw_differences, study_page, study_tables
-    from workbench.study.outcomes import NEVER_PLACED, SHOWN, outcome
-    from workbench.study.statistics import compare_in_pairs
+    from workbench.study.statistics import compare_in_pairs, outcome, outcomes_of
 
-    if not chosen:
-        chosen = [*SHOWN, *([NEVER_PLACED] if results[NEVER_PLACED].any() else [])]
+    shown = {one.key: one for one in (map(outcome, chosen) if chosen else outcomes_of(results))}
     # JSON and CSV always have every number.
     everything = output in (SimulationOutput.json, SimulationOutput.csv)
-    differences = compare_in_pairs(results, study.compared_with, None if everything else chosen, pooled=pool)
-    shown = {key: (outcome(key).heading, outcome(key).shown_unit) for key in chosen}
+    differences = compare_in_pairs(results, study.compared_with, None if everything else list(shown), pooled=pool)
     missing = len(study.runs) - len(results)
     view = StudyView(study.name, study.compared_with, results, differences, shown, missing, study.provenance())
     for line in view.never_ran:
@@ -182,7 +179,7 @@ def _show(
 
         emit(csv_text(differences), out)
     elif output is SimulationOutput.svg:
-        emit(draw_differences(view, chosen[0]), out)
+        emit(draw_differences(view, next(iter(shown))), out)
     elif output is SimulationOutput.html:
         emit(study_page(view), out)
     else:

@@ -51,7 +51,7 @@ def generate(
     from workbench.topology.presets import generate as make
 
     if not kind:
-        from workbench.report.tables import preset_tables
+        from workbench.report.command_tables import preset_tables
 
         print_tables(*preset_tables(PRESETS))
         return

@@ -1,4 +1,4 @@
-"""`Metric`: the declaration of a number that measures a placement, from which every output is generated."""
+"""`Metric`: the declaration of a number that measures a placement or a run, from which every output is generated."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from workbench.model.value import Value
 
 if TYPE_CHECKING:
     from workbench.evaluate.facts import JobFacts, RunFacts
+    from workbench.evaluate.simulation_facts import FillFacts, SimulationFacts
 
 __all__ = ["EVERYWHERE", "NOWHERE", "Metric", "MetricValue", "View", "nested"]
 
@@ -30,15 +31,17 @@ MetricValue = Number | str | Mapping[str, Number]
 class View(Flag):
     """The human-readable outputs in which a metric can appear; JSON and DataFrame always have every metric."""
 
-    #: Tables of ``workbench place`` and ``workbench compare`` in a terminal.
+    #: Tables in a terminal: ``workbench place``, ``compare``, ``simulate`` and ``fill``.
     TABLE = auto()
-    #: The HTML report, and a comparison in a notebook.
+    #: The HTML reports, and a comparison in a notebook.
     PAGE = auto()
     #: The placement comparer.
     COMPARER = auto()
+    #: Tables and pages of a study for which the user names no metrics.
+    STUDY = auto()
 
 
-EVERYWHERE = View.TABLE | View.PAGE | View.COMPARER
+EVERYWHERE = View.TABLE | View.PAGE | View.COMPARER | View.STUDY
 NOWHERE = View(0)
 
 _AGGREGATIONS: Mapping[str, Callable[[Sequence[int | float]], int | float]] = {
@@ -65,9 +68,15 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     **dict.fromkeys(
         ("in_jobs", "in_runs"),
-        (lambda value: isinstance(value, View), "View.TABLE, View.PAGE, View.COMPARER, EVERYWHERE or NOWHERE"),
+        (
+            lambda value: isinstance(value, View),
+            "View.TABLE, View.PAGE, View.COMPARER, View.STUDY, EVERYWHERE or NOWHERE",
+        ),
     ),
-    **dict.fromkeys(("job", "run"), (lambda value: value is None or callable(value), "a function or None")),
+    **dict.fromkeys(("share", "count", "rare"), (lambda value: isinstance(value, bool), "True or False")),
+    **dict.fromkeys(
+        ("job", "run", "simulation", "fill"), (lambda value: value is None or callable(value), "a function or None")
+    ),
 }
 
 
@@ -103,12 +112,22 @@ class Metric(Value):
         Keys of other metrics whose sum is the whole of which this metric is a part, shown as "3 of 4".
     ends : tuple of str
         Keys of the metrics that are the lower and the upper end of this one's interval, shown as "155.5 (35.5–690.7)".
+    share : bool
+        Whether the value is a part of a whole, 0 to 1, which people see in percent.
+    count : bool
+        Whether the value is a whole number, so that files of results have integers.
+    rare : bool
+        Whether tables of simulations leave the metric out where all values are 0 or unknown.
     in_jobs, in_runs : View
-        Where the values of a job and of a run are shown.
+        Where the values of a job and of a run (session, simulation or filled cluster) are shown.
     job : callable, optional
         Function from `JobFacts` to the value for one placed job.
     run : callable, optional
         Function from `RunFacts` to the value for a session; takes precedence over `total`.
+    simulation : callable, optional
+        Function from `SimulationFacts` to the value for a simulation.
+    fill : callable, optional
+        Function from `FillFacts` to the value for the runs in which one policy filled a cluster.
     """
 
     key: str
@@ -123,10 +142,15 @@ class Metric(Value):
     total: Literal["", "sum", "min", "max", "mean"] = ""
     whole: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
+    share: bool = False
+    count: bool = False
+    rare: bool = False
     in_jobs: View = EVERYWHERE
     in_runs: View = EVERYWHERE
     job: Callable[[JobFacts], Any] | None = None
     run: Callable[[RunFacts], Any] | None = None
+    simulation: Callable[[SimulationFacts], Any] | None = None
+    fill: Callable[[FillFacts], Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.key, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.key):
@@ -147,12 +171,17 @@ class Metric(Value):
     @cached_property
     def declared(self) -> Metric:
         """A copy of the metric without its functions, as kept in results, because not every function can be pickled."""
-        return dataclasses.replace(self, job=None, run=None)
+        return dataclasses.replace(self, job=None, run=None, simulation=None, fill=None)
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit in tables and pictures, which show shares in percent."""
+        return "%" if self.share else self.unit
 
     @property
     def table_heading(self) -> str:
         """Heading of the metric in a terminal table."""
-        return f"{self.heading} {self.unit}".strip() if self.brief is None else self.brief
+        return f"{self.heading} {self.shown_unit}".strip() if self.brief is None else self.brief
 
     def of_job(self, facts: JobFacts) -> MetricValue:
         """Value of this metric for one placed job; None if the metric has no function for jobs."""
@@ -167,6 +196,14 @@ class Metric(Value):
             keys = dict.fromkeys(key for part in parts for key in part)
             return {key: self._aggregated([part.get(key) for part in parts]) for key in keys}
         return self._aggregated(jobs)
+
+    def of_simulation(self, facts: SimulationFacts) -> Number:
+        """The metric's value for a simulation."""
+        return self._single(self.simulation, facts)
+
+    def of_fill(self, facts: FillFacts) -> Number:
+        """The metric's value for the runs in which one policy filled a cluster."""
+        return self._single(self.fill, facts)
 
     def best(self, values: Sequence[MetricValue]) -> frozenset[int]:
         """Indices of the best among the policies' values; empty if all are equal or neither direction is better."""
@@ -183,7 +220,15 @@ class Metric(Value):
             return 0 if self.total == "sum" and not values and not self.group else None
         return _AGGREGATIONS[self.total](known)
 
-    def _checked(self, function: Callable[[Any], Any], facts: JobFacts | RunFacts) -> MetricValue:
+    def _single(self, function: Callable[[Any], Any] | None, facts: SimulationFacts | FillFacts) -> Number:
+        """The value of a metric that is one number; None if it has no function for such facts."""
+        value = None if function is None else self._checked(function, facts)
+        if isinstance(value, str | Mapping) or (self.count and type(value) is not int):
+            expected = "a whole number" if self.count else "a finite number"
+            raise InputError("not a value of a metric", source=f"metric {self.key}", got=repr(value), expected=expected)
+        return value
+
+    def _checked(self, function: Callable[[Any], Any], facts: Any) -> MetricValue:
         """Call a metric's function and convert its value to plain Python numbers, strings and dicts.
 
         Raises

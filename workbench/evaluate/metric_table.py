@@ -1,7 +1,4 @@
-"""`METRICS`: the table of built-in metrics, each with the function that computes it.
-
-Functions take `JobFacts` or `RunFacts`. A function of a metric group returns None if the group was not measured.
-"""
+"""`METRICS`: the table of built-in metrics, and the decorator `metric` that adds others."""
 
 from __future__ import annotations
 
@@ -9,317 +6,32 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
 from workbench.errors import InputError, close_names
-from workbench.evaluate.cost.job_cost import JobCost
-from workbench.evaluate.facts import JobFacts, RunFacts
-from workbench.evaluate.metric import EVERYWHERE, NOWHERE, Metric, View
-from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
+from workbench.evaluate.metric import Metric
+from workbench.evaluate.session_metrics import SESSION_METRICS
+from workbench.evaluate.simulation_metrics import FILL_METRICS, SIMULATION_METRICS
 
-__all__ = ["METRICS", "all_metrics", "metric"]
+__all__ = ["METRICS", "added_simulation_metrics", "all_metrics", "metric", "simulation_metrics"]
 
 F = TypeVar("F", bound=Callable[[Any], Any])
 
-
-def _lca(job: JobFacts) -> str:
-    topology = job.topology
-    return topology.node_names[job.nodes[0]] if len(job.nodes) == 1 else topology.domain_name(job.common_domain)
-
-
-def _lca_tier(job: JobFacts) -> int:
-    return 0 if len(job.nodes) == 1 else job.topology.domain_tier(job.common_domain)
-
-
-def _leaves(job: JobFacts) -> int:
-    return next(iter(job.domains_used.values()), 0)
-
-
-def _bottleneck(job: JobFacts) -> float | None:
-    known = job.bottleneck_gb_s[~np.isnan(job.bottleneck_gb_s)]
-    return float(known.min()) if len(known) else None
-
-
-def _of_cost(number: Callable[[JobCost], float]) -> Callable[[JobFacts], float | None]:
-    return lambda job: None if job.cost is None else number(job.cost)
-
-
-def _of_switches(number: Callable[[JobSwitches], int]) -> Callable[[JobFacts], int | None]:
-    return lambda job: None if job.switches is None else number(job.switches)
-
-
-def _of_sharing(number: Callable[[SwitchSharing], Any]) -> Callable[[RunFacts], Any]:
-    return lambda run: None if run.switches is None else number(run.switches)
-
-
-def _communication(
-    unit: Literal["ms", "gb_s"],
-    end: Literal["", "low", "high"],
-    heading: str,
-    *,
-    meaning: str,
-    job: Callable[[JobCost], float],
-    brief: str | None = None,
-) -> Metric:
-    """Declare a number of a job's communication, or an end of its interval: a run shows that of its slowest job."""
-    time = unit == "ms"
-    parts = [key for key in ("communication", end, unit) if key]
-    ends = () if end else (f"communication_low_{unit}", f"communication_high_{unit}")
-    shown = NOWHERE if end else EVERYWHERE
-    return Metric(
-        "_".join(parts),
-        heading,
-        meaning=meaning,
-        unit="ms/step" if time else "GB/s",
-        brief=brief,
-        group="communication",
-        better="lower" if time else "higher",
-        total="max" if time else "min",
-        ends=ends,
-        in_jobs=shown,
-        in_runs=shown,
-        job=_of_cost(job),
-    )
-
-
 #: The built-in metrics in the order of every output.
-METRICS = (
-    Metric(
-        "placed",
-        "placed",
-        brief="jobs",
-        better="higher",
-        whole=("placed", "pending"),
-        run=lambda run: len(run.placements),
-    ),
-    Metric(
-        "pending",
-        "jobs pending",
-        brief="pending",
-        in_runs=NOWHERE,
-        run=lambda run: len(run.decisions) - len(run.placements),
-    ),
-    Metric(
-        "pods_placed",
-        "pods",
-        better="higher",
-        whole=("pods",),
-        run=lambda run: sum(len(job.placed) for job in run.jobs.values()),
-    ),
-    # Of a job the pods that have a node, of a run all pods of its jobs.
-    Metric(
-        "pods",
-        "pods",
-        in_jobs=View.PAGE,
-        in_runs=NOWHERE,
-        job=lambda job: len(job.placed),
-        run=lambda run: sum(decision.gang.n_pods for decision in run.decisions),
-    ),
-    Metric(
-        "nodes",
-        "nodes",
-        meaning="nodes with a pod of the job",
-        total="sum",
-        in_runs=View.PAGE,
-        job=lambda job: len(job.nodes),
-    ),
-    Metric(
-        "leaves",
-        "leaves",
-        meaning="HyperNodes of the lowest tier with a pod of the job",
-        better="lower",
-        in_jobs=View.PAGE | View.COMPARER,
-        job=_leaves,
-    ),
-    Metric(
-        "domains_used",
-        "HyperNodes",
-        meaning="HyperNodes with a pod of the job",
-        by="tier",
-        in_jobs=NOWHERE,
-        job=lambda job: job.domains_used,
-    ),
-    Metric(
-        "lca",
-        "pods meet in",
-        meaning="the closest HyperNode that holds every pod of the job; the node's name where there is only one",
-        in_jobs=View.PAGE | View.COMPARER,
-        job=_lca,
-    ),
-    Metric(
-        "lca_tier",
-        "widest tier",
-        meaning="tier where the pods of a job meet, 0 on a single node",
-        better="lower",
-        total="max",
-        in_jobs=View.COMPARER,
-        in_runs=View.PAGE,
-        job=_lca_tier,
-    ),
-    Metric(
-        "pod_pairs",
-        "pairs",
-        meaning="pairs of pods of a job whose nodes meet there (the same node, tier 1 …)",
-        brief="",
-        by="tier",
-        column="pairs",
-        total="sum",
-        in_jobs=NOWHERE,
-        in_runs=View.TABLE | View.PAGE,
-        job=lambda job: job.pod_pairs,
-    ),
-    Metric(
-        "ring_crossings",
-        "ring",
-        meaning="links of the ring of ranks whose nodes meet there",
-        by="tier",
-        column="ring",
-        total="sum",
-        in_jobs=View.PAGE,
-        in_runs=NOWHERE,
-        job=lambda job: job.ring_crossings,
-    ),
-    Metric(
-        "bottleneck_gb_s",
-        "bottleneck",
-        meaning="slowest GPU pair of a job on one node",
-        unit="GB/s",
-        brief="GB/s",
-        better="higher",
-        total="min",
-        job=_bottleneck,
-    ),
-    Metric(
-        "gpus_stranded",
-        "GPUs stranded",
-        meaning="GPUs left free on nodes where a job holds some",
-        brief="stranded",
-        better="lower",
-        in_jobs=View.PAGE,
-        job=lambda job: job.gpus_stranded,
-        run=lambda run: run.gpus_stranded,
-    ),
-    _communication(
-        "ms",
-        "",
-        "communication",
-        meaning="of a training step of a job, nothing hidden; the interval begins with as much hidden as can be",
-        brief="ms/step",
-        job=lambda cost: cost.exposed.ms,
-    ),
-    _communication(
-        "ms",
-        "low",
-        "communication, lower end",
-        meaning="lower end of its interval, as much hidden as can be",
-        job=lambda cost: cost.hidden.low_ms,
-    ),
-    _communication(
-        "ms",
-        "high",
-        "communication, upper end",
-        meaning="upper end of its interval, nothing hidden",
-        job=lambda cost: cost.exposed.high_ms,
-    ),
-    _communication(
-        "gb_s",
-        "",
-        "sent by a GPU",
-        meaning="while a job communicates, nothing hidden",
-        brief="GB/s sent",
-        job=lambda cost: cost.gb_s,
-    ),
-    _communication(
-        "gb_s",
-        "low",
-        "sent by a GPU, lower end",
-        meaning="lower end of its interval: communication takes longest",
-        job=lambda cost: cost.low_gb_s,
-    ),
-    _communication(
-        "gb_s",
-        "high",
-        "sent by a GPU, upper end",
-        meaning="upper end of its interval: communication is shortest",
-        job=lambda cost: cost.high_gb_s,
-    ),
-    Metric(
-        "cross_switch_jobs",
-        "cross-switch jobs",
-        group="switches",
-        by="switch",
-        in_runs=NOWHERE,
-        run=_of_sharing(lambda sharing: sharing.crossing),
-    ),
-    Metric(
-        "cross_switch_jobs_placed",
-        "cross-switch jobs",
-        meaning="placed jobs under more than one switch",
-        brief="crossing",
-        group="switches",
-        better="lower",
-        in_runs=View.TABLE | View.PAGE,
-        run=_of_sharing(lambda sharing: sharing.cross_jobs),
-    ),
-    Metric(
-        "switches",
-        "switches",
-        meaning="switches with a pod of the job",
-        group="switches",
-        better="lower",
-        in_jobs=View.PAGE,
-        job=_of_switches(lambda job: job.switches),
-    ),
-    Metric(
-        "shared_switches",
-        "shared switches",
-        meaning="switches of two or more such jobs, running ones included",
-        brief="shared",
-        group="switches",
-        better="lower",
-        in_jobs=View.PAGE,
-        in_runs=View.TABLE | View.PAGE,
-        job=_of_switches(lambda job: job.shared),
-        run=_of_sharing(lambda sharing: sharing.shared),
-    ),
-    Metric(
-        "most_cross_switch_jobs",
-        "most jobs on a switch",
-        meaning="of one switch",
-        brief="most jobs",
-        group="switches",
-        better="lower",
-        in_runs=View.TABLE | View.PAGE,
-        run=_of_sharing(lambda sharing: sharing.most_crossing),
-    ),
-    Metric(
-        "most_shared_switches_per_job",
-        "most shared by a job",
-        meaning="most such switches of one",
-        brief="per job",
-        group="switches",
-        better="lower",
-        in_runs=View.TABLE | View.PAGE,
-        run=_of_sharing(lambda sharing: sharing.most_shared),
-    ),
-    Metric(
-        "pairs_across",
-        "pairs across",
-        meaning="pairs of pods of a job that no switch joins",
-        brief="pairs",
-        group="switches",
-        better="lower",
-        in_jobs=View.PAGE,
-        in_runs=View.TABLE | View.PAGE,
-        job=_of_switches(lambda job: job.pairs_across),
-        run=_of_sharing(lambda sharing: sharing.pairs_across),
-    ),
-)
+METRICS = (*SESSION_METRICS, *SIMULATION_METRICS, *FILL_METRICS)
+
+#: What a metric is computed for, by the name of its function in `Metric`.
+_PER = ("job", "run", "simulation", "fill")
+#: Attributes that say how values of jobs make one of a session, and how metrics of a session belong together.
+_OF_SESSIONS = ("by", "column", "group", "total", "whole", "ends", "in_jobs")
 
 #: Names in JSON, DataFrame and CSV that a further metric cannot have.
 _TAKEN = frozenset(
     name for metric in METRICS for name in (metric.key, metric.column, metric.group) if name
-) | frozenset(["policy", "job", "jobs", "outcome", "turn", "hypernode", "tier", "node_gpus", "reasons", "decision_s"])
+) | frozenset(
+    [
+        *("policy", "job", "jobs", "outcome", "turn", "hypernode", "tier", "node_gpus", "reasons", "decision_s"),
+        *("topology", "workload", "discipline", "parameters", "seed", "run"),
+    ]
+)
 
 #: Metrics that a notebook cell or another program added, by key.
 _registered: dict[str, Metric] = {}
@@ -330,8 +42,23 @@ def all_metrics() -> tuple[Metric, ...]:
     return (*METRICS, *_registered.values())
 
 
+def simulation_metrics() -> tuple[Metric, ...]:
+    """The metrics of simulations, in the order of every output."""
+    return tuple(metric for metric in all_metrics() if metric.simulation is not None)
+
+
+def added_simulation_metrics() -> tuple[Metric, ...]:
+    """The metrics of simulations that users added: other processes do not know them."""
+    return tuple(metric for metric in _registered.values() if metric.simulation is not None)
+
+
 def metric(
-    key: str, heading: str = "", *, per: Literal["job", "run"] = "job", meaning: str = "", **declaration: Any
+    key: str,
+    heading: str = "",
+    *,
+    per: Literal["job", "run", "simulation", "fill"] = "job",
+    meaning: str = "",
+    **declaration: Any,
 ) -> Callable[[F], F]:
     """Decorator that adds the metric computed by a function to every output.
 
@@ -343,8 +70,10 @@ def metric(
         Name in JSON, DataFrame and CSV.
     heading : str
         Name in tables and pages; by default the key with spaces.
-    per : {"job", "run"}
-        The function takes `JobFacts` and is called for each placed job, or `RunFacts` and is called once per policy.
+    per : {"job", "run", "simulation", "fill"}
+        The function takes `JobFacts` and is called for each placed job, or `RunFacts` and is called once per policy, or
+        `SimulationFacts` for each simulation, or `FillFacts` for each policy that filled a cluster. The latter two
+        answer with one number, or None where it is unknown.
     meaning : str
         Legend; by default the first line of the function's docstring.
     **declaration
@@ -362,8 +91,8 @@ def metric(
     ... def pods_per_node(job):
     ...     return len(job.placed) / len(job.nodes)
     """
-    known = [name for name in Metric.__dataclass_fields__ if name not in ("key", "heading", "job", "run")]
-    for name in ("job", "run"):
+    known = [name for name in Metric.__dataclass_fields__ if name not in ("key", "heading", *_PER)]
+    for name in _PER:
         if name in declaration:
             raise InputError(
                 f"{name} is the function under the decorator",
@@ -375,14 +104,19 @@ def metric(
     if unknown:
         expected = close_names(unknown[0], known)
         raise InputError("no such attribute of a metric", source=f"metric {key}", got=unknown[0], expected=expected)
-    if per not in ("job", "run"):
-        raise InputError("unknown value of per", source=f"metric {key}", got=repr(per), expected="'job', 'run'")
+    if per not in _PER:
+        expected = ", ".join(map(repr, _PER))
+        raise InputError("unknown value of per", source=f"metric {key}", got=repr(per), expected=expected)
+    for name in _OF_SESSIONS if per in ("simulation", "fill") else ():
+        if name in declaration:
+            got, expected = f"{name}={declaration[name]!r}", "per='job' or per='run' beside it"
+            raise InputError("an attribute of metrics of sessions", source=f"metric {key}", got=got, expected=expected)
     declared = Metric(key, heading or str(key).replace("_", " "), meaning=meaning, **declaration)
     taken = sorted({key, declared.column or key} & _TAKEN)
     if taken:
         raise InputError("this name is taken", source="metric", got=taken[0])
     _check_group(declared)
-    keys = [other.key for other in all_metrics()]
+    keys = [other.key for other in all_metrics() if other.simulation is None and other.fill is None]
     for attribute, part in (*(("whole", one) for one in declared.whole), *(("ends", one) for one in declared.ends)):
         if part not in (key, *keys):
             source, expected = f"metric {key}: {attribute}", close_names(part, keys)

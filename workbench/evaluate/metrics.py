@@ -1,4 +1,4 @@
-"""`measure` and `measure_run`: the value of every metric for a placement or for a policy's session.
+"""`measure`, `measure_run` and `measure_simulation`: the value of every metric for a placement, session or simulation.
 
 Everything is counted over arrays; 5,000 pods take milliseconds.
 """
@@ -16,20 +16,21 @@ from workbench.cancel import check
 from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import Metric, MetricValue, nested
-from workbench.evaluate.metric_table import all_metrics
+from workbench.evaluate.metric_table import all_metrics, simulation_metrics
+from workbench.evaluate.simulation_facts import FillFacts, SimulationFacts
 from workbench.evaluate.switch_sharing import SwitchSharing, measure_switches, switches_matter
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["PlacementMetrics", "RunMetrics", "measure", "measure_run"]
+__all__ = ["Measured", "PlacementMetrics", "RunMetrics", "measure", "measure_fill", "measure_run", "measure_simulation"]
 
 Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class PlacementMetrics(Value):
-    """Metrics of one placed gang; ``metrics[key]`` is the value of a metric.
+class Measured(Value):
+    """Metrics of one simulation, or of a cluster that a policy filled; ``measured[key]`` is the value of a metric.
 
     Attributes
     ----------
@@ -37,6 +38,23 @@ class PlacementMetrics(Value):
         The measured metrics, in the order of every output.
     values : mapping of str to MetricValue
         Values of the metrics, by the metric's key.
+    """
+
+    metrics: tuple[Metric, ...]
+    values: Mapping[str, MetricValue]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementMetrics(Measured):
+    """Metrics of one placed gang; ``metrics[key]`` is the value of a metric.
+
+    Attributes
+    ----------
+    metrics, values
+        As of `Measured`.
     nodes : tuple of str
         Nodes that hold at least one pod, in the snapshot's order.
     gpus : tuple of tuple of int
@@ -46,14 +64,9 @@ class PlacementMetrics(Value):
         than two there or the matrix is unknown.
     """
 
-    metrics: tuple[Metric, ...]
-    values: Mapping[str, MetricValue]
     nodes: tuple[str, ...]
     gpus: tuple[tuple[int, ...], ...]
     node_bottleneck_gb_s: npt.NDArray[np.float64]
-
-    def __getitem__(self, key: str) -> Any:
-        return self.values[key]
 
     def to_dict(self) -> dict[str, Any]:
         """The metrics as a JSON-ready dict; NaN becomes None."""
@@ -68,15 +81,15 @@ class PlacementMetrics(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class RunMetrics(Value):
+class RunMetrics(Measured):
     """Metrics of one scheduling session; ``metrics[key]`` is the value of a metric for the whole session.
 
     Attributes
     ----------
-    metrics, job_metrics : tuple of Metric
-        Metrics measured for the session and for each job, in the order of every output.
-    values : mapping of str to MetricValue
-        By key of the metric.
+    metrics, values
+        As of `Measured`, for the session.
+    job_metrics : tuple of Metric
+        Metrics measured for each job, in the order of every output.
     placed, pending : tuple of str
         Gangs by ``namespace/name``, in the order of the gangs.
     jobs : mapping of str to PlacementMetrics
@@ -87,17 +100,12 @@ class RunMetrics(Value):
         How the jobs share the leaf switches; None if that was not measured.
     """
 
-    metrics: tuple[Metric, ...]
     job_metrics: tuple[Metric, ...]
-    values: Mapping[str, MetricValue]
     placed: tuple[str, ...]
     pending: tuple[str, ...]
     jobs: Mapping[str, PlacementMetrics]
     switches: SwitchSharing | None = None
     members: Mapping[str, PlacementMetrics] = field(default_factory=dict)
-
-    def __getitem__(self, key: str) -> Any:
-        return self.values[key]
 
     def to_dict(self) -> dict[str, Any]:
         """The metrics as a JSON-ready dict; a group of metrics such as ``switches`` only if it was measured."""
@@ -173,6 +181,27 @@ def measure_run(
         switches=facts.switches,
         members={key: _of_job(job, job_metrics, _values_of_job(of_job, job)) for key, job in facts.members.items()},
     )
+
+
+def measure_simulation(facts: SimulationFacts, metrics: Sequence[Metric] | None = None) -> Measured:
+    """Compute every metric of a simulation.
+
+    Parameters
+    ----------
+    facts : SimulationFacts
+    metrics : sequence of Metric, optional
+        By default all that this process knows.
+    """
+    known = simulation_metrics() if metrics is None else metrics
+    return Measured(
+        tuple(metric.declared for metric in known), {metric.key: metric.of_simulation(facts) for metric in known}
+    )
+
+
+def measure_fill(facts: FillFacts) -> Measured:
+    """Compute every metric of the runs in which one policy filled a cluster."""
+    known = [metric for metric in all_metrics() if metric.fill is not None]
+    return Measured(tuple(metric.declared for metric in known), {metric.key: metric.of_fill(facts) for metric in known})
 
 
 def _values_of_job(metrics: Sequence[Metric], job: JobFacts) -> dict[str, MetricValue]:

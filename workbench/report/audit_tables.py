@@ -15,7 +15,7 @@ from workbench.model.topology import place_name
 from workbench.report.cluster_tables import short_name
 from workbench.report.gang_view import constraint_text
 from workbench.report.html import render
-from workbench.report.tables import new_table, text_row
+from workbench.report.tables import listed, more_line
 
 __all__ = ["AGREEMENT_LEGEND", "LOSS_LEGEND", "audit_page", "audit_tables"]
 
@@ -59,27 +59,20 @@ def audit_tables(found: Found, said: Said = _NOTHING, *, wide: bool = False) -> 
     """
     parts: list[Any] = []
     for policy, rows in _running(found).items():
-        table = new_table(*_loss_heads(found, wide), right=(2 if _recorded(found) else 1,))
-        for cells in _loss_rows(rows, wide)[:_ROWS]:
-            text_row(table, *cells)
-        if len(rows) > _ROWS:
-            table.caption = f"… and {counted(len(rows) - _ROWS, 'more gang')} (-o json has all)"
-        parts += [Text(f"{policy}: {_loss_sentence(rows)}"), table]
+        parts.append(Text(f"{policy}: {_loss_sentence(rows)}"))
+        right = (2 if _recorded(found) else 1,)
+        parts += listed(_loss_heads(found, wide), _loss_rows(rows, wide), right=right, most=_ROWS, what="gangs")
     if parts:
         parts += [Text(line, "dim") for line in (*_loss_legend(found), "")]
     if said:
-        parts.append(_waiting([told for _, told in found if told.gang.key in said], said))
-    summary = new_table(*_AGREEMENT_HEADS, right=range(1, 6))
-    for row in _agreement(found):
-        text_row(summary, *row)
-    parts += [summary, *(Text(line, "dim") for line in (*AGREEMENT_LEGEND, ""))]
+        parts += _waiting([told for _, told in found if told.gang.key in said], said)
+    parts += listed(_AGREEMENT_HEADS, _agreement(found), right=range(1, 6))
+    parts += [*(Text(line, "dim") for line in (*AGREEMENT_LEGEND, ""))]
     differing = [(where, told) for where, told in found if not told.agrees]
     if differing:
         title = f"{counted(len(differing), 'difference')}"
-        table = new_table(*differing[0][0], "job", "policy", "difference", title=title)
-        for where, told in differing:
-            text_row(table, *where.values(), told.gang.key, told.policy, told.difference)
-        parts.append(table)
+        cells = [(*where.values(), told.gang.key, told.policy, told.difference) for where, told in differing]
+        parts += listed((*differing[0][0], "job", "policy", "difference"), cells, title=title)
     return parts
 
 
@@ -173,15 +166,11 @@ def _agreement(found: Found) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _waiting(audits: Sequence[Audit], said: Said) -> Any:
+def _waiting(audits: Sequence[Audit], said: Said) -> list[Any]:
     """Why each gang waits: in the cluster's words, and by each policy."""
-    table = new_table("job", "says", "what", title=counted(len(said), "job waits", "jobs wait"))
-    shown = dict(list(said.items())[:_ROWS])
-    for line in _waiting_rows(audits, shown):
-        text_row(table, *line)
-    if len(said) > _ROWS:
-        table.caption = f"… and {counted(len(said) - _ROWS, 'more job')} (-o json has all)"
-    return table
+    rows = _waiting_rows(audits, dict(list(said.items())[:_ROWS]))
+    table = listed(("job", "says", "what"), rows, title=counted(len(said), "job waits", "jobs wait"))
+    return [*table, *more_line(len(said) - _ROWS, "jobs")]
 
 
 def _waiting_rows(audits: Sequence[Audit], said: Said) -> list[tuple[str, str, str]]:

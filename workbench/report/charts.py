@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.facts import tier_keys
 from workbench.model.counted import counted
+from workbench.report.chart import bar, chart, keys, label
 from workbench.report.colours import MARK, NODE, job_colours, tier_colour
 from workbench.report.speed_colours import SpeedScale
 from workbench.report.svg_text import fit_text
@@ -178,43 +178,25 @@ def draw_bars(
     longest = max((sum(bar.amounts) + bar.pending for bar in bars), default=0.0)
     scale = room / longest if longest else 0.0
     parts = [_hatching(key)] if pending else []
-    parts.append(f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>")
     y = 24.0
-    for bar in bars:
-        parts.append(f"<text x='0' y='{y + 11:.0f}'>{escape(fit_text(bar.label, _LEFT - 6.0, 11))}</text>")
-        total = sum(bar.amounts) + bar.pending
-        pieces = [(bar.amounts[i], names[i], f"fill='{colours[i]}'") for i in shown]
-        pieces.append((bar.pending, "pending", _hatched(key)))
+    for each in bars:
+        parts.append(label(0, y + 11, fit_text(each.label, _LEFT - 6.0, 11)))
+        total = sum(each.amounts) + each.pending
+        pieces = [(each.amounts[i], names[i], f"fill='{colours[i]}'") for i in shown]
+        pieces.append((each.pending, "pending", _hatched(key)))
         x = left
         for amount, name, paint in pieces:
             if not amount:
                 continue
-            tip = f"{bar.label}: {amount:,.0f} of {total:,.0f} {unit}, {name} ({amount / total:.0%})"
-            parts.append(
-                f"<rect x='{x:.1f}' y='{y:.0f}' width='{amount * scale:.1f}' height='{_BAR:.0f}' {paint}>"
-                f"<title>{escape(tip)}</title></rect>"
-            )
+            tip = f"{each.label}: {amount:,.0f} of {total:,.0f} {unit}, {name} ({amount / total:.0%})"
+            parts.append(bar(x, y, (amount * scale, _BAR), paint, tip))
             x += amount * scale
-        said = bar.said or ("" if total else "none")
-        parts.append(f"<text x='{x + 6:.1f}' y='{y + 11:.0f}' fill-opacity='.75'>{escape(said)}</text>")
+        said = each.said or ("" if total else "none")
+        parts.append(label(x + 6, y + 11, said, more=" fill-opacity='.75'"))
         y += _BAR + 5
-    x, y = 0.0, y + 6
-    entries = [(names[i], f"fill='{colours[i]}'") for i in shown]
-    for name, paint in [*entries, *([("pending", _hatched(key))] if pending else [])]:
-        span = 22.0 + 6.6 * len(name)
-        if x and x + span > _WIDTH:
-            x, y = 0.0, y + 16
-        parts.append(
-            f"<rect x='{x:.0f}' y='{y:.0f}' width='10' height='10' {paint}/>"
-            f"<text x='{x + 14:.0f}' y='{y + 9:.0f}'>{escape(name)}</text>"
-        )
-        x += span
-    height = y + 16
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-chart' role='img' width='{_WIDTH:.0f}' "
-        f"height='{height:.0f}' viewBox='0 0 {_WIDTH:.0f} {height:.0f}' font-family='system-ui, sans-serif' "
-        f"font-size='11' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
-    )
+    entries = [(f"fill='{colours[i]}'", names[i]) for i in shown] + ([(_hatched(key), "pending")] if pending else [])
+    legend, height = keys(entries, 0, y + 6, _WIDTH)
+    return chart("tw-chart", title, (_WIDTH, height), [*parts, *legend])
 
 
 def _hatching(key: str) -> str:

@@ -16,7 +16,7 @@ from workbench.model.counted import counted
 from workbench.model.duration_text import instant_text
 from workbench.model.name_list import name_list
 from workbench.report.layout import SOFT_BREAK
-from workbench.report.tables import new_table, text_row
+from workbench.report.tables import listed, new_table, text_row
 
 __all__ = ["job_table", "log_table", "pod_table", "short_name", "summary"]
 
@@ -87,12 +87,10 @@ def pod_table(pods: Sequence[PodRow], rows: int = _ROWS) -> list[Table | str]:
     rows : int
         Largest number of pods to list.
     """
-    table = new_table("pod", "phase", "node", "GPUs")
-    for row in pods[:rows]:
-        gpus = ",".join(map(str, row.gpus))
-        text_row(table, f"{row.namespace}/{row.name}", row.phase, row.node or "-", gpus or "-")
-    more = [f"and {counted(len(pods) - rows, 'pod')} more (-o json has all)"] if len(pods) > rows else []
-    return [table, *more]
+    cells = [
+        (f"{row.namespace}/{row.name}", row.phase, row.node or "-", ",".join(map(str, row.gpus)) or "-") for row in pods
+    ]
+    return listed(("pod", "phase", "node", "GPUs"), cells, most=rows, what="pods")
 
 
 def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:

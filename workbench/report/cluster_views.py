@@ -13,8 +13,8 @@ from workbench.control.views import JobRow
 from workbench.model.duration_text import instant_text
 from workbench.report.cluster_tables import short_name, summary
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.occupancy import occupancy_of_running
+from workbench.report.svg_text import Inserted
 from workbench.report.topology_svg import draw_topology
 
 __all__ = ["cluster_html", "job_life_html", "pod_life_html"]

@@ -12,9 +12,9 @@ from workbench.model.name_list import name_list
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.occupancy import Occupancy
-from workbench.report.tables import new_table, text_row
+from workbench.report.svg_text import Inserted
+from workbench.report.tables import listed
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.diff import TopologyDiff
 
@@ -38,12 +38,7 @@ def difference_tables(found: TopologyDiff) -> list[Any]:
     parts: list[Any] = []
     for title, headers, rows in _sections(found):
         numbers = [i for i, value in enumerate(rows[0]) if isinstance(value, int)]
-        table = new_table(*headers, title=title, right=numbers)
-        for row in rows[:_ROWS]:
-            text_row(table, *row)
-        parts.append(table)
-        if len(rows) > _ROWS:
-            parts.append(Text(f"… and {len(rows) - _ROWS:,} more (-o json lists all)"))
+        parts += listed(headers, rows, title=title, right=numbers, most=_ROWS)
     return [*parts, Text(_summary(found))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from workbench.control.cluster import EmbeddedCluster
@@ -21,15 +22,14 @@ from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.switch_history import SwitchHistory
 from workbench.model.topology import Topology
 from workbench.report import html
-from workbench.report.bottleneck_curve import draw_bottleneck_curve
 from workbench.report.cluster_views import cluster_html, job_life_html, pod_life_html
 from workbench.report.difference import difference_html
 from workbench.report.gang_view import gang_html, scenario_html
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.life_timeline import draw_timeline
+from workbench.report.lines import draw_lines
 from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
-from workbench.report.picture import Picture
 from workbench.report.pyvis_view import network_html
 from workbench.report.regret_view import regret_html
 from workbench.report.side_by_side import comparison_svg
@@ -41,6 +41,8 @@ from workbench.topology.diff import TopologyDiff
 from workbench.topology.lint import LintReport
 
 __all__ = [
+    "Picture",
+    "draw_bottleneck_curve",
     "install",
     "view_comparison",
     "view_difference",
@@ -48,6 +50,29 @@ __all__ = [
     "view_switch_history",
     "view_topology",
 ]
+
+
+class Picture:
+    """An HTML or SVG text that Jupyter shows as a picture.
+
+    Parameters
+    ----------
+    html : str
+        An SVG element or an HTML fragment; escaped already.
+    """
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return f"Picture({len(self.html):,} characters)"
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file: ``.svg`` for an SVG drawing only, ``.html`` for any picture."""
+        Path(path).write_text(self.html, encoding="utf-8")
 
 
 def view_topology(
@@ -158,3 +183,13 @@ def install() -> None:
 
 def _simple(kind: type, draw: Any) -> None:
     set_renderer(kind, draw, lambda value: Picture(draw(value)))
+
+
+def draw_bottleneck_curve(curve: BottleneckCurve, title: str = "") -> str:
+    """An SVG chart of the best set's slowest link and its upper bound over the number of GPUs, from two GPUs on."""
+    best = curve.best[1:]
+    lines = {
+        "slowest link of the best set": [(len(one.gpus), one.bottleneck_gb_s) for one in best],
+        "upper bound": [(len(one.gpus), one.upper_bound_gb_s) for one in best],
+    }
+    return draw_lines(title or "Bottleneck bandwidth by number of GPUs", "GPUs", "GB/s", lines)

@@ -10,8 +10,8 @@ from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.resources import amount_text
 from workbench.model.snapshot import Scenario
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.occupancy import occupancy_of_running
+from workbench.report.svg_text import Inserted
 from workbench.report.topology_svg import draw_topology
 
 __all__ = ["constraint_text", "gang_html", "scenario_html"]

@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from workbench.model.counted import counted
 from workbench.model.duration_text import span_text, time_unit
-from workbench.model.number_text import number_text
+from workbench.report.chart import bar, chart, keys, round_numbers, row_name, tick_across, time_axis
 from workbench.report.colours import NODE, OTHER_JOBS, job_colours
-from workbench.report.lines import round_numbers, time_axis
-from workbench.report.svg_text import CHARACTER, fit_text, short
 from workbench.simulate.result import Attempt, SimulationResult
 
 __all__ = ["draw_gantt"]
@@ -62,28 +60,20 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
     shown = sorted({*longest, *named}, key=lambda number: (result.jobs[number].submitted_s, number))
     row_of = {number: row for row, number in enumerate(shown)}
     scale = _BARS / (until - since) if until > since else 0.0
-    width, height = short(_NAMES + _BARS + 20), _TOP + _ROW * len(shown) + 26
+    bottom = _TOP + _ROW * len(shown)
     title = _title(result, waited[longest], len(here), between)
     ends = since / unit.seconds, until / unit.seconds
-    axis = time_axis(unit, _NAMES, _BARS, ends, (_TOP, _TOP + _ROW * len(shown)))
-    parts = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {short(height)}' role='img' "
-        f"aria-label='{escape(title, quote=True)}' style='max-width:100%;width:{width}px' class='tw-gantt'{axis} "
-        "font-family='system-ui, sans-serif' font-size='10' fill='currentColor'>"
-        f"<text x='0' y='12' font-size='13' font-weight='600'>{escape(title)}</text>"
-    ]
+    axis = time_axis(unit, _NAMES, _BARS, ends, (_TOP, bottom))
     own = [attempt for attempt in result.attempts if attempt.job in row_of]
-    parts += _legend({_style(attempt.outcome) for attempt in own})
-    for tick in round_numbers(since / unit.seconds, until / unit.seconds):
-        at = tick * unit.seconds
-        said = f"{number_text(float(tick))} {unit.symbol}"
-        x = short(_NAMES + (at - since) * scale)
-        parts.append(
-            f"<line x1='{x}' x2='{x}' y1='{short(_TOP)}' y2='{short(height - 22)}' stroke='currentColor' "
-            f"opacity='.2'/><text x='{x}' y='{short(height - 8)}' text-anchor='middle'>{said}</text>"
+    parts = _legend({_style(attempt.outcome) for attempt in own})
+    parts += [
+        tick_across(
+            _NAMES + (tick * unit.seconds - since) * scale, (_TOP, bottom + 4), f"{text} {unit.symbol}", bottom + 18
         )
+        for tick, text in round_numbers(*ends)
+    ]
 
-    def bar(start: float, end: float, number: int, style: _BarStyle, said: str) -> None:
+    def draw(start: float, end: float, number: int, style: _BarStyle, said: str) -> None:
         if start > until or end < since:
             return
         row = row_of[number]
@@ -94,13 +84,10 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
         elif job is not None and style is _WAITING:
             colour, edge = _BLUE, f" stroke='{_BLUE}' stroke-dasharray='3 2'"
             opacity = 0.3
-        text = escape(f"{said}, {span_text(start, end)}")
         first, last = max(start, since) - since, min(end, until) - since
-        parts.append(
-            f"<rect x='{short(_NAMES + first * scale)}' y='{short(_TOP + _ROW * row + 2)}' "
-            f"width='{short(max((last - first) * scale, 1.0))}' height='{short(_ROW - 4)}' fill='{colour}' "
-            f"fill-opacity='{opacity:g}'{edge}><title>{text}</title></rect>"
-        )
+        size, paint = (max((last - first) * scale, 1.0), _ROW - 4), f"fill='{colour}' fill-opacity='{opacity:g}'{edge}"
+        tip = f"{said}, {span_text(start, end)}"
+        parts.append(bar(_NAMES + first * scale, _TOP + _ROW * row + 2, size, paint, tip))
 
     by_job: dict[int, list[Attempt]] = {}
     for attempt in own:
@@ -109,16 +96,15 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
         name, weight = result.jobs[number].gang.name, " font-weight='700'" if number == job else ""
         parts.append(
             f"<g class='tw-row' data-job='{escape(result.jobs[number].gang.key, quote=True)}'>"
-            f"<text x='{short(_NAMES - 8)}' y='{short(_TOP + _ROW * row + 11)}' text-anchor='end'{weight}>"
-            f"{escape(fit_text(name, _NAMES - 8, 10))}<title>{escape(name)}</title></text>"
+            + row_name(name, _NAMES, _TOP + _ROW * row + 11, px=10, more=weight)
         )
         end, submitted = float(ended_s[number]), result.jobs[number].submitted_s
-        bar(submitted, result.ended_s if end != end else end, number, _WAITING, f"{name}: submitted")
+        draw(submitted, result.ended_s if end != end else end, number, _WAITING, f"{name}: submitted")
         for attempt in by_job.get(number, ()):
             said = f"{name}: {attempt.outcome}, GPUs: {attempt.gpus:g}"
-            bar(attempt.start_s, attempt.end_s, number, _style(attempt.outcome), said)
+            draw(attempt.start_s, attempt.end_s, number, _style(attempt.outcome), said)
         parts.append("</g>")
-    return "".join([*parts, "</svg>"])
+    return chart("tw-gantt", title, (_NAMES + _BARS + 20, bottom + 26), parts, px=10, attributes=axis)
 
 
 def _style(outcome: str) -> _BarStyle:
@@ -128,16 +114,11 @@ def _style(outcome: str) -> _BarStyle:
 
 def _legend(seen: set[_BarStyle]) -> list[str]:
     """Squares with the meaning of their colours, in the line below the title."""
-    parts, x = [], _NAMES
-    for style in (_WAITING, _RUNNING, _STOPPED, _STANDING):
-        if style in seen or style in (_WAITING, _RUNNING):
-            parts.append(
-                f"<rect x='{short(x)}' y='20' width='10' height='10' fill='{style.colour}' "
-                f"opacity='{style.opacity:g}'/>"
-                f"<text x='{short(x + 15)}' y='29'>{style.meaning}</text>"
-            )
-            x += 40 + 10 * CHARACTER * len(style.meaning)
-    return parts
+    shown = [
+        style for style in (_WAITING, _RUNNING, _STOPPED, _STANDING) if style in seen or style in (_WAITING, _RUNNING)
+    ]
+    entries = [(f"fill='{style.colour}' opacity='{style.opacity:g}'", style.meaning) for style in shown]
+    return keys(entries, _NAMES, 20, _NAMES + _BARS + 20, 10)[0]
 
 
 def _title(

@@ -33,18 +33,10 @@ from workbench.report.blocks import MIN_CELL
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
 from workbench.report.heatmap import draw_heatmap
-from workbench.report.inserted import Inserted
 from workbench.report.legend import legend_html
-from workbench.report.metric_columns import (
-    Column,
-    groups,
-    job_cells,
-    job_columns,
-    legend,
-    run_cells,
-    run_columns,
-)
+from workbench.report.metric_columns import Column, groups, job_cells, job_columns, legend, run_cells, run_columns
 from workbench.report.occupancy import occupancy, occupancy_of_running
+from workbench.report.svg_text import Inserted
 from workbench.report.topology_svg import DrawingPlan, draw_parts, draw_topology, drawing_width
 
 if TYPE_CHECKING:
@@ -99,11 +91,6 @@ def comparison_html(comparison: Comparison) -> str:
 
 def report_html(comparison: Comparison, title: str = "Placements compared") -> str:
     """An HTML page, complete in itself: the comparison, a heat map of one node's matrix, and the provenance.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    title : str
 
     Returns
     -------

@@ -8,9 +8,9 @@ from math import isfinite
 from typing import NamedTuple
 
 from workbench.model.number_text import number_text
+from workbench.report.chart import chart, label, round_numbers, row_name, tick_across
 from workbench.report.colours import job_colours
-from workbench.report.lines import round_numbers
-from workbench.report.svg_text import CHARACTER, fit_text, short
+from workbench.report.svg_text import CHARACTER, short
 
 __all__ = ["DrawnInterval", "draw_intervals"]
 
@@ -68,43 +68,30 @@ def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> st
     width = names + _AXIS + _RIGHT
     bottom = _TOP + _ROW * len(rows)
 
-    def at(value: float) -> str:
-        return short(names + (value - low) * scale)
+    def at(value: float) -> float:
+        return names + (value - low) * scale
 
-    parts = [f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>"]
-    for tick in round_numbers(low, high):
-        strong = ".7" if tick == 0 else ".2"
-        parts.append(
-            f"<line x1='{at(tick)}' x2='{at(tick)}' y1='{_TOP:.0f}' y2='{bottom:.0f}' stroke='currentColor' "
-            f"stroke-opacity='{strong}'/><text x='{at(tick)}' y='{bottom + 14:.0f}' text-anchor='middle'>"
-            f"{escape(number_text(float(tick)))}</text>"
-        )
-    parts.append(
-        f"<text x='{short(names + _AXIS / 2)}' y='{bottom + 30:.0f}' text-anchor='middle'>{escape(across)}</text>"
-    )
+    parts = [
+        tick_across(at(tick), (_TOP, bottom), text, bottom + 14, ".2" if tick else ".7")
+        for tick, text in round_numbers(low, high)
+    ]
+    parts.append(label(names + _AXIS / 2, bottom + 30, across, "middle"))
     groups = list(dict.fromkeys(row.group for row in rows))
     colours = {group: look.colour for group, look in zip(groups, job_colours(len(groups)), strict=True)}
     for i, row in enumerate(rows):
         y = _TOP + _ROW * (i + 0.5)
         colour = colours[row.group]
         tip = f"{row.label}: {number_text(row.value)}"
-        parts.append(
-            f"<text x='{names - 8:.0f}' y='{y + 4:.0f}' text-anchor='end'>"
-            f"{escape(fit_text(row.label, names - 8, _PX))}<title>{escape(row.label)}</title></text>"
-        )
+        parts.append(row_name(row.label, names, y + 4))
         if isfinite(row.low) and isfinite(row.high):
             tip += f", {number_text(row.low)} to {number_text(row.high)}"
             parts.append(
-                f"<line x1='{at(row.low)}' x2='{at(row.high)}' y1='{y:.0f}' y2='{y:.0f}' stroke='{colour}' "
-                "stroke-width='2'/>"
+                f"<line x1='{short(at(row.low))}' x2='{short(at(row.high))}' y1='{y:.0f}' y2='{y:.0f}' "
+                f"stroke='{colour}' stroke-width='2'/>"
             )
         if isfinite(row.value):
             parts.append(
-                f"<circle cx='{at(row.value)}' cy='{y:.0f}' r='4' fill='{colour}'><title>{escape(tip)}</title></circle>"
+                f"<circle cx='{short(at(row.value))}' cy='{y:.0f}' r='4' fill='{colour}'>"
+                f"<title>{escape(tip)}</title></circle>"
             )
-    tall = bottom + _BOTTOM
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-intervals' role='img' width='{width:.0f}' "
-        f"height='{tall:.0f}' viewBox='0 0 {width:.0f} {tall:.0f}' font-family='system-ui, sans-serif' "
-        f"font-size='{_PX:.0f}' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
-    )
+    return chart("tw-intervals", title, (width, bottom + _BOTTOM), parts)

@@ -40,11 +40,6 @@ def fitted(table: Table, console: Console) -> Table:
     that may not be wrapped are never left out, and two columns always stay; if these are still too wide, rich breaks
     words.
 
-    Parameters
-    ----------
-    table : rich.table.Table
-    console : rich.console.Console
-
     Returns
     -------
     rich.table.Table

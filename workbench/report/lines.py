@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import ceil, floor, isfinite, log10
+from math import ceil, isfinite
 from typing import NamedTuple
 
 from workbench.model.duration_text import TimeUnit
 from workbench.model.number_text import number_text
+from workbench.report.chart import ROUNDING, axis_step, bar, chart, label, round_numbers, tick_upwards, time_axis
 from workbench.report.colours import job_colours
+from workbench.report.svg_text import short
 
-__all__ = ["AxisBand", "draw_lines", "round_numbers", "time_axis"]
+__all__ = ["AxisBand", "draw_lines"]
 
 _WIDTH, _HEIGHT = 520.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 16.0, 30.0, 58.0
-_TICKS = 5
-#: Part by which a sum may miss a round number: 100.00000001 % needs no axis to 150 %.
-_ROUNDING = 1e-6
 #: Points up to which each has a dot and, as far as there is room, its number below.
 _DOTS = 32
 #: Strokes of the lines after the first, so that colour never stands alone.
@@ -64,7 +63,6 @@ def draw_lines(
     dots : bool
         Draw a dot at each point, and below the chart its number as far as there is room; a chart with more than 32
         points has neither. False: points are corners of the line and nothing more, as of a step function.
-
     time : TimeUnit, optional
         What the horizontal axis counts if it is time: pages give such charts one crosshair.
     marks : sequence of AxisBand
@@ -78,8 +76,8 @@ def draw_lines(
     drawn = {name: [(x, y) for x, y in points if isfinite(y)] for name, points in lines.items()}
     xs = sorted({x for points in drawn.values() for x, _ in points})
     most = max((y for points in drawn.values() for _, y in points), default=0.0)
-    step = _step(most)
-    top = step * ceil(most / step - _ROUNDING) if most > 0 else 1.0
+    step = axis_step(most)
+    top = step * ceil(most / step - ROUNDING) if most > 0 else 1.0
     low, high = (xs[0], xs[-1]) if xs else (0.0, 1.0)
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
 
@@ -87,32 +85,23 @@ def draw_lines(
         part = (x - low) / (high - low) if high > low else 0.5
         return _LEFT + part * width, _TOP + height * (1 - y / top)
 
-    parts = [f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>"]
+    parts = []
     for mark in marks:
         begin, end = (at(min(max(x, low), high), 0)[0] for x in (mark.since, mark.until))
         if mark.since <= high and mark.until >= low:
-            parts.append(
-                f"<rect x='{begin:.1f}' y='{_TOP:.0f}' width='{max(end - begin, 1.0):.1f}' height='{height:.0f}' "
-                f"fill='{mark.colour}' fill-opacity='.22'><title>{escape(mark.said)}</title></rect>"
-            )
+            paint = f"fill='{mark.colour}' fill-opacity='.22'"
+            parts.append(bar(begin, _TOP, (max(end - begin, 1.0), height), paint, mark.said))
     for i in range(round(top / step) + 1):
-        _, y = at(low, i * step)
-        parts.append(
-            f"<line x1='{_LEFT:.0f}' x2='{_WIDTH - _RIGHT:.0f}' y1='{y:.1f}' y2='{y:.1f}' stroke='currentColor' "
-            f"stroke-opacity='.2'/><text x='{_LEFT - 6:.0f}' y='{y + 4:.1f}' text-anchor='end'>"
-            f"{escape(number_text(round(i * step, 6)))}</text>"
-        )
+        parts.append(tick_upwards(at(low, i * step)[1], (_LEFT, _WIDTH - _RIGHT), number_text(round(i * step, 6))))
     dense = not dots or len(xs) > _DOTS
-    for x in round_numbers(low, high) if dense else xs[:: max(1, ceil(len(xs) / 16))]:
-        parts.append(
-            f"<text x='{at(x, 0)[0]:.1f}' y='{_TOP + height + 16:.0f}' text-anchor='middle'>"
-            f"{escape(number_text(x))}</text>"
-        )
-    parts.append(
-        f"<text x='{_LEFT + width / 2:.0f}' y='{_TOP + height + 32:.0f}' text-anchor='middle'>{escape(across)}</text>"
-        f"<text x='12' y='{_TOP + height / 2:.0f}' text-anchor='middle' "
-        f"transform='rotate(-90 12 {_TOP + height / 2:.0f})'>{escape(upwards)}</text>"
-    )
+    few = [(x, number_text(x)) for x in xs[:: max(1, ceil(len(xs) / 16))]]
+    parts += [
+        label(at(x, 0)[0], _TOP + height + 16, text, "middle")
+        for x, text in (round_numbers(low, high) if dense else few)
+    ]
+    middle = _TOP + height / 2
+    parts.append(label(_LEFT + width / 2, _TOP + height + 32, across, "middle"))
+    parts.append(label(12, middle, upwards, "middle", f" transform='rotate(-90 12 {short(middle)})'"))
     places = _legend(list(drawn))
     # The dots of many points would hide the line; their tips stay.
     hidden = " fill-opacity='0'" if dense else ""
@@ -128,36 +117,11 @@ def draw_lines(
             )
         x, y = places[i]
         parts.append(
-            f"</g><line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{y:.0f}' y2='{y:.0f}' {stroke}/>"
-            f"<text x='{x + 30:.0f}' y='{y + 4:.0f}'>{escape(name)}</text>"
+            f"</g><line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{y:.0f}' y2='{y:.0f}' {stroke}/>{label(x + 30, y + 4, name)}"
         )
     tall = max((y for _, y in places), default=_HEIGHT - 8.0) + 8.0
     axis = time_axis(time, _LEFT, width, (low, high), (_TOP, _TOP + height)) if time is not None else ""
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-lines' role='img'{axis} width='{_WIDTH:.0f}' "
-        f"height='{tall:.0f}' viewBox='0 0 {_WIDTH:.0f} {tall:.0f}' font-family='system-ui, sans-serif' "
-        f"font-size='11' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
-    )
-
-
-def time_axis(
-    unit: TimeUnit, left: float, width: float, between: tuple[float, float], across: tuple[float, float]
-) -> str:
-    """The attribute by which pages know a chart's axis of time (``crosshair.js``).
-
-    Parameters
-    ----------
-    unit : TimeUnit
-    left, width : float
-        Of the axis, in pixels.
-    between : (float, float)
-        First and last time, in units.
-    across : (float, float)
-        Top and bottom of the charted area, in pixels.
-    """
-    low, high = (round(time * unit.seconds, 6) for time in between)
-    parts = (left, width, low, high, unit.seconds, unit.symbol, *across)
-    return f" data-time='{' '.join(part if isinstance(part, str) else f'{part:.15g}' for part in parts)}'"
+    return chart("tw-lines", title, (_WIDTH, tall), parts, attributes=axis)
 
 
 def _legend(names: Sequence[str]) -> list[tuple[float, float]]:
@@ -170,18 +134,3 @@ def _legend(names: Sequence[str]) -> list[tuple[float, float]]:
         found.append((x, y))
         x += width
     return found
-
-
-def round_numbers(low: float, high: float) -> list[float]:
-    """Round numbers from `low` to `high`, at even distances, for the ticks of an axis."""
-    step = _step(high - low)
-    return [round(i * step, 9) for i in range(ceil(low / step), floor(high / step) + 1)]
-
-
-def _step(most: float) -> float:
-    """A round distance between grid lines: 1, 2 or 5 times a power of ten, such that at most `_TICKS` reach `most`."""
-    if most <= 0:
-        return 1.0
-    rough = most / _TICKS
-    power = 10.0 ** floor(log10(rough))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - _ROUNDING))

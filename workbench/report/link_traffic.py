@@ -8,8 +8,9 @@ from html import escape
 import numpy as np
 
 from workbench.model.topology import TOP, Topology
+from workbench.report.chart import bar, chart, colour_bar, keys, label
 from workbench.report.colours import NODE, heat, ink_on
-from workbench.report.svg_text import fit_text, short
+from workbench.report.svg_text import fit_text
 from workbench.simulate.result import LinkUse, SimulationResult
 
 __all__ = ["draw_link_traffic"]
@@ -41,16 +42,10 @@ def draw_link_traffic(result: SimulationResult, topology: Topology) -> str:
     tiers = [*reversed(topology.tiers), 0]
     height = _TOP + _ROW * len(tiers) + 6
     title = f"{result.policy}: mean use of the links"
-    parts = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {short(_WIDTH)} {short(height)}' role='img' "
-        f"aria-label='{escape(title, quote=True)}' style='max-width:100%;width:{short(_WIDTH)}px' "
-        "font-family='system-ui, sans-serif' font-size='10' fill='currentColor'>"
-        f"<text x='0' y='12' font-size='13' font-weight='600'>{escape(title)}</text>",
-        *_key(),
-    ]
+    parts = _key()
     for row, tier in enumerate(tiers):
         y = _TOP + _ROW * row
-        parts.append(f"<text x='0' y='{short(y + 15)}'>{f'tier {tier}' if tier else 'nodes'}</text>")
+        parts.append(label(0, y + 15, f"tier {tier}" if tier else "nodes"))
         if tier:
             places = [
                 (topology.domain_names[int(d)], int(spans[d, 0]), int(spans[d, 1]), int(topology.parent[d]) != TOP)
@@ -62,7 +57,7 @@ def draw_link_traffic(result: SimulationResult, topology: Topology) -> str:
             x, width = _NAMES + begin * scale, max((end - begin) * scale - 1, 0.5)
             links = by_place.get((tier, name), ())
             parts.append(_bar(name, links, result.ended_s, x, y, width) if linked else _no_links(name, x, y, width))
-    return "".join([*parts, "</svg>"])
+    return chart("tw-links", title, (_WIDTH, height), parts, px=10)
 
 
 def _no_links(name: str, x: float, y: float, width: float) -> str:
@@ -81,26 +76,18 @@ def _bar(name: str, links: Sequence[LinkUse], seconds: float, x: float, y: float
     return _box(tip, label, heat(use), x, y, width)
 
 
-def _box(tip: str, label: str, colour: str, x: float, y: float, width: float) -> str:
-    return (
-        f"<g><title>{escape(tip)}</title><rect x='{short(x)}' y='{short(y)}' width='{short(width)}' "
-        f"height='{short(_ROW - 4)}' fill='{colour}'/><text x='{short(x + width / 2)}' y='{short(y + 15)}' "
-        f"text-anchor='middle' fill='{ink_on(colour)}'>{escape(label)}</text></g>"
-    )
+def _box(tip: str, text: str, colour: str, x: float, y: float, width: float) -> str:
+    box = bar(x, y, (width, _ROW - 4), f"fill='{colour}'")
+    inside = label(x + width / 2, y + 15, text, "middle", f" fill='{ink_on(colour)}'")
+    return f"<g><title>{escape(tip)}</title>{box}{inside}</g>"
 
 
 def _key() -> list[str]:
     """The scale of colours, from 0 to 100 %."""
-    y, step = 20.0, _BAR / _SHADES
-    shades = [
-        f"<rect x='{short(_NAMES + i * step)}' y='{short(y)}' width='{short(step + 0.5)}' height='10' "
-        f"fill='{heat(float(place))}'/>"
-        for i, place in enumerate(np.linspace(0, 1, _SHADES))
-    ]
+    y = 20.0
     return [
-        *shades,
-        f"<text x='{short(_NAMES - 6)}' y='{short(y + 9)}' text-anchor='end'>0 %</text>",
-        f"<text x='{short(_NAMES + _BAR + 6)}' y='{short(y + 9)}'>100 % of what the busiest cable can carry</text>",
-        f"<rect x='{short(_NAMES + _BAR + 260)}' y='{short(y)}' width='10' height='10' fill='{NODE}'/>",
-        f"<text x='{short(_NAMES + _BAR + 275)}' y='{short(y + 9)}'>no links above</text>",
+        *colour_bar(_NAMES, y, _BAR, np.linspace(0, 1, _SHADES).tolist()),
+        label(_NAMES - 6, y + 9, "0 %", "end"),
+        label(_NAMES + _BAR + 6, y + 9, "100 % of what the busiest cable can carry"),
+        *keys([(f"fill='{NODE}'", "no links above")], _NAMES + _BAR + 260, y, _WIDTH, 10)[0],
     ]

@@ -10,8 +10,8 @@ from rich.text import Text
 from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
-from workbench.report.tables import new_table, text_row
+from workbench.report.svg_text import Inserted
+from workbench.report.tables import listed, new_table
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.lint import Finding, LintReport, Rule
 
@@ -72,10 +72,10 @@ def _summary(report: LintReport) -> str:
 
 def rule_tables(rules: Iterable[Rule]) -> list[Any]:
     """Terminal table of lint rules with code, severity and title."""
-    table = new_table("rule", "code", "severity", "finds")
-    for rule in rules:
-        text_row(table, rule.id, rule.code, rule.severity.value, rule.title + (" (--fix)" if rule.fixable else ""))
-    return [table]
+    rows = [
+        (rule.id, rule.code, rule.severity.value, rule.title + (" (--fix)" if rule.fixable else "")) for rule in rules
+    ]
+    return listed(("rule", "code", "severity", "finds"), rows)
 
 
 def lint_html(report: LintReport) -> str:

@@ -8,13 +8,15 @@ from typing import NamedTuple
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.facts import NODE, tier_keys
 from workbench.evaluate.metric import Metric, MetricValue, View
-from workbench.evaluate.metrics import PlacementMetrics, RunMetrics
+from workbench.evaluate.metrics import Measured, RunMetrics
+from workbench.model.duration_text import TimeUnit, duration_text
 from workbench.model.number_text import number_text
 from workbench.model.topology import Topology
 
 __all__ = [
     "Column",
     "MetricCell",
+    "ShownMetric",
     "groups",
     "job_cells",
     "job_columns",
@@ -22,9 +24,9 @@ __all__ = [
     "run_cells",
     "run_columns",
     "session_columns",
+    "shown_cells",
+    "shown_metrics",
 ]
-
-Measured = PlacementMetrics | RunMetrics
 
 
 class Column(NamedTuple):
@@ -51,7 +53,7 @@ class Column(NamedTuple):
     @property
     def page_heading(self) -> str:
         """Heading of the column on a page, such as ``bottleneck GB/s`` and ``pairs tier 1``."""
-        return f"{self.heading} {self.metric.unit}".strip()
+        return f"{self.heading} {self.metric.shown_unit}".strip()
 
     @property
     def table_heading(self) -> str:
@@ -59,9 +61,13 @@ class Column(NamedTuple):
         return f"{self.metric.table_heading} {self._key_text(NODE, 't')}".strip()
 
     def value(self, measured: Measured) -> MetricValue:
-        """The column's value among measured metrics; 0 if the metric is a mapping without the column's key."""
+        """The column's value among measured metrics; 0 if the metric is a mapping without the column's key.
+
+        Shares are in percent.
+        """
         found = measured.values.get(self.metric.key)
-        return found.get(self.key, 0) if isinstance(found, Mapping) else found
+        value = found.get(self.key, 0) if isinstance(found, Mapping) else found
+        return 100 * value if self.metric.share and isinstance(value, int | float) else value
 
     def ends(self, measured: Measured) -> tuple[MetricValue, ...]:
         """The lower and the upper end of the value's interval; empty if the metric has none."""
@@ -75,6 +81,46 @@ class Column(NamedTuple):
         if self.metric.by != "tier":
             return self.key
         return same_node if self.key == NODE else f"{tier}{self.key}"
+
+
+class ShownMetric(NamedTuple):
+    """How the numbers of a metric of simulations are shown: shares in percent, times in one unit.
+
+    Attributes
+    ----------
+    metric : Metric
+    time : TimeUnit, optional
+        Unit of a column of times; None for other metrics.
+    """
+
+    metric: Metric
+    time: TimeUnit | None = None
+
+    @property
+    def heading(self) -> str:
+        """Heading with the unit, such as ``wait, mean (h)``."""
+        unit = self.metric.shown_unit if self.time is None else self.time.symbol
+        return f"{self.metric.heading} ({unit})" if unit else self.metric.heading
+
+    @property
+    def table_heading(self) -> str:
+        """Heading in a terminal."""
+        return self.heading if self.metric.brief is None else self.metric.brief
+
+    @property
+    def scale(self) -> float:
+        """Factor by which numbers are multiplied where they are shown."""
+        if self.time is not None:
+            return 1.0 / self.time.seconds
+        return 100.0 if self.metric.share else 1.0
+
+    def text(self, value: MetricValue) -> str:
+        """A number as it is shown in the unit of the heading; a dash for None and NaN."""
+        if not isinstance(value, int | float) or value != value:
+            return "–"
+        if self.time is not None:
+            return duration_text(value, self.time)
+        return number_text(100.0 * value if self.metric.share else value)
 
 
 class MetricCell(NamedTuple):
@@ -167,7 +213,49 @@ def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> li
     return _cells(columns, jobs, "pods")
 
 
-def legend(columns: Sequence[Column], view: View) -> str:
+def shown_metrics(runs: Sequence[Measured], view: View, time: TimeUnit | None = None) -> list[ShownMetric]:
+    """The columns of a table of simulations, or of filled clusters, with one row per run.
+
+    Parameters
+    ----------
+    runs : sequence of Measured
+    view : View
+    time : TimeUnit, optional
+        Unit of all times.
+    """
+    metrics = dict.fromkeys(metric for run in runs for metric in run.metrics)
+    return [
+        ShownMetric(metric, time if metric.unit == "s" else None)
+        for metric in metrics
+        if view in metric.in_runs and (not metric.rare or any(run.values.get(metric.key) for run in runs))
+    ]
+
+
+def shown_cells(
+    columns: Sequence[ShownMetric], runs: Sequence[Measured], amount: str = ""
+) -> list[list[tuple[str, bool]]]:
+    """The cells of such a table: by run and column the text, and whether the value is the best of all runs.
+
+    Parameters
+    ----------
+    columns : sequence of ShownMetric
+    runs : sequence of Measured
+    amount : str
+        Key of a metric: only runs with the largest value of it compete in the other columns. Empty: all runs compete.
+    """
+    most = max((run[amount] for run in runs), default=0) if amount else 0
+    found: list[list[tuple[str, bool]]] = [[] for _ in runs]
+    for column in columns:
+        key = column.metric.key
+        competing = [not amount or key == amount or run[amount] == most for run in runs]
+        values = [run.values.get(key) for run in runs]
+        best = column.metric.best([v if may else None for v, may in zip(values, competing, strict=True)])
+        for i, value in enumerate(values):
+            found[i].append((column.text(value), i in best))
+    return found
+
+
+def legend(columns: Sequence[Column | ShownMetric], view: View) -> str:
     """The legend of a table of metrics: what each heading means, one phrase per metric."""
     headings: dict[Metric, list[str]] = {}
     for column in columns:

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.gang import Gang
+from workbench.model.gang import Gang, Role
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.report.closed_nodes import closed_nodes
 
-__all__ = ["OTHERS", "Held", "Occupancy", "occupancy", "occupancy_of_running", "placements_in"]
+__all__ = ["OTHERS", "Held", "Occupancy", "closed_nodes", "occupancy", "occupancy_of_running", "placements_in"]
 
 #: Name for all jobs but the one that was asked about; they are drawn in grey.
 OTHERS = "other jobs"
@@ -56,7 +55,7 @@ class Occupancy:
     gpus, busy : mapping of int to tuple of int
         Numbers of the node's GPUs, and of those in use; empty if the cluster is too large to show them.
     closed : mapping of int to str
-        Nodes on which no job can place a pod, each with the reason (`workbench.report.closed_nodes`).
+        Nodes on which no job can place a pod, each with the reason (`closed_nodes`).
     """
 
     jobs: tuple[str, ...] = ()
@@ -171,12 +170,7 @@ def _counted(total: npt.NDArray[np.uint64], free: npt.NDArray[np.uint64]) -> _Gp
     in_use = {i: n for i, n in enumerate(n_busy.tolist()) if n}
     if len(total) > GPUS_SHOWN_UP_TO_NODES:
         return totals, in_use, {}, {}
-    return (
-        totals,
-        in_use,
-        {i: _bits(_mask(total[i])) for i in totals},
-        {i: _bits(_mask(busy[i])) for i in in_use},
-    )
+    return (totals, in_use, {i: _bits(_mask(total[i])) for i in totals}, {i: _bits(_mask(busy[i])) for i in in_use})
 
 
 def _mask(words: np.ndarray) -> int:
@@ -185,3 +179,35 @@ def _mask(words: np.ndarray) -> int:
 
 def _bits(mask: int) -> tuple[int, ...]:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def closed_nodes(snapshot: ClusterSnapshot, gangs: Iterable[Gang]) -> dict[int, str]:
+    """Nodes on which none of the jobs can place a pod, each with the reason.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+    gangs : iterable of Gang
+        Taints count if there is a job, and none tolerates them.
+
+    Returns
+    -------
+    dict of int to str
+        ``not ready``, ``cordoned`` or ``tainted`` by the index of the node.
+    """
+    states = [("not ready", np.asarray(snapshot.not_ready)), ("cordoned", np.asarray(snapshot.unschedulable))]
+    tolerations = {role.filter.tolerations for gang in gangs for role in _roles(gang)}
+    if tolerations:
+        states.append(("tainted", ~np.logical_or.reduce([snapshot.taints.mask(each) for each in tolerations])))
+    found: dict[int, str] = {}
+    for word, nodes in states:
+        for node in np.flatnonzero(nodes).tolist():
+            found.setdefault(node, word)
+    return dict(sorted(found.items()))
+
+
+def _roles(gang: Gang) -> Iterable[Role]:
+    yield from gang.roles
+    for part in gang.jobs:
+        if part.gang is not None:
+            yield from _roles(part.gang)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from html import escape
 from typing import Any
 
 from workbench.evaluate.regret import NEAR, Regret, RegretLine
 from workbench.model.counted import counted
 from workbench.model.notice import texts_of
+from workbench.report.chart import chart, label, row_name
 from workbench.report.colours import heat, ink_on
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
-from workbench.report.svg_text import fit_text
-from workbench.report.tables import new_table, text_row
+from workbench.report.svg_text import Inserted
+from workbench.report.tables import listed
 
 __all__ = ["draw_regret", "regret_html", "regret_page", "regret_tables"]
 
@@ -35,28 +34,18 @@ def draw_regret(regret: Regret) -> str:
     parts = []
     for s, k in enumerate(regret.sizes):
         x = _LEFT + (s + 0.5) * _CELL[0]
-        parts.append(f"<text x='{x:.1f}' y='{_ABOVE - 6:.1f}' text-anchor='middle'>k={k}</text>")
+        parts.append(label(x, _ABOVE - 6, f"k={k}", "middle"))
     for r, row in enumerate(regret.rows):
         y = _ABOVE + r * _CELL[1]
-        name = escape(fit_text(row.policy, _LEFT - 10.0, 11.0))
-        parts.append(f"<text x='{_LEFT - 8:.1f}' y='{y + 24:.1f}' text-anchor='end'>{name}</text>")
+        parts.append(row_name(row.policy, _LEFT, y + 24))
         parts.extend(_cell(next(by_place), _LEFT + s * _CELL[0], y) for s in range(len(regret.sizes)))
     y = _ABOVE + len(regret.rows) * _CELL[1]
     for line, note in enumerate(
         ("mean part of the best bottleneck; small: the worst state", "grey: refused; corner: in some states")
     ):
-        parts.append(f"<text x='1' y='{y + 16 + 15 * line:.1f}'>{note}</text>")
-    digest = hashlib.sha256("".join(parts).encode()).hexdigest()[:10]
+        parts.append(label(0, y + 16 + 15 * line, note))
     title = f"Regret on {regret.matrix.source}"
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-regret' role='img' "
-        f"aria-labelledby='tw{digest}t tw{digest}d' "
-        f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {width:.1f} {height:.1f}' "
-        f"font-family='system-ui, sans-serif' font-size='11' fill='currentColor'>"
-        f"<title id='tw{digest}t'>{escape(title)}</title><desc id='tw{digest}d'>{escape(_summary(regret))}</desc>"
-        f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
-        f"{''.join(parts)}</svg>"
-    )
+    return chart("tw-regret", title, (width, height), parts, description=_summary(regret))
 
 
 def _cell(line: RegretLine, x: float, y: float) -> str:
@@ -83,13 +72,21 @@ def _cell(line: RegretLine, x: float, y: float) -> str:
 
 def regret_tables(regret: Regret) -> list[Any]:
     """Terminal tables with the summary of a regret computation."""
-    table = new_table(
-        "policy", "k", "states", "refused", "optimal", "near", "mean", "worst", right=(1, 2, 3, 4, 5, 6, 7)
-    )
-    for line in regret.lines:
-        counts = (line.k, line.states, line.refused, line.optimal, line.near)
-        text_row(table, line.policy, *counts, _ratio(line.mean_ratio), _ratio(line.worst_ratio))
-    return [_summary(regret), table, *_warnings(regret)]
+    heads = ("policy", "k", "states", "refused", "optimal", "near", "mean", "worst")
+    rows = [
+        (
+            one.policy,
+            one.k,
+            one.states,
+            one.refused,
+            one.optimal,
+            one.near,
+            _ratio(one.mean_ratio),
+            _ratio(one.worst_ratio),
+        )
+        for one in regret.lines
+    ]
+    return [_summary(regret), *listed(heads, rows, right=range(1, 8)), *_warnings(regret)]
 
 
 def regret_html(regret: Regret) -> str:

@@ -13,15 +13,17 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from workbench.evaluate.metric import View
 from workbench.model.counted import counted
-from workbench.model.duration_text import TimeUnit, duration_text, time_unit
+from workbench.model.duration_text import TimeUnit, time_unit
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.gantt import draw_gantt
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.lines import AxisBand, draw_lines
 from workbench.report.link_traffic import draw_link_traffic
-from workbench.report.tables import new_table, text_row
+from workbench.report.metric_columns import ShownMetric, legend, shown_cells, shown_metrics
+from workbench.report.svg_text import Inserted
+from workbench.report.tables import metric_table, new_table, text_row
 from workbench.simulate.free_nodes import free_nodes
 from workbench.simulate.result import SimulationResult, Usage
 
@@ -44,10 +46,6 @@ Between = tuple[float, float]
 
 #: Points of a line; more than a chart has pixels say nothing.
 _POINTS = 240
-_HEADS = (
-    *("policy", "completed", "GPUs in use (%)", "until", "wait mean", "p50", "p99", "slowdown", "restarts"),
-    "redone (%)",
-)
 #: Reasons of waiting that have a line of their own.
 _REASONS = 5
 #: Short forms of the reasons that are most common in simulations.
@@ -61,24 +59,17 @@ _SHORT_REASONS = {
     "queue-limit": "queue is full",
     "queue-overused": "queue has its share",
 }
-#: A further one where jobs share a network.
-_NETWORK = "network cost (%)"
 #: Jobs without nodes that are named; -o json has all.
 _NAMED = 10
 
 
 def simulation_tables(results: Sequence[SimulationResult]) -> list[Any]:
     """A table with a row per policy, and the jobs that never ran with their reasons."""
-    title, rows = _rows(results)
-    heads = _heads(results)
-    table = new_table(*heads, title=title, right=range(1, len(heads)))
-    for row in rows:
-        text_row(table, *row)
-    return [table, *(_never(result) for result in results if result.refused)]
-
-
-def _heads(results: Sequence[SimulationResult]) -> tuple[str, ...]:
-    return (*_HEADS, _NETWORK) if any(result.steps for result in results) else _HEADS
+    note, columns, rows = _rows(results, View.TABLE)
+    table = metric_table(
+        ["policy"], columns, [([result.policy], cells) for result, cells in zip(results, rows, strict=True)], note
+    )
+    return [*table, *(_never(result) for result in results if result.refused)]
 
 
 def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapshot) -> str:
@@ -94,7 +85,7 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
     snapshot : ClusterSnapshot
         The cluster at the start.
     """
-    note, rows = _rows(results)
+    note, columns, rows = _rows(results, View.PAGE)
     pictures = [draw_usage(results), draw_waiting(results)]
     pictures += [
         draw_reasons(result, (0.0, _longest(results)), name=name)
@@ -110,9 +101,10 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
     return render(
         "simulation_page.html.j2",
         title="A cluster over time",
-        heads=_heads(results),
-        rows=rows,
+        heads=["policy", *(column.heading for column in columns)],
+        rows=[(result.policy, cells) for result, cells in zip(results, rows, strict=True)],
         note=note,
+        legend=legend(columns, View.PAGE),
         pictures=[Inserted(picture) for picture in pictures],
         wide=[Inserted(picture) for picture in wide],
         script=Inserted(script),
@@ -143,27 +135,15 @@ def simulation_html(result: SimulationResult) -> str:
     return f"<div class='tw-simulation'><p>{escape(repr(result))}</p>{charts}</div>"
 
 
-def _rows(results: Sequence[SimulationResult]) -> tuple[str, list[tuple[str, ...]]]:
-    """A line about all simulations, and the cells of each."""
-    first = results[0]
-    unit = time_unit(_longest(results))
-    rows = []
-    for result in results:
-        told = result.summary()
-        times = (told[key] for key in ("span_s", "waited_mean_s", "waited_p50_s", "waited_p99_s"))
-        rows.append(
-            (
-                result.policy,
-                f"{int(told['completed']):,}",
-                _percent(told["gpu_use"]),
-                *(duration_text(seconds, unit) for seconds in times),
-                _number(told["slowdown_p50"]),
-                str(int(told["restarts"])),
-                _percent(told["redone"]),
-                *([_percent(told["slowed"])] if len(_heads(results)) > len(_HEADS) else []),
-            )
-        )
-    return f"{counted(len(first.jobs), 'job')}, {first.discipline}; times in {unit.plural}", rows
+def _rows(
+    results: Sequence[SimulationResult], view: View
+) -> tuple[str, list[ShownMetric], list[list[tuple[str, bool]]]]:
+    """A line about all simulations, the columns of their metrics, and the cells of each simulation."""
+    first, unit = results[0], time_unit(_longest(results))
+    measured = [result.measured() for result in results]
+    columns = shown_metrics(measured, view, unit)
+    note = f"{counted(len(first.jobs), 'job')}, {first.discipline}; times in {unit.plural}"
+    return note, columns, shown_cells(columns, measured, "completed")
 
 
 def _longest(results: Sequence[SimulationResult]) -> float:
@@ -380,11 +360,3 @@ def _means(
         middle = (edges[:-1] + edges[1:]) / 2 / unit.seconds
         lines[policy] = list(zip(middle.tolist(), means.tolist(), strict=True))
     return lines
-
-
-def _percent(part: float) -> str:
-    return "–" if part != part else f"{100 * part:.1f}"
-
-
-def _number(value: float) -> str:
-    return "–" if value != value else f"{value:.2f}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.report.chart import colour_bar, label
 from workbench.report.colours import heat
 from workbench.report.svg_text import LABEL_PX, short
 
@@ -63,18 +64,11 @@ class SpeedScale:
         marks, (width, height) = self.marks(), _BAR_PX
         if not marks:
             return "", 0.0
-        step = width / _SHADES
         shades = [1.0] * _SHADES if len(marks) == 1 else [i / (_SHADES - 1) for i in range(_SHADES)]
-        parts = [
-            f"<rect x='{short(i * step)}' y='3' width='{short(step + 0.5)}' height='{short(height)}' "
-            f"fill='{heat(shade)}'/>"
-            for i, shade in enumerate(shades)
-        ]
+        parts = colour_bar(0, 3, width, shades)
         for i, value in enumerate(marks):
             at = i / (len(marks) - 1) if len(marks) > 1 else 0.0
             anchor = "start" if at == 0.0 else "end" if at == 1.0 else "middle"
-            parts.append(
-                f"<text x='{short(at * width)}' y='{short(height + 15)}' text-anchor='{anchor}'>{value:.3g}</text>"
-            )
-        parts.append(f"<text x='{short(width + 8)}' y='{short(height + 15)}'>GB/s</text>")
+            parts.append(label(at * width, height + 15, f"{value:.3g}", anchor))
+        parts.append(label(width + 8, height + 15, "GB/s"))
         return f"<g class='tw-speeds' font-size='{short(LABEL_PX)}'>{''.join(parts)}</g>", height + 20.0

@@ -1,29 +1,36 @@
-"""A study as tables, as a chart of differences with intervals, and as a page."""
+"""A study as tables, as a chart of differences and as a page; a filled cluster as a table and as a chart."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from workbench.evaluate.metric import Metric, View
 from workbench.model.counted import counted
-from workbench.model.duration_text import TimeUnit, duration_text, time_unit
+from workbench.model.duration_text import time_unit
 from workbench.model.number_text import number_text
 from workbench.report.html import render
-from workbench.report.inserted import Inserted
 from workbench.report.intervals import DrawnInterval, draw_intervals
-from workbench.report.tables import new_table, text_row
+from workbench.report.lines import draw_lines
+from workbench.report.metric_columns import ShownMetric, legend, shown_cells, shown_metrics
+from workbench.report.svg_text import Inserted
+from workbench.report.tables import metric_table, new_table, text_row
+from workbench.simulate.fill_study import FillStudy
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["StudyView", "draw_differences", "study_page", "study_tables"]
+__all__ = ["StudyView", "draw_differences", "draw_fill", "fill_tables", "study_page", "study_tables"]
 
 _PAIR_HEADS = ("", "policy", "mean", "baseline", "difference", "95 % interval", "better", "worse", "p")
 #: Smaller ones say nothing more.
 _LEAST_P = 0.001
+#: Percent of arrived demand from which on policies differ visibly.
+_FROM = 75
 _SCENARIO = ["topology", "workload", "discipline"]
 
 
@@ -38,8 +45,8 @@ class StudyView:
         A row per run: topology, workload, discipline, policy, seed, never_placed, and a column per outcome.
     differences : pandas.DataFrame
         A row per comparison with the baseline (`workbench.study.statistics.compare_in_pairs`).
-    outcomes : mapping of str to (str, str)
-        Heading and unit of each outcome that is shown, by its key; in % are shares, 0 to 1 in the frames.
+    outcomes : mapping of str to Metric
+        The metrics of simulations that are shown, by key.
     missing : int
         Runs that have no result yet.
     provenance : mapping
@@ -49,36 +56,27 @@ class StudyView:
     baseline: str
     results: pandas.DataFrame
     differences: pandas.DataFrame
-    outcomes: Mapping[str, tuple[str, str]]
+    outcomes: Mapping[str, Metric]
     missing: int
     provenance: Mapping[str, Any]
 
-    def heading(self, key: str) -> str:
-        """Heading of an outcome with the unit in which it is shown."""
-        heading, unit = self.outcomes[key]
-        time = self._time_unit(key)
-        shown = unit if time is None else time.symbol
-        return f"{heading} ({shown})" if shown else heading
+    @cached_property
+    def shown(self) -> Mapping[str, ShownMetric]:
+        """How each outcome is shown: a time in the unit that suits the longest one of all runs."""
+        return {
+            key: ShownMetric(metric, time_unit(float(self.results[key].abs().max())) if metric.unit == "s" else None)
+            for key, metric in self.outcomes.items()
+        }
 
-    def scale(self, key: str) -> float:
-        """By what numbers of an outcome are multiplied where they are shown."""
-        time = self._time_unit(key)
-        if time is not None:
-            return 1.0 / time.seconds
-        return 100.0 if self.outcomes[key][1] == "%" else 1.0
+    @property
+    def headings(self) -> list[str]:
+        """Headings of the outcomes with the units in which they are shown."""
+        return [shown.heading for shown in self.shown.values()]
 
-    def text(self, key: str, value: float) -> str:
-        """A number of an outcome, of one run or of several, as it is shown in the unit of the heading."""
-        time = self._time_unit(key)
-        if value != value:
-            return "–"
-        return duration_text(value, time) if time is not None else number_text(self.scale(key) * value)
-
-    def _time_unit(self, key: str) -> TimeUnit | None:
-        """The unit of an outcome that is a time, by the longest one of all runs; None for another outcome."""
-        if self.outcomes[key][1] != "s":
-            return None
-        return time_unit(float(self.results[key].abs().max()))
+    @property
+    def legend(self) -> str:
+        """What the headings mean."""
+        return legend(list(self.shown.values()), View.PAGE)
 
     @property
     def note(self) -> str:
@@ -109,7 +107,7 @@ class StudyView:
         rows = []
         for names, part in self.results.groupby([*_SCENARIO, "policy"], sort=False):
             *scenario, policy = names
-            means = (self.text(key, float(part[key].mean())) for key in self.outcomes)
+            means = (shown.text(float(part[key].mean())) for key, shown in self.shown.items())
             rows.append((_joined(scenario), str(policy), str(len(part)), *means))
         return rows
 
@@ -119,14 +117,14 @@ class StudyView:
         for names, part in self.differences.groupby(_SCENARIO, sort=False):
             rows = []
             for row in part.to_dict("records"):
-                outcome = row["outcome"]
-                numbers = [self.text(outcome, row[key]) for key in ("mean", "baseline", "difference")]
-                ends = [self.text(outcome, row[key]) for key in ("low", "high")]
+                shown = self.shown[row["outcome"]]
+                numbers = [shown.text(row[key]) for key in ("mean", "baseline", "difference")]
+                ends = [shown.text(row[key]) for key in ("low", "high")]
                 interval = "–" if "–" in ends else " to ".join(ends)
                 last = (str(row["better"]), str(row["worse"]), _probability(row["sign_p"]))
                 if not row["pairs"]:
                     last = ("–", "–", "–")
-                rows.append((self.heading(outcome), row["policy"], *numbers, interval, *last))
+                rows.append((shown.heading, row["policy"], *numbers, interval, *last))
             told = _counts(part["pairs"], "pair")
             if (part["pairs"] != part["seeds"]).any():
                 told = f"{_counts(part['seeds'], 'seed')} in {told}"
@@ -167,7 +165,7 @@ def _probability(value: float) -> str:
 
 def study_tables(view: StudyView) -> list[Any]:
     """Tables for a terminal: means per scenario and policy, then for each scenario the differences to the baseline."""
-    heads = ("scenario", "policy", "runs", *map(view.heading, view.outcomes))
+    heads = ("scenario", "policy", "runs", *view.headings)
     means = new_table(*heads, title=f"{view.name}: means", right=range(2, len(heads)))
     last = ""
     for scenario, *cells in view.mean_rows():
@@ -181,7 +179,7 @@ def study_tables(view: StudyView) -> list[Any]:
             text_row(table, " " if outcome == last else outcome, *cells)
             last = outcome
         tables.append(table)
-    return [*tables, view.note, *view.never_ran]
+    return [*tables, *([view.legend] if view.legend else []), view.note, *view.never_ran]
 
 
 def draw_differences(view: StudyView, key: str) -> str:
@@ -198,13 +196,13 @@ def draw_differences(view: StudyView, key: str) -> str:
         DrawnInterval(
             _joined([row["policy"], *(row[name] for name in _SCENARIO)]),
             row["policy"],
-            *(view.scale(key) * row[name] for name in ("difference", "low", "high")),
+            *(view.shown[key].scale * row[name] for name in ("difference", "low", "high")),
         )
         for row in part.to_dict("records")
     ]
     wanted = part["wanted"].iloc[0] if len(part) else "less"
     across = f"difference to {view.baseline}; {wanted} is better"
-    return draw_intervals(view.heading(key), across, rows)
+    return draw_intervals(view.shown[key].heading, across, rows)
 
 
 def study_page(view: StudyView) -> str:
@@ -213,10 +211,31 @@ def study_page(view: StudyView) -> str:
         "study_page.html.j2",
         title=view.name,
         notes=[view.note, *view.never_ran],
+        legend=view.legend,
         pictures=[Inserted(draw_differences(view, key)) for key in view.outcomes] if len(view.differences) else [],
-        mean_heads=("scenario", "policy", "runs", *map(view.heading, view.outcomes)),
+        mean_heads=("scenario", "policy", "runs", *view.headings),
         mean_rows=view.mean_rows(),
         pair_heads=_PAIR_HEADS,
         scenarios=view.pair_rows(),
         provenance=orjson.dumps(dict(view.provenance)).decode(),
     )
+
+
+def fill_tables(study: FillStudy) -> list[Any]:
+    """A table with a row per policy, least unallocated first, and what its numbers mean."""
+    policies = list(study.summary().sort_values("unallocated", kind="stable").index)
+    measured = [study.measured(policy) for policy in policies]
+    columns = shown_metrics(measured, View.TABLE)
+    rows = [([policy], cells) for policy, cells in zip(policies, shown_cells(columns, measured), strict=True)]
+    title = f"{study.trace}: % of the cluster's GPUs, {counted(len(study.seeds), 'seed')}"
+    return metric_table(["policy"], columns, rows, title)
+
+
+def draw_fill(study: FillStudy) -> str:
+    """An SVG chart of the GPUs that each policy leaves unallocated, by arrived demand; means over the seeds."""
+    lines = {}
+    for policy in study.policies:
+        mean = study.mean(policy)["allocated"]
+        lines[policy] = [(float(x), 100.0 - float(y)) for x, y in enumerate(mean) if x >= _FROM]
+    title = f"{study.trace}: GPUs left unallocated"
+    return draw_lines(title, "GPUs asked for, % of the cluster's", "% unallocated", lines)

@@ -1,10 +1,10 @@
-"""Text helpers for SVG pictures: short coordinates, and names cut to a width."""
+"""Text of pictures: short coordinates, names cut to a width, and markup that templates insert without escaping."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["CHARACTER", "LABEL_PX", "fit_text", "short"]
+__all__ = ["CHARACTER", "LABEL_PX", "Inserted", "fit_text", "short"]
 
 #: Font size of names in pictures of topologies.
 LABEL_PX = 11.0
@@ -35,3 +35,13 @@ def fit_text(text: str, width: float, font_px: float) -> str:
     if len(text) <= room:
         return text
     return f"…{text[1 - room :]}" if room >= 3 else ""
+
+
+class Inserted(str):
+    """Markup of this package's drawing functions, which is already escaped, so that templates insert it as it is."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """The markup itself; the template engine uses this method instead of escaping the value."""
+        return str(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -35,20 +34,29 @@ from workbench.model.pod_gpus import PodGpus
 from workbench.model.quoted import quoted
 from workbench.model.topology import place_name
 from workbench.report.layout import SOFT_BREAK
-from workbench.report.metric_columns import Column, MetricCell, groups, legend, run_cells, run_columns, session_columns
+from workbench.report.metric_columns import (
+    Column,
+    MetricCell,
+    ShownMetric,
+    groups,
+    legend,
+    run_cells,
+    run_columns,
+    session_columns,
+)
 from workbench.topology.discovery.reconcile import ReconcilePlan
-from workbench.topology.presets import Preset
 
 __all__ = [
     "best_gpus_tables",
     "comparison_tables",
     "difference_tables",
     "explanation_tables",
+    "listed",
+    "metric_table",
+    "more_line",
     "new_table",
     "plan_tables",
     "pod_gpus_tables",
-    "policy_tables",
-    "preset_tables",
     "review_tables",
     "session_tables",
     "text_row",
@@ -73,6 +81,64 @@ def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Tabl
     for i, header in enumerate(headers):
         table.add_column(header, justify="right" if i in right else "left", overflow="fold")
     return table
+
+
+def listed(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    title: str = "",
+    right: Sequence[int] = (),
+    most: int = 0,
+    what: str = "",
+) -> list[Any]:
+    """A terminal table with a row per thing, and a line that counts those that are left out.
+
+    Parameters
+    ----------
+    heads : sequence of str
+    rows : sequence of sequence of object
+        Cells of each row; numbers are rounded for people.
+    title : str
+    right : sequence of int
+        Indices of the columns aligned right (numbers).
+    most : int
+        Rows listed; 0: all.
+    what : str
+        Name of several of the things, such as ``pods``.
+    """
+    table = new_table(*heads, title=title, right=right)
+    for row in rows[:most] if most else rows:
+        text_row(table, *row)
+    return [table, *(more_line(len(rows) - most, what) if most else [])]
+
+
+def metric_table(
+    heads: Sequence[str],
+    columns: Sequence[ShownMetric],
+    rows: Iterable[tuple[Sequence[str], Sequence[tuple[str, bool]]]],
+    title: str,
+) -> list[Any]:
+    """Terminal table of metrics of simulations, and the legend of its columns.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        Headings of the columns before those of the metrics.
+    columns : sequence of ShownMetric
+    rows : iterable of (sequence of str, sequence of (str, bool))
+        Texts of the first columns, and the cells of the metrics as `shown_cells` returns them.
+    title : str
+    """
+    table = new_table(
+        *heads,
+        *(column.table_heading for column in columns),
+        title=title,
+        right=range(len(heads), len(heads) + len(columns)),
+    )
+    for first, cells in rows:
+        table.add_row(*map(_text, first), *(Text(text, style="bold" if best else "") for text, best in cells))
+    return [table, *_legend(columns)]
 
 
 def _text(value: object) -> Text:
@@ -102,8 +168,9 @@ def _policy(name: str) -> str:
     return name.replace("+", f"{SOFT_BREAK}+")
 
 
-def _more(n: int, what: str) -> list[Text]:
-    return [Text(f"… and {n:,} more {what} (-o json lists all)")] if n > 0 else []
+def more_line(n: int, what: str) -> list[Text]:
+    """A line that counts the rows that a table leaves out; none if there are none."""
+    return [Text(f"… and {n:,} more{f' {what}' if what else ''} (-o json lists all)")] if n > 0 else []
 
 
 def session_tables(
@@ -177,7 +244,7 @@ def _pods(decisions: Sequence[Decision]) -> list[Any]:
             text_row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank, *seen)
             listed += 1
         left += decision.result.n_placed
-    return [table, *_more(left - listed, "pods")] if listed else []
+    return [table, *more_line(left - listed, "pods")] if listed else []
 
 
 def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
@@ -186,13 +253,12 @@ def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
         return []
     changed = [switch for switch in switches if switch.before != switch.after]
     same = len(switches) - len(changed)
-    table = new_table("switch", "tor_ip", "before", "after")
-    for switch in changed[:_ROWS]:
-        text_row(table, switch.switch, switch.address, switch.before, switch.after)
+    rows = [(switch.switch, switch.address, switch.before, switch.after) for switch in changed]
+    parts = listed(("switch", "tor_ip", "before", "after"), rows, most=_ROWS, what="switches") if rows else []
     counts = Counter(switch.before for switch in switches if switch.before == switch.after)
     states = ", ".join(f"{n:,} {state}" for state, n in sorted(counts.items()))
     said = f"{counted(same, 'switch keeps its state', 'switches keep their state', form=',')}: {states}" if same else ""
-    return [*([table] if changed else []), *_more(len(changed) - _ROWS, "switches"), *([Text(said)] if said else [])]
+    return [*parts, *([Text(said)] if said else [])]
 
 
 def _reasons(decisions: Sequence[Decision], advice: Mapping[str, FixReport] = _NO_ADVICE) -> list[Text]:
@@ -321,7 +387,7 @@ def difference_tables(comparison: Comparison, lost: Sequence[LostPlace] = ()) ->
         table = new_table("job", *(_policy(name) for name in policies))
         for one in found[:_ROWS]:
             text_row(table, one.job, *one.outcomes)
-        parts = [table, *_more(len(found) - _ROWS, "jobs")]
+        parts = [table, *more_line(len(found) - _ROWS, "jobs")]
     for one in found[:_ROWS]:
         for policy, moves in zip(policies, map(moves_in_brief, one.moves), strict=True):
             if moves:
@@ -378,7 +444,7 @@ def _basis(priced: Mapping[str, Any]) -> Text:
     return Text(f"{basis}. Left out: {'; '.join(priced['left_out'])}.")
 
 
-def _legend(columns: Sequence[Column]) -> list[Text]:
+def _legend(columns: Sequence[Column | ShownMetric]) -> list[Text]:
     found = legend(columns, View.TABLE)
     return [Text(found, style="dim")] if found else []
 
@@ -422,7 +488,7 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
             values = (c.parts.get(name) for name in columns)
             owner = (c.owner,) if owners else ()
             text_row(table, c.name, *owner, *tier, "yes" if c.kept else "no", c.score, *values, why)
-        parts += [table, *_more(len(candidates) - _ROWS, f"{kind}s")]
+        parts += [table, *more_line(len(candidates) - _ROWS, f"{kind}s")]
     return parts
 
 
@@ -470,15 +536,13 @@ def pod_gpus_tables(found: PodGpus) -> list[Any]:
 
 def plan_tables(plan: ReconcilePlan) -> list[Any]:
     """Terminal table of the HyperNodes that discovery creates, updates or deletes; unchanged ones are only counted."""
-    table = new_table("HyperNode", "what", "tier", "members", right=(2, 3))
     made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
     rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
     rows += [(name, "delete", "", "") for name in plan.delete]
     rows += [(c.name, f"conflict: {repr(c.owner) if c.owner else 'made by hand'}", "", "") for c in plan.conflicts]
-    for row in rows[:_ROWS]:
-        text_row(table, *row)
-    parts: list[Any] = [table] if rows else []
-    return [*parts, *_more(len(rows) - _ROWS, "HyperNodes"), Text(plan.summary)]
+    heads = ("HyperNode", "what", "tier", "members")
+    parts = listed(heads, rows, right=(2, 3), most=_ROWS, what="HyperNodes") if rows else []
+    return [*parts, Text(plan.summary)]
 
 
 def _finding_text(path: str, text: str) -> str:
@@ -507,51 +571,4 @@ def review_tables(review: Review) -> list[Any]:
     n = len(review.objects)
     summary = f"{n - review.refused:,} of {counted(n, 'object', form=',')} accepted by Volcano ({review.release.value})"
     parts: list[Any] = [table] if listed else []
-    return [*parts, *_more(listed - _ROWS, "objects"), Text(f"{summary}, {plain:,} as they are")]
-
-
-def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Terminal tables of policies: names with meanings, every parameter, rules that are not followed."""
-    table = new_table("policy", "kind", "meaning", "source")
-    parameters = new_table("policy", "parameter", "takes", "meaning")
-    # Names that users type are never cut.
-    parameters.columns[1].no_wrap = True
-    for info in policies:
-        text_row(table, info["name"], info["kind"], info["meaning"], info["source"])
-        for parameter in info["parameters"]:
-            default = "" if parameter["default"] in (None, "") else f", by default {parameter['default']}"
-            takes = _breakable(f"{parameter['range']}{default}")
-            text_row(parameters, _breakable(info["name"]), parameter["name"], takes, _breakable(parameter["meaning"]))
-    left = new_table("policy", "does not follow the design documents in (volcano-documents does)")
-    for info in policies:
-        for rule in info["departs"]:
-            text_row(left, _breakable(info["name"]), _breakable(rule))
-    return [table, parameters, left]
-
-
-def _breakable(text: str) -> str:
-    """The text with places inside names, after punctuation, at which it may be wrapped."""
-    return re.sub(r"(?<=\w)([-_./(])(?=\w)", rf"\1{SOFT_BREAK}", text)
-
-
-def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
-    """Terminal tables of the presets of `topology generate`, and of what their parameters mean."""
-    table = new_table("kind", "makes")
-    meanings = new_table("kind", "parameter", "default", "meaning", title="parameters (--set PARAMETER=VALUE)")
-    for preset in presets.values():
-        text_row(table, preset.name, preset.meaning)
-        for name, parameter in preset.parameters.items():
-            text_row(meanings, preset.name, name, _default(parameter.default), parameter.meaning)
-    return [table, meanings]
-
-
-def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
-    """Terminal table of the formats of `topology convert`: name, whether it can be read and written, title."""
-    table = new_table("format", "read", "written", "what it is")
-    for name, read, written, title in formats:
-        text_row(table, name, "yes" if read else "", "yes" if written else "", title)
-    return [table]
-
-
-def _default(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return [*parts, *more_line(listed - _ROWS, "objects"), Text(f"{summary}, {plain:,} as they are")]

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.cancel import check
+from workbench.evaluate.metrics import Measured, measure_fill
 from workbench.evaluate.provenance import Provenance, record_provenance
+from workbench.evaluate.simulation_facts import FillFacts
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.pod_trace import PodTrace
 from workbench.model.resources import CPU
@@ -66,30 +68,23 @@ class FillStudy(Value):
         curves = [self.curves[policy, seed] for seed in self.seeds]
         return pandas.concat(curves).groupby(level="arrived").mean()
 
+    def measured(self, policy: str) -> Measured:
+        """The metrics of one policy at the end of its runs."""
+        last = [self.curves[policy, seed].iloc[-1] for seed in self.seeds]
+        allocated, fragmented = (np.array([row[name] for row in last]) for name in ("allocated", "fragmented"))
+        return measure_fill(FillFacts(allocated, fragmented, np.array([self.bounds[seed] for seed in self.seeds])))
+
     def summary(self) -> pandas.DataFrame:
         """A row per policy at the end of the runs, in percent of the cluster's GPU thousandths.
 
-        Columns: ``allocated`` and ``fragmented``, means over the seeds; ``sd``, the sample standard deviation of
-        ``allocated`` (NaN for one seed); ``unallocated``; ``below_bound``, the mean distance to the upper bound.
+        A column per metric (`workbench.evaluate.simulation_metrics.FILL_METRICS`): ``allocated`` and ``fragmented``,
+        means over the seeds; ``sd``, the sample standard deviation of ``allocated`` (NaN for one seed);
+        ``unallocated``; ``below_bound``, the mean distance to the upper bound; then those that users added.
         """
         import pandas
 
-        rows = []
-        for policy in self.policies:
-            last = [self.curves[policy, seed].iloc[-1] for seed in self.seeds]
-            allocated = np.array([row["allocated"] for row in last])
-            bound = np.array([self.bounds[seed] for seed in self.seeds])
-            rows.append(
-                {
-                    "policy": policy,
-                    "allocated": allocated.mean(),
-                    "sd": allocated.std(ddof=1) if len(allocated) > 1 else np.nan,
-                    "unallocated": 100 - allocated.mean(),
-                    "below_bound": (bound - allocated).mean(),
-                    "fragmented": np.mean([row["fragmented"] for row in last]),
-                }
-            )
-        return pandas.DataFrame(rows).set_index("policy")
+        rows = [{"policy": policy, **self.measured(policy).values} for policy in self.policies]
+        return pandas.DataFrame(rows).set_index("policy").astype(np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         summary = self.summary().reset_index()

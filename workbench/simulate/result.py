@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.evaluate.metric import Metric
+from workbench.evaluate.metrics import Measured, measure_simulation
 from workbench.evaluate.provenance import Provenance
+from workbench.evaluate.simulation_facts import SimulationFacts
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.value import Value
@@ -187,11 +190,9 @@ class SimulationResult(Value, Displayed):
         return min(self.ended_s, max([*completed, *(job.submitted_s for job in self.jobs)]))
 
     def __repr__(self) -> str:
-        told = self.summary()
-        use = (
-            f"{100 * told['gpu_use']:.1f} % of the GPUs in use" if told["gpu_use"] == told["gpu_use"] else "no GPU used"
-        )
-        jobs = f"{told['completed']:,} of {counted(len(self.jobs), 'job')} completed"
+        gpu_use, completed = self.facts.gpu_use, int(self.facts.jobs["ended_s"].notna().sum())
+        use = f"{100 * gpu_use:.1f} % of the GPUs in use" if gpu_use == gpu_use else "no GPU used"
+        jobs = f"{completed:,} of {counted(len(self.jobs), 'job')} completed"
         return f"SimulationResult({self.policy}, {self.discipline}: {jobs}, {use})"
 
     def job_frame(self) -> pandas.DataFrame:
@@ -322,49 +323,28 @@ class SimulationResult(Value, Displayed):
         frame["use"] = frame["gb"] / (frame["gb_s"] * self.ended_s) if self.ended_s else 0.0
         return self._signed(frame)
 
-    def summary(self) -> dict[str, float]:
+    def summary(self) -> dict[str, Any]:
         """Numbers of the whole run; times in seconds, NaN where nothing was measured.
 
-        ``jobs``, ``completed``; ``never_placed``: jobs that arrived and never started; ``restarts``; ``makespan_s``:
-        time of the last completion; ``span_s``: that time, or the time up to which the simulation had run if something
-        was left to happen; ``gpu_use``: GPU seconds in use within the span, of all that there are, 0 to 1; ``redone``:
-        part of the GPU seconds in use that faults undid; ``slowed``: part of them that the network cost;
-        ``waited_mean_s``, ``waited_p50_s``, ``waited_p99_s`` of jobs that were placed; ``slowdown_p50``: median of
-        waiting and running over running.
+        By key of the metric: those of `workbench.evaluate.simulation_metrics`, such as ``waited_mean_s``, and those
+        that users added (`workbench.metric` with ``per="simulation"``).
         """
-        frame = self.job_frame()
-        ended = frame["ended_s"].dropna()
-        makespan = float(ended.max()) if len(ended) else float("nan")
-        time = np.array([row.time_s for row in self.usage])
-        gpus = np.array([row.gpus for row in self.usage], dtype=np.float64)
-        until = np.append(time[1:], self.ended_s)
-        used = float((gpus * (until - time)).sum())
-        span = makespan if self.done else self.ended_s
-        if span == span:
-            time, until = np.minimum(time, span), np.minimum(until, span)
-        used_until = float((gpus * (until - time)).sum())
-        waited = frame["waited_s"].dropna().to_numpy()
-        whole = frame["ended_s"] - frame["submitted_s"]
-        running = whole - frame["waited_s"]
-        slow = (whole / running)[running > 0].dropna()
-        redone = sum(attempt.redone_s * attempt.gpus for attempt in self.attempts)
-        slowed = sum(attempt.slowed_s * attempt.gpus for attempt in self.attempts)
-        nothing = float("nan")
-        return {
-            "jobs": len(self.jobs),
-            "completed": len(ended),
-            "never_placed": int((frame["started_s"].isna() & (frame["submitted_s"] <= self.ended_s)).sum()),
-            "restarts": int(frame["restarts"].sum()),
-            "makespan_s": makespan,
-            "span_s": span,
-            "gpu_use": used_until / (self.n_gpus * span) if self.n_gpus and span > 0 else nothing,
-            "redone": redone / used if used else nothing,
-            "slowed": slowed / used if used else nothing,
-            "waited_mean_s": float(waited.mean()) if len(waited) else nothing,
-            "waited_p50_s": float(np.percentile(waited, 50)) if len(waited) else nothing,
-            "waited_p99_s": float(np.percentile(waited, 99)) if len(waited) else nothing,
-            "slowdown_p50": float(slow.median()) if len(slow) else nothing,
-        }
+        return {key: float("nan") if value is None else value for key, value in self.measured().values.items()}
+
+    def measured(self, metrics: Sequence[Metric] | None = None) -> Measured:
+        """The metrics of the simulation, those that users added included, as tables and pages show them.
+
+        Parameters
+        ----------
+        metrics : sequence of Metric, optional
+            By default all that this process knows.
+        """
+        return measure_simulation(self.facts, metrics)
+
+    @cached_property
+    def facts(self) -> SimulationFacts:
+        """What metrics are computed from."""
+        return SimulationFacts(self)
 
     def to_dict(self) -> dict[str, Any]:
         def plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.study.plan import Run, Study, StudyWorkload
+from workbench.study.plan import Run, StudyWorkload
+from workbench.study.study import Study
 
 __all__ = ["Run", "Study", "StudyWorkload"]

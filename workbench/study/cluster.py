@@ -144,7 +144,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _started() -> Iterator[None]:
-    """Context manager that turns the error of worker processes which did not start into one line.
+    """Context manager that replaces the error of worker processes that did not start by one line.
 
     A process that is being started imports the script that started it; without the usual guard the script would start
     processes again, which Python refuses.
@@ -158,7 +158,7 @@ def _started() -> Iterator[None]:
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Context manager whose new threads and processes never see Ctrl-C, which would make workers print tracebacks.
+    """Context manager in which new threads and processes ignore Ctrl-C, so that workers print no tracebacks.
 
     Ctrl-C meanwhile takes effect at the end. The parent alone hears of it, and ends its workers.
     """

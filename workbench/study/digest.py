@@ -44,7 +44,7 @@ from workbench.study.own_modules import MAIN, PACKAGE, imported_modules, is_inst
 
 __all__ = ["digest_of", "package_digest", "policy_digest"]
 
-#: Fields of the package's dataclasses that say where a value was read and what was missing there, not what it is.
+#: Fields of the package's dataclasses that describe the origin of a value; they are not hashed.
 _ABOUT = frozenset({"source", "taken_at", "gaps"})
 
 #: Rooms whose sources decide the outcome of a simulation.
@@ -106,18 +106,19 @@ def package_digest() -> str:
 
 
 class _Sums:
-    """A SHA-256 that values are added to, each with a tag and its length, so that no two values run together.
+    """A SHA-256 of a sequence of values; each is hashed with a tag and its length, so that the encoding is unambiguous.
 
     Parameters
     ----------
     outer : _Sums, optional
-        The sum that this one is made for, because its order does not matter there: what is known there is known here.
+        The sum for which this one hashes an element of an unordered collection; objects that it has hashed already are
+        known here, too.
     """
 
     def __init__(self, outer: _Sums | None = None) -> None:
         self.hash = hashlib.sha256()
         self._inside: list[int] = [] if outer is None else [*outer._inside]
-        # The object is kept, so that no other one gets its id.
+        # By id: first-occurrence index, and the object itself, which keeps the id from being reused.
         self._known: dict[int, tuple[int, Any]] = {} if outer is None else {**outer._known}
         self._read: set[str] = set() if outer is None else {*outer._read}
 
@@ -131,11 +132,11 @@ class _Sums:
         elif id(value) in self._known:
             self._write("known", str(self._known[id(value)][0]).encode())
         elif id(value) in self._inside:
-            # A list that holds itself; how deep it was met says which.
+            # A container that contains itself is hashed by its depth.
             self._write("again", str(len(self._inside) - self._inside.index(id(value))).encode())
         else:
             if _is_known_by_identity(kind):
-                # Many functions that call each other would be walked through along every path.
+                # Without this, functions that call each other would be hashed once per call path.
                 self._known[id(value)] = (len(self._known), value)
             self._inside.append(id(value))
             way = _way(kind)
@@ -241,7 +242,7 @@ class _Sums:
             ) from None
 
     def _pickled(self, value: Any) -> bytes:
-        """A pickle in which functions, classes and modules of the user's stand by their content, not by their names."""
+        """Pickle a value, with the user's functions, classes and modules by content instead of by name."""
         file = io.BytesIO()
         pickler = _Pickler(file, 5)
         pickler.sums = self
@@ -317,24 +318,24 @@ def _way(kind: type) -> Callable[[_Sums, Any], None]:
 
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
-    """Fields of a dataclass that say what a value is."""
+    """Names of the dataclass fields that are hashed."""
     names = [field.name for field in dataclasses.fields(kind) if field.init or not _is_ours(kind)]
     return tuple(name for name in names if name not in _ABOUT or not _is_ours(kind))
 
 
 def _is_ours(kind: type) -> bool:
-    """Whether a class is this package's."""
+    """Whether a class belongs to this package."""
     return kind.__module__.partition(".")[0] == PACKAGE
 
 
 @cache
 def _is_known_by_identity(kind: type) -> bool:
-    """Whether an object of a type, met again, is told by the number of its first meeting."""
+    """Whether repeated references to an object of this type are hashed by first-occurrence index."""
     return issubclass(kind, FunctionType | type | ModuleType) or not is_installed(kind.__module__)
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """Attributes of an object, those in slots too, without results that a `cached_property` keeps there."""
+    """Attributes of an object, slots included, without values cached by `cached_property`."""
     members = [item for base in type(value).__mro__ for item in vars(base).items()]
     slots = [name for name, member in members if isinstance(member, MemberDescriptorType) and hasattr(value, name)]
     computed = {name for name, member in members if isinstance(member, cached_property)}
@@ -352,7 +353,7 @@ def _is_own(kind: type, name: str) -> bool:
 
 
 def _is_found_by_name(value: Any) -> bool:
-    """Whether a module has this very function or class under its name, as pickle requires."""
+    """Whether importing the function or class by its qualified name gives this very object, as pickle requires."""
     found: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
         found = getattr(found, name, None)
@@ -360,10 +361,9 @@ def _is_found_by_name(value: Any) -> bool:
 
 
 def _home(module: str | None) -> list[str]:
-    """The module of a function or a class, if workers import it.
+    """The module of a function or class, if workers import it; empty for a cell or a script, which is sent to them.
 
-    They read its file as it is then, which may have been edited since this process imported it. A cell or a script is
-    sent to them as it is here.
+    Workers import the module's current file, which may have been edited since this process imported it.
     """
     return [] if module is None or module in MAIN else [module]
 
@@ -376,6 +376,6 @@ def _content(cell: Any) -> Any:
 
 
 def _names(code: CodeType) -> set[str]:
-    """Global names and attributes that a piece of code mentions, those of functions inside it among them."""
+    """Global names and attributes that a code object refers to, nested functions included."""
     inner = (_names(const) for const in code.co_consts if isinstance(const, CodeType))
     return set(code.co_names).union(*inner)

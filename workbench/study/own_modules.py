@@ -26,7 +26,7 @@ _SITES = frozenset({"site-packages", "dist-packages"})
 
 @cache
 def is_installed(module: str | None) -> bool:
-    """Whether a module belongs to this package, to Python or to an installed package, so that its name says enough."""
+    """Whether a module belongs to this package, to Python or to an installed package: it is hashed by name only."""
     if module is None:
         return False
     top = module.partition(".")[0]
@@ -134,7 +134,7 @@ def _imports_of_text(content: bytes, package: str) -> frozenset[str]:
 
 
 def _file_of(module: str) -> Path | None:
-    """File of a module, of one that is not imported yet the file that an import would read; None if there is none."""
+    """File of a module, or the file that an import would read if it is not imported yet; None if there is none."""
     if module in sys.modules:
         file = getattr(sys.modules[module], "__file__", None)
         return None if file is None else Path(file)

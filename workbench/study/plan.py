@@ -1,16 +1,16 @@
-"""`Study`: a question put to many simulations, and the runs that it consists of."""
+"""`StudyPlan`: what a study combines, and the runs that it consists of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.contention import Network, TrainingStep
+from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.evaluate.provenance import version
 from workbench.model.job_log import JobLog
 from workbench.model.snapshot import ClusterSnapshot
@@ -25,10 +25,7 @@ from workbench.simulate.job import RESTARTS, Restarts
 from workbench.study.digest import digest_of, package_digest, policy_digest
 from workbench.study.work import Case
 
-if TYPE_CHECKING:
-    import pandas
-
-__all__ = ["Run", "Study", "StudyWorkload"]
+__all__ = ["Retry", "Run", "StudyPlan", "StudyWorkload"]
 
 _SEED = "seed"
 
@@ -69,7 +66,7 @@ class StudyWorkload(Value):
 
 @dataclass(frozen=True)
 class Run:
-    """One simulation of a study: names of what it is made of, its seed, and the digest of all of its content.
+    """One simulation of a study: the names of its parts, its seed, and the digest of its content.
 
     Attributes
     ----------
@@ -77,7 +74,8 @@ class Run:
         Names in the study.
     seed : int
     digest : str
-        SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters and seed. Runs
+        SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters, seed and the
+        metrics that the user added. Runs
         of equal content have equal digests, in whatever study and by whatever names.
     """
 
@@ -90,12 +88,12 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The run in words, for progress and errors."""
+        """Description of the run, for progress and errors."""
         return f"{self.topology}, {self.workload}, {self.discipline}, {self.policy}, seed {self.seed}"
 
 
 @dataclass(frozen=True, eq=False)
-class Study(Value):
+class StudyPlan(Value):
     """Simulations of every policy on every topology, workload and discipline, with several seeds.
 
     Attributes
@@ -183,19 +181,6 @@ class Study(Value):
             if name not in self.topologies:
                 raise UnknownNameError("topology of the study", name, self.topologies)
 
-    @classmethod
-    def read(cls, path: str | Path) -> Study:
-        """Read a study from a YAML file (docs/studies.md).
-
-        Raises
-        ------
-        InputError, UnknownNameError
-            A key that is not known, a wrong type, a file that is missing; file and place are named.
-        """
-        from workbench.study.read import read_study
-
-        return read_study(path)
-
     @property
     def compared_with(self) -> str:
         """Name of the policy that the others are compared with."""
@@ -203,7 +188,7 @@ class Study(Value):
 
     @cached_property
     def cases(self) -> Mapping[tuple[str, str], Case]:
-        """What is simulated, by the names of topology and workload."""
+        """The cases to simulate, by the names of topology and workload."""
         found = {}
         for topology, snapshot in self.topologies.items():
             for name, workload in self.workloads.items():
@@ -253,6 +238,7 @@ class Study(Value):
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Every run, in the order of topologies, workloads, disciplines, policies and seeds."""
+        added = added_simulation_metrics()
         drawing = any(_SEED in policy.parameters for policy in self.policies.values())
         seeds = {names: self.seeds if drawing or case.draws else self.seeds[:1] for names, case in self.cases.items()}
         digests = {of: policy_digest(self.policy_of(*of)) for of in product(self.policies, self.workloads, self.seeds)}
@@ -263,7 +249,14 @@ class Study(Value):
                 discipline,
                 policy,
                 seed,
-                digest_of(package_digest(), case, get_discipline(discipline), digests[policy, workload, seed], seed),
+                digest_of(
+                    package_digest(),
+                    case,
+                    get_discipline(discipline),
+                    digests[policy, workload, seed],
+                    seed,
+                    *added,
+                ),
             )
             for (topology, workload), case in self.case_digests.items()
             for discipline in self.disciplines
@@ -277,7 +270,7 @@ class Study(Value):
         return ", ".join(f"{key}={_brief(value)}" for key, value in parameters if key != _SEED)
 
     def provenance(self) -> dict[str, Any]:
-        """What the results are computed from: version, sources, policies with parameters, inputs; no time."""
+        """The origin of the results: version, sources, policies with parameters, inputs; no time."""
         return {
             "study": self.name,
             "version": version(),
@@ -287,59 +280,9 @@ class Study(Value):
             "inputs": dict(self.inputs),
         }
 
-    def run(
-        self,
-        folder: str | Path,
-        address: str | None = None,
-        *,
-        workers: int | None = None,
-        progress: Callable[[int, int, str], None] | None = None,
-    ) -> pandas.DataFrame:
-        """Do the runs whose results the folder has not, on Dask, and return the results of all.
-
-        Parameters
-        ----------
-        folder : path
-            Where results are kept, a file per run, and all together as ``results.parquet``. It is made if it is not
-            there. A run whose content has not changed is not done again.
-        address : str, optional
-            Scheduler of a Dask cluster, such as ``tcp://10.0.0.1:8786``, whose workers have the same version of this
-            package. None: worker processes on this machine, which end with the call.
-        workers : int, optional
-            Worker processes on this machine, of one thread each; None: as many as there are cores for this process.
-        progress : callable, optional
-            Called with (runs done, runs, the last one in words).
-
-        Returns
-        -------
-        pandas.DataFrame
-            As `results`.
-
-        Raises
-        ------
-        InputError
-            The folder cannot be written; `workers` together with an address; a policy raised an error, which is told
-            after all other runs are done.
-        ClusterError
-            No scheduler answers, a worker runs another version, or workers die.
-        """
-        from workbench.study.run import run_study
-
-        return run_study(self, Path(folder), address, workers, progress)
-
-    def results(self, folder: str | Path) -> pandas.DataFrame:
-        """Results of the runs in a folder: a row per run, in the order of `runs`; runs not done yet are left out.
-
-        Columns: topology, workload, discipline, policy, parameters, seed, run (its digest), and the numbers of
-        `SimulationResult.summary`; NaN where there is none.
-        """
-        from workbench.study.results import read_results
-
-        return read_results(self, Path(folder))
-
 
 def _brief(value: Any) -> str:
-    """A parameter as a short text; a configuration or a table by the beginning of its digest."""
+    """A parameter as a short text; for a configuration or a table, the first digits of its digest."""
     if isinstance(value, bool | int | float | str):
         return str(value)
     if value is None:

@@ -33,20 +33,23 @@ from workbench.policies.contract import Policy
 from workbench.simulate import FaultRates
 from workbench.simulate.arrivals import ARRIVALS
 from workbench.simulate.job import Restarts
-from workbench.study.plan import Retry, Study, StudyWorkload
+from workbench.study.plan import Retry, StudyPlan, StudyWorkload
 
 __all__ = ["read_study"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound=StudyPlan)
 
 
-def read_study(path: str | Path) -> Study:
+def read_study(path: str | Path, kind: type[S]) -> S:
     """Read a study and every file that it names.
 
     Parameters
     ----------
     path : path
         The study's file (docs/studies.md).
+    kind : type
+        `StudyPlan` or a class derived from it; one of its instances is returned.
 
     Raises
     ------
@@ -54,55 +57,56 @@ def read_study(path: str | Path) -> Study:
         In any of the files; a name twice; a policy's parameter that is none; a network without any training step, or a
         step without a network. The study's file and the place are named.
     """
-    said = read_study_file(path)
+    file = read_study_file(path)
     source = str(path)
     inputs: dict[str, str] = {}
     topologies: dict[str, ClusterSnapshot] = {}
     networks: dict[str, Network] = {}
     workloads: dict[str, StudyWorkload] = {}
     policies: dict[str, Policy] = {}
-    for topology in said.topologies:
-        snapshot, files = _at(partial(_cluster, topology), source, topology.where)
-        _enter(topologies, topology.name, snapshot, source, topology.where)
+    for topology in file.topologies:
+        snapshot, files = _located(partial(_cluster, topology), source, topology.where)
+        _add_named(topologies, topology.name, snapshot, source, topology.where)
         if topology.network is not None:
             made = partial(_network, topology.network, snapshot)
-            networks[topology.name] = _at(made, source, topology.network.where)
-        inputs |= {_beside(path, file): checksum for file, checksum in files.items()}
-    for entry in said.workloads:
-        kind = next((one for one in ARRIVALS if one == entry.arrivals), None)
-        if kind is None:
+            networks[topology.name] = _located(made, source, topology.network.where)
+        inputs |= {_relative(path, name): checksum for name, checksum in files.items()}
+    for entry in file.workloads:
+        arrivals = next((one for one in ARRIVALS if one == entry.arrivals), None)
+        if arrivals is None:
             expected = " or ".join(ARRIVALS)
             raise InputError(
                 "no kind of arrivals", source=source, where=entry.where, got=entry.arrivals, expected=expected
             )
-        log, usual = _at(partial(_jobs, entry, said.topologies), source, entry.where)
+        log, usual = _located(partial(_jobs, entry, file.topologies), source, entry.where)
         load_ = None if entry.load_percent is None else entry.load_percent / 100
         step = None if entry.step is None else TrainingStep(entry.step[0], {"data": entry.step[1]})
-        _enter(workloads, entry.name, StudyWorkload(log, load_, kind, step, usual), source, entry.where)
-        inputs[_beside(path, entry.trace)] = log.inputs[entry.trace.name]
-    _check_steps(said, workloads, source)
-    for several in said.policies:
-        for name, policy in _at(partial(_policies, several, Path(path).parent), source, several.where):
-            _enter(policies, name, policy, source, several.where)
-    faults = None if said.faults is None else _at(partial(FaultRates, **said.faults), source, "faults")
-    return _at(partial(_study, said, topologies, networks, workloads, policies, faults, inputs), source, "the study")
+        _add_named(workloads, entry.name, StudyWorkload(log, load_, arrivals, step, usual), source, entry.where)
+        inputs[_relative(path, entry.trace)] = log.inputs[entry.trace.name]
+    _check_steps(file, workloads, source)
+    for several in file.policies:
+        for name, policy in _located(partial(_policies, several, Path(path).parent), source, several.where):
+            _add_named(policies, name, policy, source, several.where)
+    faults = None if file.faults is None else _located(partial(FaultRates, **file.faults), source, "faults")
+    found = partial(_study, kind, file, topologies, networks, workloads, policies, faults, inputs)
+    return _located(found, source, "the study")
 
 
-def _check_steps(said: StudyFile, workloads: Mapping[str, StudyWorkload], source: str) -> None:
+def _check_steps(file: StudyFile, workloads: Mapping[str, StudyWorkload], source: str) -> None:
     """Refuse a network on which no job sends anything, and a training step without a network."""
-    network = next((one.network for one in said.topologies if one.network is not None), None)
+    network = next((one.network for one in file.topologies if one.network is not None), None)
     steps = any(one.step is not None or any(job.step for job in one.log.jobs) for one in workloads.values())
     if network is not None and not steps:
         expected = "step: {compute_s: …, data_gb: …} in a workload, or columns compute_s and data_gb in its trace"
         raise InputError("no job has a training step", source=source, where=network.where, expected=expected)
-    alone = next((one for one in said.workloads if one.step is not None), None)
+    alone = next((one for one in file.workloads if one.step is not None), None)
     if network is None and alone is not None:
         expected = "network: {card_gb_s: …} in a topology"
         raise InputError("a step without a network", source=source, where=f"{alone.where}.step", expected=expected)
 
 
 def _cluster(entry: TopologyEntry) -> tuple[ClusterSnapshot, Mapping[str, str]]:
-    """A cluster and the checksums of its files."""
+    """Read a cluster; also return the SHA-256 of each of its files, by path."""
     first = entry.paths[0]
     if len(entry.paths) == 1 and is_openb_nodes(first):
         return read_openb_nodes(first), {str(first): sha256(read_bytes(first)).hexdigest()}
@@ -111,7 +115,7 @@ def _cluster(entry: TopologyEntry) -> tuple[ClusterSnapshot, Mapping[str, str]]:
 
 
 def _jobs(entry: WorkloadEntry, topologies: Sequence[TopologyEntry]) -> tuple[JobLog, TypicalShapes | None]:
-    """The jobs of a log, and what pods usually ask for if the log is the trace openb."""
+    """Read a job log; for the trace openb, also return the typical requests of its pods."""
     content = read_bytes(entry.trace)
     if not is_openb_pods(content):
         return read_job_log(entry.trace, content), None
@@ -124,27 +128,28 @@ def _jobs(entry: WorkloadEntry, topologies: Sequence[TopologyEntry]) -> tuple[Jo
 
 
 def _study(
-    said: StudyFile,
+    kind: type[S],
+    file: StudyFile,
     topologies: Mapping[str, ClusterSnapshot],
     networks: Mapping[str, Network],
     workloads: Mapping[str, StudyWorkload],
     policies: Mapping[str, Policy],
     faults: FaultRates | None,
     inputs: Mapping[str, str],
-) -> Study:
-    return Study(
-        name=said.name,
+) -> S:
+    return kind(
+        name=file.name,
         topologies=topologies,
         workloads=workloads,
         policies=policies,
-        disciplines=said.disciplines or Study.disciplines,
-        seeds=said.seeds,
+        disciplines=file.disciplines or StudyPlan.disciplines,
+        seeds=file.seeds,
         faults=faults,
-        restart_s=Study.restart_s if said.restart_s is None else said.restart_s,
-        until_s=said.until_s,
-        restarts=cast(Restarts, said.restarts or Study.restarts),
-        retry=cast(Retry, said.retry or Study.retry),
-        baseline=said.baseline,
+        restart_s=StudyPlan.restart_s if file.restart_s is None else file.restart_s,
+        until_s=file.until_s,
+        restarts=cast(Restarts, file.restarts or StudyPlan.restarts),
+        retry=cast(Retry, file.retry or StudyPlan.retry),
+        baseline=file.baseline,
         inputs=inputs,
         networks=networks,
     )
@@ -158,7 +163,7 @@ def _network(entry: NetworkEntry, snapshot: ClusterSnapshot) -> Network:
 
 
 def _policies(entry: PolicyEntry, folder: Path) -> list[tuple[str, Policy]]:
-    """A policy by its name, or one for each combination of the values that are lists."""
+    """Make the policies of an entry by name: one, or one per combination if parameters have lists of values."""
     known = get_policy(entry.policy).parameters
     choices = []
     for key, value in entry.set.items():
@@ -177,19 +182,19 @@ def _policies(entry: PolicyEntry, folder: Path) -> list[tuple[str, Policy]]:
     return found
 
 
-def _beside(study: str | Path, file: str | Path) -> str:
-    """Path of an input file relative to the study's folder: results name no folder of this machine."""
+def _relative(study: str | Path, file: str | Path) -> str:
+    """Path of an input file relative to the study's folder, so that results do not depend on where the study lies."""
     return Path(os.path.relpath(file, Path(study).parent)).as_posix()
 
 
-def _enter(table: dict[str, T], name: str, value: T, source: str, where: str) -> None:
+def _add_named(table: dict[str, T], name: str, value: T, source: str, where: str) -> None:
     if name in table:
         raise InputError("the same name twice", source=source, where=where, got=name, expected="a name of its own each")
     table[name] = value
 
 
-def _at(read: Callable[[], T], source: str, where: str) -> T:
-    """What a function reads; an error in it also says which place of the study's file asked for it."""
+def _located(read: Callable[[], T], source: str, where: str) -> T:
+    """Call `read`, adding the position in the study file to its errors."""
     try:
         return read()
     except InputError as error:

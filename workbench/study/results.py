@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from workbench.errors import InputError
+from workbench.evaluate.metric_table import simulation_metrics
 from workbench.formats.whole_file import check_writable, write_whole
-from workbench.study.outcomes import COUNTS, OUTCOMES
-from workbench.study.plan import Run, Study
+from workbench.study.plan import Run, StudyPlan
 
 if TYPE_CHECKING:
     import pandas
@@ -22,12 +22,11 @@ __all__ = ["PARQUET", "keep_result", "prepare_folder", "read_result", "read_resu
 #: Name of the file with all results, in the folder of results.
 PARQUET = "results.parquet"
 
-_NUMBERS = ("jobs", *(one.key for one in OUTCOMES))
 _PROVENANCE = b"workbench"
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder of results if it is not there; raises InputError if nothing can be written into it."""
+    """Create the folder of results if it is missing; raises InputError if it is not writable."""
     try:
         (folder / "runs").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -41,7 +40,7 @@ def prepare_folder(folder: Path) -> None:
 
 
 def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
-    """Write what a run measured, atomically: after a crash its file is whole or not there.
+    """Write the metrics of a run atomically: after a crash its file is complete or missing.
 
     Parameters
     ----------
@@ -51,26 +50,27 @@ def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
     summary : dict of str to float
         Numbers by their keys; NaN is kept as null.
     """
-    plain = {key: None if summary[key] != summary[key] else summary[key] for key in _NUMBERS}
+    plain = {key: None if summary[key] != summary[key] else summary[key] for key in _numbers()}
     content = orjson.dumps({"run": run.digest, "summary": plain}, option=orjson.OPT_INDENT_2)
     write_whole(_file(folder, run.digest), content + b"\n", follow=False)
 
 
 def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
-    """What the run of a digest measured; None if its file is not there or not what `keep_result` writes."""
+    """Read the metrics of the run with a digest; None if its file is missing or invalid."""
     try:
         data = orjson.loads(_file(folder, digest).read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return None
     summary = data.get("summary") if isinstance(data, dict) and data.get("run") == digest else None
-    if not isinstance(summary, dict) or set(summary) != set(_NUMBERS):
+    numbers = _numbers()
+    if not isinstance(summary, dict) or set(summary) != set(numbers):
         return None
-    whole = all(type(summary[key]) is int for key in COUNTS)
+    whole = all(type(summary[key]) is int for key, count in numbers.items() if count)
     return summary if whole and all(type(value) in (int, float, type(None)) for value in summary.values()) else None
 
 
-def write_results(study: Study, folder: Path) -> None:
-    """Write all results of a study that are there into one Parquet file; equal results give equal bytes."""
+def write_results(study: StudyPlan, folder: Path) -> None:
+    """Write the existing results of a study into one Parquet file; equal results give equal bytes."""
     import pyarrow.parquet
 
     sink = io.BytesIO()
@@ -78,14 +78,15 @@ def write_results(study: Study, folder: Path) -> None:
     write_whole(folder / PARQUET, sink.getvalue(), follow=False)
 
 
-def read_results(study: Study, folder: Path) -> pandas.DataFrame:
+def read_results(study: StudyPlan, folder: Path) -> pandas.DataFrame:
     """Results of a study as `Study.results` describes them."""
     frame: pandas.DataFrame = _table(study, folder).to_pandas()
     frame.attrs["provenance"] = study.provenance()
     return frame
 
 
-def _table(study: Study, folder: Path) -> pyarrow.Table:
+def _table(study: StudyPlan, folder: Path) -> pyarrow.Table:
+    """The existing results of a study: a row per run, in the order of the study."""
     import pyarrow
 
     rows: list[dict[str, Any]] = []
@@ -109,11 +110,16 @@ def _table(study: Study, folder: Path) -> pyarrow.Table:
         *((name, pyarrow.string()) for name in texts),
         ("seed", pyarrow.int64()),
         ("run", pyarrow.string()),
-        *((name, pyarrow.int64() if name in COUNTS else pyarrow.float64()) for name in _NUMBERS),
+        *((name, pyarrow.int64() if count else pyarrow.float64()) for name, count in _numbers().items()),
     ]
     # Without the metadata of pandas, which would name its version.
     schema = pyarrow.schema(fields, metadata={_PROVENANCE: orjson.dumps(study.provenance())})
     return pyarrow.Table.from_pylist(rows, schema=schema)
+
+
+def _numbers() -> dict[str, bool]:
+    """Keys of the metrics of a simulation, and whether each is a count."""
+    return {metric.key: metric.count for metric in simulation_metrics()}
 
 
 def _file(folder: Path, digest: str) -> Path:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import check
 from workbench.errors import ClusterError, InputError, WorkbenchError
+from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.simulate import get_discipline
 from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
-from workbench.study.plan import Run, Study
+from workbench.study.plan import Run, StudyPlan
 from workbench.study.results import keep_result, prepare_folder, read_result, read_results, write_results
-from workbench.study.work import as_it_is, simulate_case
+from workbench.study.work import shared_case, simulate_case
 
 if TYPE_CHECKING:
     import pandas
@@ -26,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def run_study(
-    study: Study, folder: Path, address: str | None, workers: int | None, progress: Progress | None
+    study: StudyPlan, folder: Path, address: str | None, workers: int | None, progress: Progress | None
 ) -> pandas.DataFrame:
     """Do the missing runs of a study, write all results into one file, and return them.
 
@@ -43,39 +44,42 @@ def run_study(
     missing = [run for run in study.runs if wanted[run.digest] is run and read_result(folder, run.digest) is None]
     kept = len(wanted) - len(missing)
 
-    def told(done: int, name: str) -> None:
+    def report(done: int, name: str) -> None:
         if progress is not None:
             progress(kept + done, len(wanted), name)
 
     if address is None:
         prepare_folder(folder)
-    told(0, "")
+    report(0, "")
     if missing:
         here = None if address is not None else min(workers or cores(), len(missing))
         with connected(address, here) as client:
             # Only now, so that an address where no scheduler answers leaves no empty folder behind.
             prepare_folder(folder)
-            _do(study, missing, client, folder, told)
+            _execute(study, missing, client, folder, report)
     write_results(study, folder)
     return read_results(study, folder)
 
 
-def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Callable[[int, str], None]) -> None:
+def _execute(
+    study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, report: Callable[[int, str], None]
+) -> None:
     from distributed import as_completed
 
     # A scheduler may remember what another client asked it under the same key.
     call = secrets.token_hex(4)
-    package = package_digest()
+    package, added = package_digest(), added_simulation_metrics()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph")  # a case is sent once, as large as it is
         cases = {
-            names: client.submit(as_it_is, study.cases[names], key=f"case-{call}-{study.case_digests[names]}")
+            names: client.submit(shared_case, study.cases[names], key=f"case-{call}-{study.case_digests[names]}")
             for names in dict.fromkeys((run.topology, run.workload) for run in runs)
         }
         asked = {}
         for run in runs:
             policy = study.policy_of(run.policy, run.workload, run.seed)
-            arguments = (cases[run.topology, run.workload], policy, get_discipline(run.discipline), run.seed, package)
+            discipline = get_discipline(run.discipline)
+            arguments = (cases[run.topology, run.workload], policy, discipline, run.seed, package, added)
             asked[client.submit(simulate_case, *arguments, key=f"run-{call}-{run.digest}")] = run
     failed: dict[Run, _RunFailed] = {}
     completed: Any = as_completed(list(asked), loop=client.loop)  # type: ignore[no-untyped-call]
@@ -85,10 +89,10 @@ def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Call
         try:
             keep_result(folder, run, _outcome(future, run))
         except _RunFailed as error:
-            # The others may take hours; they are done and kept before anybody hears of it.
+            # The others may take hours; they are done and kept before the error is raised.
             failed[run] = error
         future.release()
-        told(done, run.title)
+        report(done, run.title)
     for run in runs:
         if run in failed:
             first = failed[run]
@@ -97,11 +101,11 @@ def _do(study: Study, runs: Sequence[Run], client: Any, folder: Path, told: Call
 
 
 class _RunFailed(Exception):
-    """A run could not be done, because of its input or its policy."""
+    """A run failed because of its input or its policy."""
 
 
 def _outcome(future: Any, run: Run) -> dict[str, float]:
-    """What a run measured; raises _RunFailed, or ClusterError if no run can be done."""
+    """The metrics of a finished run; raises _RunFailed, or ClusterError if no further run can succeed."""
     from concurrent.futures import CancelledError
 
     from distributed.scheduler import KilledWorker

@@ -14,12 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.study.outcomes import OUTCOMES, outcome
+from workbench.evaluate.metric import Metric, View
+from workbench.evaluate.metric_table import simulation_metrics
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["LEVEL", "bootstrap_interval", "compare_in_pairs", "sign_test"]
+__all__ = [
+    "LEVEL",
+    "bootstrap_interval",
+    "compare_in_pairs",
+    "outcome",
+    "outcomes_of",
+    "outcomes_to_compare",
+    "sign_test",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,6 +39,45 @@ _RESAMPLES = 10_000
 _AT_ONCE = 1 << 22
 
 _SCENARIO = ("topology", "workload", "discipline")
+
+
+def outcomes_to_compare() -> list[Metric]:
+    """The metrics of simulations that have a direction, so that one of two runs can be better."""
+    return [metric for metric in simulation_metrics() if metric.better]
+
+
+def outcomes_of(results: pandas.DataFrame) -> list[Metric]:
+    """The metrics that tables of some results show if the user names none: those of `View.STUDY`.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        As `Study.results` returns it. A rare metric is shown if it is not 0 in some run.
+    """
+    return [
+        metric
+        for metric in outcomes_to_compare()
+        if View.STUDY in metric.in_runs and (not metric.rare or results[metric.key].fillna(0).any())
+    ]
+
+
+def outcome(key: str) -> Metric:
+    """The metric of simulations that has a key and a direction.
+
+    Raises
+    ------
+    UnknownNameError
+        No metric of that key.
+    InputError
+        The metric has no direction.
+    """
+    found = next((metric for metric in simulation_metrics() if metric.key == key), None)
+    if found is None:
+        raise UnknownNameError("outcome of a run", key, [metric.key for metric in outcomes_to_compare()])
+    if not found.better:
+        expected = "a metric declared with better='lower' or better='higher'"
+        raise InputError("no run can be better by it", source="outcome of a run", got=key, expected=expected)
+    return found
 
 
 def compare_in_pairs(
@@ -44,7 +92,7 @@ def compare_in_pairs(
     baseline : str
         A policy of the results.
     outcomes : sequence of str, optional
-        Keys of `OUTCOMES`; all by default.
+        Keys of metrics of simulations; by default all that have a direction.
     pooled : bool
         Compare over all topologies and workloads together, with one value per seed: the mean over the pairs that the
         seed has. By default over the pairs of one topology and workload, which differ in their seeds alone.
@@ -64,7 +112,7 @@ def compare_in_pairs(
     UnknownNameError
         No such policy or outcome.
     InputError
-        No results.
+        No results, or an outcome without a direction.
 
     Notes
     -----
@@ -73,7 +121,7 @@ def compare_in_pairs(
     """
     import pandas
 
-    chosen = [outcome(key) for key in outcomes or [one.key for one in OUTCOMES]]
+    chosen = outcomes_to_compare() if outcomes is None else [outcome(key) for key in outcomes]
     policies = list(dict.fromkeys(results["policy"]))
     if not policies:
         raise InputError("no results to compare", source="study", expected="runs that are done")
@@ -84,34 +132,37 @@ def compare_in_pairs(
     by = ["discipline"] if pooled else list(_SCENARIO)
     for names, scenario in results.groupby(by, sort=False):
         of = {**dict.fromkeys(_SCENARIO, "all"), **dict(zip(by, names, strict=True))}
-        told = {policy: part.set_index(pair) for policy, part in scenario.groupby("policy", sort=False)}
+        by_policy = {policy: part.set_index(pair) for policy, part in scenario.groupby("policy", sort=False)}
         for one in chosen:
             for policy in policies:
-                if policy == baseline or policy not in told or baseline not in told:
+                if policy == baseline or policy not in by_policy or baseline not in by_policy:
                     continue
-                both = pandas.concat([told[baseline][one.key], told[policy][one.key]], axis=1, join="inner").dropna()
+                both = pandas.concat(
+                    [by_policy[baseline][one.key], by_policy[policy][one.key]], axis=1, join="inner"
+                ).dropna()
                 of_seed = both.groupby(level="seed", sort=False).mean() if pooled else both
                 before, after = of_seed.to_numpy(dtype=np.float64).T
-                rows.append({**of, **_row(one.key, policy, len(both), before, after)})
+                rows.append({**of, **_row(one, policy, len(both), before, after)})
     return pandas.DataFrame(rows, columns=[*_SCENARIO, *_COLUMNS])
 
 
+#: The column ``wanted``, by the direction of the metric.
+_WANTED = {"lower": "less", "higher": "more"}
 _COLUMNS = (
     *("outcome", "unit", "wanted", "policy", "pairs", "seeds", "baseline", "mean", "difference", "low", "high"),
     *("better", "worse", "equal", "sign_p"),
 )
 
 
-def _row(key: str, policy: str, pairs: int, before: Floats, after: Floats) -> dict[str, object]:
-    one = outcome(key)
+def _row(one: Metric, policy: str, pairs: int, before: Floats, after: Floats) -> dict[str, object]:
     change = after - before
-    gain = change if one.better == "more" else -change
+    gain = change if one.better == "higher" else -change
     low, high = bootstrap_interval(change, np.random.default_rng(0))
     better, worse = int((gain > 0).sum()), int((gain < 0).sum())
     means = [float(values.mean()) if len(values) else float("nan") for values in (before, after, change)]
     equal = len(change) - better - worse
     numbers = (pairs, len(change), *means, low, high, better, worse, equal, sign_test(better, worse))
-    return dict(zip(_COLUMNS, (key, one.unit, one.better, policy, *numbers), strict=True))
+    return dict(zip(_COLUMNS, (one.key, one.unit, _WANTED[one.better], policy, *numbers), strict=True))
 
 
 def bootstrap_interval(
@@ -133,7 +184,7 @@ def bootstrap_interval(
     -------
     low, high : float
         The quantiles (1 - level) / 2 and (1 + level) / 2 of the samples' means, interpolated linearly. NaN for fewer
-        than two values, of which nothing can be said.
+        than two values.
 
     Notes
     -----
@@ -155,7 +206,7 @@ def bootstrap_interval(
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Exact two-sided sign test: how likely so uneven a split is, if better and worse were a toss of a coin.
+    """Exact two-sided sign test: probability of a split at least this uneven if better and worse were equally likely.
 
     Parameters
     ----------

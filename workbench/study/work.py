@@ -5,13 +5,16 @@ What stands here runs in the workers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from workbench.errors import ClusterError
 from workbench.evaluate.contention import Network
+from workbench.evaluate.metric import Metric
+from workbench.evaluate.simulation_metrics import SIMULATION_METRICS
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies.contract import Policy
@@ -21,15 +24,15 @@ from workbench.simulate.arrivals import Arrivals, at_load
 from workbench.simulate.from_log import fault_horizon_s
 from workbench.study.digest import package_digest
 
-__all__ = ["Case", "as_it_is", "simulate_case"]
+__all__ = ["Case", "shared_case", "simulate_case"]
 
-#: Told beside the seed to the generator of faults, so that it is independent of the one of arrivals.
+#: Seeds the generator of faults together with the run's seed, so that faults are independent of arrivals.
 _FAULTS = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Case(Value):
-    """Everything about a run but its policy, its discipline and its seed.
+    """The input of a run except its policy, discipline and seed.
 
     Attributes
     ----------
@@ -64,17 +67,19 @@ class Case(Value):
 
     @property
     def draws(self) -> bool:
-        """Whether anything of the case depends on the seed."""
+        """Whether the simulation depends on the seed."""
         hashed = self.network is not None and self.network.fabric.routes == "hashed"
         return self.load is not None or self.faults is not None or hashed
 
 
-def as_it_is(case: Case) -> Case:
-    """The case itself; as a task of Dask it sends a case to each worker once, however many runs need it."""
+def shared_case(case: Case) -> Case:
+    """Return the case; as a Dask task it sends the case to each worker once, however many runs need it."""
     return case
 
 
-def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int, package: str) -> dict[str, float]:
+def simulate_case(
+    case: Case, policy: Policy, discipline: Discipline, seed: int, package: str, added: Sequence[Metric] = ()
+) -> dict[str, Any]:
     """Simulate one case and return the numbers of `SimulationResult.summary`.
 
     Parameters
@@ -86,6 +91,8 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
         Seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults.
     package : str
         `package_digest` of whoever asks.
+    added : sequence of Metric
+        Metrics of simulations that the user added, which the process of a worker does not know.
 
     Raises
     ------
@@ -117,4 +124,5 @@ def simulate_case(case: Case, policy: Policy, discipline: Discipline, seed: int,
         retry=policy.traits.retry if case.own_retry else AT_CHANGES,
         network=network,
     )
-    return simulation.run(until).result().summary()
+    measured = simulation.run(until).result().measured((*SIMULATION_METRICS, *added))
+    return {key: float("nan") if value is None else value for key, value in measured.values.items()}

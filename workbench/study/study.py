@@ -1,0 +1,81 @@
+"""`Study`: a plan that is read from a file and run, and whose results are kept in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.study.plan import StudyPlan
+from workbench.study.read import read_study
+from workbench.study.results import read_results
+from workbench.study.run import run_study
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Study"]
+
+
+class Study(StudyPlan):
+    """Simulations of every policy on every topology, workload and discipline, with several seeds.
+
+    Parameters and attributes are those of `StudyPlan`.
+    """
+
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """Read a study from a YAML file (docs/studies.md).
+
+        Raises
+        ------
+        InputError, UnknownNameError
+            A key that is not known, a wrong type, a file that is missing; file and place are named.
+        """
+        return read_study(path, cls)
+
+    def run(
+        self,
+        folder: str | Path,
+        address: str | None = None,
+        *,
+        workers: int | None = None,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> pandas.DataFrame:
+        """Do the runs whose results the folder has not, on Dask, and return the results of all.
+
+        Parameters
+        ----------
+        folder : path
+            Where results are kept, a file per run, and all together as ``results.parquet``. It is made if it is not
+            there. A run whose content has not changed is not done again.
+        address : str, optional
+            Scheduler of a Dask cluster, such as ``tcp://10.0.0.1:8786``, whose workers have the same version of this
+            package. None: worker processes on this machine, which end with the call.
+        workers : int, optional
+            Worker processes on this machine, of one thread each; None: as many as there are cores for this process.
+        progress : callable, optional
+            Called with (runs done, runs, the last one in words).
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `results`.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written; `workers` together with an address; a policy raised an error, which is told
+            after all other runs are done.
+        ClusterError
+            No scheduler answers, a worker runs another version, or workers die.
+        """
+        return run_study(self, Path(folder), address, workers, progress)
+
+    def results(self, folder: str | Path) -> pandas.DataFrame:
+        """Results of the runs in a folder: a row per run, in the order of `runs`; runs not done yet are left out.
+
+        Columns: topology, workload, discipline, policy, parameters, seed, run (its digest), and the numbers of
+        `SimulationResult.summary`; NaN where there is none.
+        """
+        return read_results(self, Path(folder))
