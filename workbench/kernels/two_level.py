@@ -1,4 +1,4 @@
-"""Volcano's newest topology search: HyperNodes for a job, and inside them HyperNodes for its sub-jobs.
+"""Volcano 1.15's topology search: HyperNodes for a job, and inside them HyperNodes for its sub-jobs.
 
 Checked interface of ``_core.two_level``. The record of a job or sub-job is the HyperNode in which it is allocated so
 far. ``policies`` decide what a sub-job is, which tiers are allowed and how records are recovered from running pods.

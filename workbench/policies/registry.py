@@ -46,13 +46,13 @@ from workbench.policies.switch_affinity.policy import (
     SwitchParameters,
     TableParameters,
 )
-from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParameters
-from workbench.policies.volcano.newest.policy import Volcano115, Volcano115Scheduler
 from workbench.policies.volcano.plain import Allocate
 from workbench.policies.volcano.scheduler import VolcanoScheduler
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
 from workbench.policies.volcano.v1_13.documents import VolcanoDocuments
 from workbench.policies.volcano.v1_13.policy import Volcano113
+from workbench.policies.volcano.v1_15.hypernode_scores import HyperNodeParameters
+from workbench.policies.volcano.v1_15.policy import Volcano115, Volcano115Scheduler
 
 __all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy", "watch"]
 

@@ -47,8 +47,8 @@ def test_the_topology_weighs_what_the_configuration_says():
     chosen = config("gang", PluginOption("network-topology-aware", {}, {"weight": 4}))
     assert get_policy("volcano-1.13", config=chosen).parameters["weight"] == 4
     assert get_policy("volcano-1.13", config=config("gang")).parameters["weight"] == 0
-    newest = config(PluginOption("network-topology-aware", {}, {"hypernode.binpack.normal-pod.fading": 0.5}))
-    assert get_policy("volcano-1.15", config=newest).parameters["normal_pod_fading"] == 0.5
+    configured = config(PluginOption("network-topology-aware", {}, {"hypernode.binpack.normal-pod.fading": 0.5}))
+    assert get_policy("volcano-1.15", config=configured).parameters["normal_pod_fading"] == 0.5
 
 
 @pytest.mark.parametrize("name", VOLCANO)

@@ -38,7 +38,7 @@ _UNREAD_OF_GANG = frozenset(
         "extras",
     }
 )
-#: Per class of extras the fields that the search of the newest release does not read.
+#: Per class of extras the fields that the search of Volcano 1.15 does not read.
 _UNREAD_OF_EXTRAS: dict[type[Extra], frozenset[str]] = {
     VolcanoMemory: frozenset({"record", "inqueue"}),
     KoordinatorWish: frozenset({"gpu_group", "gather", "gang_groups"}),

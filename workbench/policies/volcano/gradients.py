@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.topology import Topology
 
-__all__ = ["NEWEST", "V1_13", "GradientRule", "Gradients", "large_enough"]
+__all__ = ["V1_13", "V1_15", "GradientRule", "Gradients", "large_enough"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ class GradientRule:
     climbs: bool
 
 
-NEWEST = GradientRule(virtual_top=True, climbs=True)
+V1_15 = GradientRule(virtual_top=True, climbs=True)
 V1_13 = GradientRule(virtual_top=False, climbs=False)
 
 
@@ -62,7 +62,7 @@ class Gradients:
     HyperNodes are indices of the topology; -1 is the virtual top, which holds every node.
     """
 
-    def __init__(self, topology: Topology, rule: GradientRule = NEWEST) -> None:
+    def __init__(self, topology: Topology, rule: GradientRule = V1_15) -> None:
         self.topology = topology
         self.rule = rule
 

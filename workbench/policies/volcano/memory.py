@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
-from workbench.policies.volcano.newest.recovery import joined, recover
-from workbench.policies.volcano.newest.splitting import SubJobs
+from workbench.policies.volcano.v1_15.recovery import joined, recover
+from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["records_at_open", "records_to_keep"]
 

@@ -58,7 +58,7 @@ _NODE_ORDER = {
 }
 
 _TOPOLOGY_1_13 = frozenset({"weight"})
-_TOPOLOGY_NEWEST = _TOPOLOGY_1_13 | {
+_TOPOLOGY_1_15 = _TOPOLOGY_1_13 | {
     "hypernode.binpack.cpu",
     "hypernode.binpack.memory",
     "hypernode.binpack.resources",
@@ -223,7 +223,7 @@ def _known_arguments(option: PluginOption, release: Release) -> frozenset[str] |
         return frozenset(key for part in scoring for key in (*part.weights, *part.texts))
     if option.name != TOPOLOGY:
         return _ARGUMENTS.get(option.name)
-    return _TOPOLOGY_1_13 if release is Release.V1_13 else _TOPOLOGY_NEWEST | {"hypernode.binpack.resources."}
+    return _TOPOLOGY_1_13 if release is Release.V1_13 else _TOPOLOGY_1_15 | {"hypernode.binpack.resources."}
 
 
 def _is_known(option: PluginOption, key: str, release: Release) -> bool:
@@ -239,7 +239,7 @@ def _about(option: PluginOption, release: Release) -> Iterator[Notice]:
         return
     for key, value in option.arguments.items():
         if not _is_known(option, key, release):
-            reads = " by 1.13" if option.name == TOPOLOGY and key in _TOPOLOGY_NEWEST else ""
+            reads = " by 1.13" if option.name == TOPOLOGY and key in _TOPOLOGY_1_15 else ""
             yield Notice(
                 "not-modelled",
                 f"argument {key} of plugin {option.name} is not {'read' if reads else 'modelled'}{reads}",
@@ -278,7 +278,7 @@ def _about_pipelined(option: PluginOption, release: Release) -> Iterator[Notice]
 
     Every job then counts as pipelined in Volcano and keeps its resources until the session ends, which is not modelled.
     """
-    parts = [("Job", "a job")] + [("SubJob", "a sub-group")] * (release is Release.NEWEST)
+    parts = [("Job", "a job")] + [("SubJob", "a sub-group")] * (release is Release.V1_15)
     for part, name in parts if option.name == "gang" else ():
         switch = f"{part}Pipelined"
         if enabled(option, f"{part}Ready") and not enabled(option, switch):

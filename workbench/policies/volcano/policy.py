@@ -66,7 +66,7 @@ class VolcanoPolicy(NodePolicy):
     config : SchedulerConfig
         The configuration that was given, else `DEFAULT_CONFIG`.
     gradients : bool
-        Whether the plugin network-topology-aware chooses the HyperNodes to try (newest releases).
+        Whether the plugin network-topology-aware chooses the HyperNodes to try (Volcano 1.15).
     scores_at_open : bool
         Whether nodeorder scores the nodes as they were when the session began. This is True without the plugin
         predicates, because only predicates passes the pods placed in the session on to nodeorder.

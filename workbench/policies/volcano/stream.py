@@ -1,4 +1,4 @@
-"""Places many gangs one after another by the newest Volcano's search, reusing the search of an earlier, equal gang.
+"""Places many gangs one after another by Volcano 1.15's search, reusing the search of an earlier, equal gang.
 
 The fields of a gang that the search reads are its *form*. The first gang of a form prepares the search as `place` does,
 and later gangs of that form rerun it. All other gangs go through `place`: refusals with their texts, pods left over,
@@ -30,7 +30,7 @@ from workbench.policies.request import Assignment, Request
 from workbench.policies.stream import Stream, Taken
 from workbench.policies.volcano.form import form_of
 from workbench.policies.volcano.memory import records_to_keep
-from workbench.policies.volcano.newest.splitting import SubJobs
+from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["Prepared", "SearchStream"]
 

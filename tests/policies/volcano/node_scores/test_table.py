@@ -99,7 +99,7 @@ def test_its_score_is_a_part_of_the_explanation() -> None:
 
 def test_its_arguments_are_known_and_wrong_values_named() -> None:
     def warned(**arguments: Any) -> tuple[str, ...]:
-        return said(plugins.config_warnings(configured(arguments=arguments), Release.NEWEST))
+        return said(plugins.config_warnings(configured(arguments=arguments), Release.V1_15))
 
     assert warned(points=3, label="rack") == ()
     assert warned(points=-3) == ("argument points of plugin preference is negative: it counts as 0 here",)

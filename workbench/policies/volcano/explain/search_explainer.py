@@ -1,4 +1,4 @@
-"""Explains the newest Volcano's search: every HyperNode tried for a job, and those tried inside the chosen one.
+"""Explains Volcano 1.15's search: every HyperNode tried for a job, and those tried inside the chosen one.
 
 The numbers come from the search itself, which traces how it would place the job before it does; the texts are made
 here. The first turn places the job's minimum; each later turn tries the same HyperNodes for one pod more, so that a
@@ -18,7 +18,7 @@ from workbench.model.placement import best_of
 from workbench.policies.nearest import held_pods
 from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_for_text, room_text
 from workbench.policies.volcano.explain.search_misses import SearchQuery, missed
-from workbench.policies.volcano.newest.cluster_fill import ClusterFill
+from workbench.policies.volcano.v1_15.cluster_fill import ClusterFill
 
 __all__ = ["SearchExplainer"]
 

@@ -1,4 +1,4 @@
-"""Reasons why the newest Volcano's search found no HyperNode: what fits in each tier, and what stood in the way.
+"""Reasons why Volcano 1.15's search found no HyperNode: what fits in each tier, and what stood in the way.
 
 The search itself is the kernel's (`workbench.kernels.two_level`); nothing here decides.
 """
@@ -20,9 +20,9 @@ from workbench.policies.nearest import nearest_misses
 from workbench.policies.request import Request
 from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, lacking
 from workbench.policies.volcano.gradients import Gradients, large_enough
-from workbench.policies.volcano.newest.constraints import Limits
-from workbench.policies.volcano.newest.splitting import SubJobs
 from workbench.policies.volcano.session.enqueue import min_resources
+from workbench.policies.volcano.v1_15.constraints import Limits
+from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["Missed", "SearchQuery", "missed"]
 

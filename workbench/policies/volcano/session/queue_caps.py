@@ -16,8 +16,8 @@ import numpy.typing as npt
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.policies.demand import Demand
-from workbench.policies.volcano.newest.splitting import SubJobs
 from workbench.policies.volcano.session.queues import QueueHeadroom
+from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["QueueCaps"]
 

@@ -129,7 +129,7 @@ class Session:
     ) -> None:
         self._whole, self._policy, self._snapshot = whole, policy, snapshot
         self._config = policy.config
-        # The pre-filter of the newest release counts resources of terminating pods as idle.
+        # The pre-filter of Volcano 1.15 counts resources of terminating pods as idle.
         self._ledger = (
             snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().after_terminations(gone=False)
         )

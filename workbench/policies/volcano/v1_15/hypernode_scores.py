@@ -1,4 +1,4 @@
-"""Scores of the newest Volcano: fullness of HyperNodes, closeness of nodes to the job's HyperNode.
+"""Scores of Volcano 1.15: fullness of HyperNodes, closeness of nodes to the job's HyperNode.
 
 Pods without a topology constraint are scored by the fullness of the HyperNodes around a node.
 
@@ -29,7 +29,7 @@ __all__ = [
     "HyperNodeParameters",
     "fading_of",
     "fading_weights",
-    "topology_scores_newest",
+    "topology_scores_1_15",
     "weights_of_resources",
 ]
 
@@ -72,7 +72,7 @@ def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, 
 _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDictionary()
 
 
-def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
+def topology_scores_1_15(topology: Topology, weight: float) -> TopologyScores:
     """Closeness scores: each HyperNode's score if it is the LCA of a node's leaf and the job's HyperNode so far.
 
     The virtual top counts as the highest tier.

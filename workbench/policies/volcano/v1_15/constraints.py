@@ -1,4 +1,4 @@
-"""Highest tier that a job and each of its sub-groups may use in the newest Volcano, read from their constraints."""
+"""Highest tier that a job and each of its sub-groups may use in Volcano 1.15, read from their constraints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.notice import Notice
 from workbench.model.topology import Topology
-from workbench.policies.volcano.newest.topology_spec import adjust_constraints, hard_tier
+from workbench.policies.volcano.v1_15.topology_spec import adjust_constraints, hard_tier
 
 __all__ = ["Limits", "limits_of", "tiers_by_name"]
 

@@ -14,9 +14,9 @@ from workbench.model.gang import Gang
 from workbench.policies.request import Request
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.job_parts import cache_names
-from workbench.policies.volcano.newest.splitting import SubJobs
 from workbench.policies.volcano.scored_nodes import ScoredNodes, domain_used
 from workbench.policies.volcano.session.enqueue import min_resources
+from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
 

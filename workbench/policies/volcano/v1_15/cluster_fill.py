@@ -1,4 +1,4 @@
-"""Places pods on any node of the cluster with the scores of the newest Volcano, and scores nodes for explanations."""
+"""Places pods on any node of the cluster with the scores of Volcano 1.15, and scores nodes for explanations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.policies.volcano.explain.nodes import record_nodes
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.newest.splitting import SubJob
+from workbench.policies.volcano.v1_15.splitting import SubJob
 
 __all__ = ["ClusterFill"]
 

@@ -1,4 +1,4 @@
-"""Splits a gang into the sub-jobs of the newest Volcano: one per sub-group, and one for the remaining pods.
+"""Splits a gang into the sub-jobs of Volcano 1.15: one per sub-group, and one for the remaining pods.
 
 Source: docs/reference/volcano-topology.md, section 3.1.
 """
@@ -20,8 +20,8 @@ from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.demand import Demand
-from workbench.policies.volcano.newest.constraints import Limits
 from workbench.policies.volcano.task_order import runs_of
+from workbench.policies.volcano.v1_15.constraints import Limits
 
 __all__ = ["SubJob", "SubJobs", "split"]
 

@@ -1,4 +1,4 @@
-"""Topology constraints as the newest releases apply them: tier names become numbers, soft constraints hard ones.
+"""Topology constraints as Volcano 1.15 applies them: tier names become numbers, soft constraints hard ones.
 
 Source: docs/reference/volcano-topology.md, sections 3 and 3.2. 1.13 reads constraints as they are, with its schema's
 default.

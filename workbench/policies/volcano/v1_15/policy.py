@@ -1,4 +1,4 @@
-"""`volcano-1.15`: the newest Volcano, with sub-groups, soft jobs as hard ones at the virtual top, and packing."""
+"""`volcano-1.15`: Volcano 1.15, with sub-groups, soft jobs as hard ones at the virtual top, and packing."""
 
 from __future__ import annotations
 
@@ -29,21 +29,6 @@ from workbench.policies.volcano.explain.search_explainer import SearchExplainer
 from workbench.policies.volcano.explain.search_misses import Missed, SearchQuery, missed
 from workbench.policies.volcano.filling import Filling
 from workbench.policies.volcano.memory import records_at_open, records_to_keep
-from workbench.policies.volcano.newest.cluster_fill import ClusterFill
-from workbench.policies.volcano.newest.compiled_search import (
-    compiled_search,
-    last_fit,
-    nodes_of_pods,
-    shapes_of,
-)
-from workbench.policies.volcano.newest.constraints import Limits, limits_of
-from workbench.policies.volcano.newest.hypernode_scores import (
-    HyperNodeParameters,
-    fading_of,
-    topology_scores_newest,
-    weights_of_resources,
-)
-from workbench.policies.volcano.newest.splitting import SubJobs, split
 from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.scheduler import VolcanoScheduler
@@ -52,6 +37,21 @@ from workbench.policies.volcano.session.queue_caps import QueueCaps
 from workbench.policies.volcano.session.queues import QueueHeadroom
 from workbench.policies.volcano.session.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
 from workbench.policies.volcano.stream import Prepared, SearchStream
+from workbench.policies.volcano.v1_15.cluster_fill import ClusterFill
+from workbench.policies.volcano.v1_15.compiled_search import (
+    compiled_search,
+    last_fit,
+    nodes_of_pods,
+    shapes_of,
+)
+from workbench.policies.volcano.v1_15.constraints import Limits, limits_of
+from workbench.policies.volcano.v1_15.hypernode_scores import (
+    HyperNodeParameters,
+    fading_of,
+    topology_scores_1_15,
+    weights_of_resources,
+)
+from workbench.policies.volcano.v1_15.splitting import SubJobs, split
 
 __all__ = ["Volcano115"]
 
@@ -61,7 +61,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Volcano115(VolcanoPolicy):
-    """The newest Volcano: jobs with a tier limit or sub-groups are placed in HyperNodes, all others on any node.
+    """Volcano 1.15: jobs with a tier limit or sub-groups are placed in HyperNodes, all others on any node.
 
     A gang is placed in turns: the first places its minimum, each later turn one more pod. One call of `place` takes all
     turns of a gang; in a session the turns of different jobs alternate.
@@ -77,7 +77,7 @@ class Volcano115(VolcanoPolicy):
     traits = replace(VolcanoPolicy.traits, sub_groups=True)
     waits_for_closer = True
 
-    release = Release.NEWEST
+    release = Release.V1_15
     _parameters: HyperNodeParameters
 
     def __init__(self, parameters: HyperNodeParameters) -> None:
@@ -126,7 +126,7 @@ class Volcano115(VolcanoPolicy):
     def board(self, request: Request) -> ClusterFill:
         """Make the `ClusterFill` of a request, which places pods on any node by this policy's scores."""
         p, topology = self._parameters, request.snapshot.topology
-        scores = topology_scores_newest(topology, p.weight)
+        scores = topology_scores_1_15(topology, p.weight)
         return ClusterFill(self.context(request), scores, fading_of(p, topology, scored_columns(request)))
 
     def _by_search(self, request: Request, asked: SearchQuery, *, later: bool) -> Assignment | Declined:
@@ -190,7 +190,7 @@ class Volcano115(VolcanoPolicy):
     def search(self, request: Request, asked: SearchQuery) -> TwoLevel:
         """Make the two-level search of a job (HyperNodes for job and sub-jobs), before its first turn."""
         topology = request.snapshot.topology
-        scores = topology_scores_newest(topology, self._parameters.weight)
+        scores = topology_scores_1_15(topology, self._parameters.weight)
         return self._prepare(request, asked.subs, asked.records, asked.record, asked.limits, scores)
 
     def _prepare(
@@ -235,20 +235,20 @@ class Volcano115(VolcanoPolicy):
         subs = split(gang, request.snapshot, request.demand, limits)
         if not all(part.stays(request) for part in self._node_scores):
             return None
-        scores = topology_scores_newest(topology, self._parameters.weight)
+        scores = topology_scores_1_15(topology, self._parameters.weight)
         search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
         return Prepared(search, subs, limits.warnings, _is_recorded(gang))
 
 
 class Volcano115Scheduler(VolcanoScheduler):
-    """`VolcanoScheduler` of the newest release, whose stream repeats searches of equal gangs."""
+    """`VolcanoScheduler` of Volcano 1.15, whose stream repeats searches of equal gangs."""
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
         assert isinstance(self.node, Volcano115)
         return SearchStream(self, self.node.repeatable, snapshot)
 
 
-class _NewestTurns(Turns):
+class _Rounds(Turns):
     """Base of a job's turns (rounds of placing pods) in `volcano-1.15`: holds the sub-jobs and their HyperNodes so far.
 
     Each turn sees the present state of the cluster.
@@ -296,7 +296,7 @@ class _NewestTurns(Turns):
         return Assignment(self.node, reasons, score=self.score, warnings=self._limits.warnings)
 
 
-class _FlatTurns(_NewestTurns):
+class _FlatTurns(_Rounds):
     """Turns (rounds of placing pods) of a job that may use any node, as if the cluster were one HyperNode."""
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
@@ -330,7 +330,7 @@ class _FlatTurns(_NewestTurns):
         return answer
 
 
-class _SearchTurns(_NewestTurns):
+class _SearchTurns(_Rounds):
     """Turns (rounds of placing pods) of a job with a tier limit or sub-groups, all by one search.
 
     The search sees the present state of the cluster in each turn.

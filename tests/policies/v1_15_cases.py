@@ -16,7 +16,7 @@ from workbench.policies import get_policy
 WEIGHTS = {**DEFAULTS, "topology": 10, "packing": 10, "hypernode": {"cpu": 1, "memory": 1}, "fading": 0.8}
 
 
-def random_newest_gang(rng, cluster):
+def random_1_15_gang(rng, cluster):
     """A gang of `random_gang`, half of them with sub-groups."""
     gang = random_gang(rng, cluster).with_extra(VolcanoMemory())
     if rng.random() < 0.3:
@@ -80,7 +80,7 @@ def random_equal_groups(rng, cluster):
     return Gang("d", "j", (role,), least, job, sub_groups=subs, min_subgroups=wanted, sub_grouped=True)
 
 
-def assert_same_newest(gang, cluster, weights=WEIGHTS, sub_order=("priority", "gang"), **parameters):
+def assert_same_1_15(gang, cluster, weights=WEIGHTS, sub_order=("priority", "gang"), **parameters):
     ledger = cluster.ledger()
     result = get_policy("volcano-1.15", **parameters).place(gang, ledger)
     check_ledger(ledger)
@@ -104,8 +104,8 @@ def assert_same_newest(gang, cluster, weights=WEIGHTS, sub_order=("priority", "g
     return True
 
 
-def assert_same_newest_at_random(
-    rng, weights=WEIGHTS, make=random_newest_gang, sub_order=("priority", "gang"), **parameters
+def assert_same_1_15_at_random(
+    rng, weights=WEIGHTS, make=random_1_15_gang, sub_order=("priority", "gang"), **parameters
 ):
     cluster = random_cluster(rng)
-    return assert_same_newest(make(rng, cluster), cluster, weights, sub_order, **parameters)
+    return assert_same_1_15(make(rng, cluster), cluster, weights, sub_order, **parameters)
