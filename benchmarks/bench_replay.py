@@ -36,7 +36,7 @@ from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import DomainSpec, Topology
 from workbench.policies import Policy, get_policy
-from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.parts.scores import score_weights
 from workbench.policies.volcano.v1_15.hypernode_scores import HyperNodeParameters, topology_scores_1_15
 
 RACKS, NODES_PER_RACK = 10, 64

@@ -14,7 +14,7 @@ from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.policies import get_policy
-from workbench.policies.volcano.plugins import config_warnings
+from workbench.policies.volcano.parts.plugins import config_warnings
 
 Json = Mapping[str, Any]
 

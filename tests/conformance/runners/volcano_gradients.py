@@ -15,10 +15,10 @@ from workbench.model.gang import TopologyConstraint
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
-from workbench.policies.volcano.gradients import Gradients, large_enough
-from workbench.policies.volcano.topology_arguments import TopologyArguments
-from workbench.policies.volcano.v1_15.recovery import join, recover
-from workbench.policies.volcano.v1_15.topology_spec import hard_tier
+from workbench.policies.volcano.parts.gradients import Gradients, large_enough
+from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
+from workbench.policies.volcano.v1_15.constraints import hard_tier
+from workbench.policies.volcano.v1_15.records import join, recover
 
 Json = Mapping[str, Any]
 

@@ -27,11 +27,9 @@ from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, read_parameters
-from workbench.policies.volcano.explain.search_misses import SearchQuery
-from workbench.policies.volcano.memory import records_at_open
-from workbench.policies.volcano.plugins import score_parameters
-from workbench.policies.volcano.scores import best, topology_scores_1_13
-from workbench.policies.volcano.topology_arguments import TopologyArguments
+from workbench.policies.volcano.parts.plugins import score_parameters
+from workbench.policies.volcano.parts.scores import best, topology_scores_1_13
+from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 from workbench.policies.volcano.v1_13.record import read_record, to_score
 from workbench.policies.volcano.v1_15.constraints import limits_of
 from workbench.policies.volcano.v1_15.hypernode_scores import (
@@ -199,11 +197,9 @@ def count_tasks(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def search_1_15(gang: Gang, snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> tuple[SubJobs, TwoLevel]:
-    ledger, limits = snapshot.ledger(), limits_of(gang, snapshot.topology)
-    policy = Volcano115(parameters)
-    request = policy.request(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger), None)
-    subs = split(gang, snapshot, request.demand, limits)
-    return subs, policy.search(request, SearchQuery(request, subs, limits, *records_at_open(gang.key, subs, snapshot)))
+    ledger, policy = snapshot.ledger(), Volcano115(parameters)
+    asked = policy.enter(policy.request(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger), None))
+    return asked.subs, policy.search(asked)
 
 
 def best_of_scores(given: dict[str, Any], want: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.model.snapshot import Queue
 from workbench.policies import get_policy
-from workbench.policies.volcano.explain.nodes import lacking
+from workbench.policies.volcano.parts.texts import lacking
 from workbench.policies.volcano.v1_15 import policy as v1_15
 
 GANGS = {"volcano-1.13": random_gang, "volcano-1.15": random_1_15_gang}

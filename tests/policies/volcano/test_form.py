@@ -17,7 +17,7 @@ from workbench.model.extras import AscendWish, Extra, FormerPod, Gather, GpuGrou
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.policies import get_policy
-from workbench.policies.volcano.form import form_of
+from workbench.policies.volcano.v1_15.form import form_of
 
 
 def number(rng, value):

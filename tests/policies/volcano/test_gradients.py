@@ -8,7 +8,7 @@ import pytest
 from tests.fabrics import document_tree
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.topology import DomainSpec, Topology
-from workbench.policies.volcano.gradients import V1_13, Gradients, large_enough
+from workbench.policies.volcano.parts.gradients import V1_13, Gradients, large_enough
 
 TOPOLOGY = document_tree().topology
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fabrics import document_tree, snapshot
 from workbench.errors import CapacityError, InputError
-from workbench.policies.volcano.scores import best
+from workbench.policies.volcano.parts.scores import best
 from workbench.policies.volcano.v1_15.hypernode_scores import (
     HyperNodeParameters,
     fading_weights,

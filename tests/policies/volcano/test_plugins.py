@@ -9,7 +9,7 @@ from workbench.errors import InputError
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
-from workbench.policies.volcano.plugins import (
+from workbench.policies.volcano.parts.plugins import (
     DEFAULT_CONFIG,
     config_warnings,
     hypernode_weight,

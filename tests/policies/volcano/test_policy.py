@@ -12,7 +12,7 @@ from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Refusal
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies import get_policy, list_policies
-from workbench.policies.volcano.plugins import DEFAULT_CONFIG
+from workbench.policies.volcano.parts.plugins import DEFAULT_CONFIG
 
 VOLCANO = ["allocate", "volcano-1.13", "volcano-1.15"]
 

@@ -17,7 +17,7 @@ from tests.profiles import blocks
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.policies import get_policy
-from workbench.policies.volcano.stream import SearchStream
+from workbench.policies.volcano.v1_15.stream import SearchStream
 
 MATRIX = BandwidthMatrix(np.array([[0, 9, 5, 1], [9, 0, 1, 5], [5, 1, 0, 9], [1, 5, 9, 0]], dtype=np.float64))
 RACK, SOFT = TopologyConstraint("hard", 1), TopologyConstraint("soft")

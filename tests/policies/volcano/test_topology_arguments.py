@@ -6,7 +6,7 @@ import pytest
 
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption
-from workbench.policies.volcano.topology_arguments import TopologyArguments
+from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 
 INVALID = {
     "negative weights are 1": ({"weight": -2, "hypernode.binpack.cpu": -1}, TopologyArguments()),

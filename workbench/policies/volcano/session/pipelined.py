@@ -35,7 +35,7 @@ from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.task_order import task_rank
+from workbench.policies.volcano.parts.task_order import task_rank
 
 __all__ = ["Waiting", "assign_beside_endings", "waiting"]
 

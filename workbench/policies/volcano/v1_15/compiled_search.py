@@ -12,10 +12,11 @@ from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.gang import Gang
 from workbench.policies.request import Request
-from workbench.policies.volcano.fill_context import FillContext
-from workbench.policies.volcano.job_parts import cache_names
-from workbench.policies.volcano.scored_nodes import ScoredNodes, domain_used
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.parts.job_parts import cache_names
+from workbench.policies.volcano.parts.scored_nodes import ScoredNodes, domain_used
 from workbench.policies.volcano.session.enqueue import min_resources
+from workbench.policies.volcano.v1_15.search_query import SearchQuery
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
@@ -26,11 +27,8 @@ Floats = npt.NDArray[np.float64]
 
 
 def compiled_search(
+    asked: SearchQuery,
     context: FillContext,
-    subs: SubJobs,
-    records: Sequence[int],
-    record: int,
-    limit: int | None,
     seen: ScoredNodes,
     *,
     scores: TopologyScores,
@@ -39,22 +37,16 @@ def compiled_search(
     order: Sequence[str],
     fading: Fading | None,
 ) -> TwoLevel:
-    """Make the two-level search of a gang before its first turn.
+    """Make the two-level search of a gang before its first round.
 
     Role i of the kernel is the i-th of the demand's order.
 
     Parameters
     ----------
+    asked : SearchQuery
+        The gang.
     context : FillContext
-        The gang, the nodes and the weights of the node scores.
-    subs : SubJobs
-        The gang's sub-jobs.
-    records : sequence of int
-        HyperNode in which each sub-job is allocated so far, or `NO_RECORD`.
-    record : int
-        HyperNode in which the job is allocated so far (its record), or `NO_RECORD`.
-    limit : int, optional
-        Highest tier of the job's HyperNode; None: the virtual top is tried alone.
+        The nodes and the weights of the node scores.
     seen : ScoredNodes
         The context's nodes and requests; weights and packing are over its columns.
     scores : TopologyScores
@@ -64,11 +56,11 @@ def compiled_search(
     scale : float
         Weight of the scores of HyperNodes.
     order : sequence of str
-        Plugins that order sub-jobs (`workbench.policies.volcano.plugins.sub_job_order`).
+        Plugins that order sub-jobs (`workbench.policies.volcano.parts.plugins.sub_job_order`).
     fading : Fading, optional
         Score by which pods without a topology constraint prefer full HyperNodes; None: it is off.
     """
-    request = context.request
+    request, subs, record = asked.request, asked.subs, asked.record
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
     roles = demand.roles
@@ -83,7 +75,7 @@ def compiled_search(
         counted=progress.counted,
         after_failure="stop" if all_needed else "by-minimums",
         grouped=gang.sub_grouped,
-        limit=limit,
+        limit=asked.limits.job,
         minimum=None if minimum is None else seen.pad(minimum),
         record=record,
         wanted=np.array([*gang.min_subgroups.values()], dtype=np.int64),
@@ -104,7 +96,7 @@ def compiled_search(
         scored=subs.topology,
         policy=np.array([numbers_of_policies.get(name, -1) for name in subs.policies], dtype=np.int32),
         rank=rank,
-        record=np.array(records, dtype=np.int32) if any(record != NO_RECORD for record in records) else None,
+        record=np.array(asked.records, dtype=np.int32) if any(known != NO_RECORD for known in asked.records) else None,
         request=seen.pad(subs.request),
         pending=seen.pad(subs.pending),
         running_start=_starts(subs.running_nodes) if gang.ready else None,
@@ -173,19 +165,15 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, 
     return demand.order[max(failed, 0)], idle, request.snapshot.topology.nodes_of(last_tried)
 
 
-def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
+def nodes_of_pods(asked: SearchQuery, search: TwoLevel) -> Ints:
     """Node of each pod of the gang by a finished search, int32 (n_pods,), -1 for none.
 
     The pods of one role in a sub-job get their nodes in their order.
 
-    Parameters
-    ----------
-    request : Request
-    subs : SubJobs
-    search : TwoLevel
-        The search after its last turn.
+    `search` has taken its last round.
     """
-    node = np.full(request.gang.n_pods, -1, dtype=np.int32)
+    subs = asked.subs
+    node = np.full(asked.request.gang.n_pods, -1, dtype=np.int32)
     search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)
     return node
 

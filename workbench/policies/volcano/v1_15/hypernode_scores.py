@@ -23,7 +23,7 @@ from workbench.kernels.tiers import tier_scores
 from workbench.model.resources import CPU, MEMORY
 from workbench.model.topology import Topology
 from workbench.policies.parameters import parameter, weight_parameter
-from workbench.policies.volcano.scores import TopologyParameters
+from workbench.policies.volcano.parts.scores import TopologyParameters
 
 __all__ = [
     "HyperNodeParameters",

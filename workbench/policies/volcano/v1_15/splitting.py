@@ -20,7 +20,7 @@ from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.demand import Demand
-from workbench.policies.volcano.task_order import runs_of
+from workbench.policies.volcano.parts.task_order import runs_of
 from workbench.policies.volcano.v1_15.constraints import Limits
 
 __all__ = ["SubJob", "SubJobs", "split"]

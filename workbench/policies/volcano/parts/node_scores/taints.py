@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.policies.request import Request
-from workbench.policies.volcano.node_scores.base import NodeScore
+from workbench.policies.volcano.parts.node_scores.base import NodeScore
 
 __all__ = ["TaintScore"]
 

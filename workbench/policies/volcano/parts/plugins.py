@@ -13,16 +13,18 @@ from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
-from workbench.policies.volcano.node_scores.base import NodeScore
-from workbench.policies.volcano.node_scores.table import NODE_SCORES
-from workbench.policies.volcano.switches import enabled
-from workbench.policies.volcano.topology_arguments import TopologyArguments
+from workbench.policies.volcano.parts.node_scores.base import NodeScore
+from workbench.policies.volcano.parts.node_scores.gpu import GpuScore
+from workbench.policies.volcano.parts.node_scores.taints import TaintScore
+from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 
 __all__ = [
     "ACTIONS",
     "DEFAULT_CONFIG",
+    "NODE_SCORES",
     "TOPOLOGY",
     "config_warnings",
+    "enabled",
     "hypernode_weight",
     "node_scores",
     "score_parameters",
@@ -49,6 +51,12 @@ DEFAULT_CONFIG = SchedulerConfig(
         ),
     ),
 )
+
+#: In the order in which they are added up and shown.
+NODE_SCORES: tuple[type[NodeScore], ...] = (GpuScore, TaintScore)
+
+# Volcano's framework turns on every switch that the configuration leaves out but this one.
+_OFF = "Hierarchy"
 
 _NODE_ORDER = {
     "leastrequested.weight": ("least_weight", 1),
@@ -82,6 +90,18 @@ _ARGUMENTS: Mapping[str, frozenset[str]] = {
         {"binpack.weight", "binpack.cpu", "binpack.memory", "binpack.resources", "binpack.resources."}
     ),
 }
+
+
+def enabled(option: PluginOption, switch: str) -> bool:
+    """Whether a function of a plugin is on; a function whose switch is not written is on, except ``Hierarchy``.
+
+    Parameters
+    ----------
+    option : PluginOption
+    switch : str
+        A name of `workbench.model.scheduler_config.SWITCHES`.
+    """
+    return option.switches.get(switch, switch != _OFF)
 
 
 def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any]:

@@ -7,6 +7,7 @@ unscored; ties: the smallest name (upstream: at random). Source: docs/reference/
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,12 @@ from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.dry_runs import Counts, DomainTotals, Trials
 from workbench.kernels.fading import Fading
 from workbench.policies.request import Request
-from workbench.policies.volcano.fill_context import FillContext
-from workbench.policies.volcano.job_parts import JobProgress, cache_names
-from workbench.policies.volcano.scored_nodes import domain_used
-from workbench.policies.volcano.task_order import runs_of_gang
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.parts.job_parts import JobProgress, cache_names
+from workbench.policies.volcano.parts.scored_nodes import domain_used
+from workbench.policies.volcano.parts.task_order import runs_of_gang
 
-__all__ = ["FillPass", "Filling"]
+__all__ = ["FillPass", "Filling", "NodeExplainer"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -44,7 +45,7 @@ class FillPass:
     scores : ndarray of shape (p,), float64
         Score of each pod's node when the pod was placed.
     failed : int, optional
-        Role of the first pod that fitted on no node in the last turn; None: every pod tried was placed.
+        Role of the first pod that fitted on no node in the last round; None: every pod tried was placed.
     record : int
         HyperNode in which the job is allocated after the pass (its record).
     """
@@ -163,8 +164,8 @@ class Filling:
         total_tasks : int
             All tasks of the job.
         every : bool
-            Whether to place the pods of all following turns at once. False: only the pods of one turn, which ends with
-            the pod that makes the gang ready.
+            Whether to place the pods of all following rounds at once. False: only the pods of one round, which ends
+            with the pod that makes the gang ready.
         """
         counts = Counts(
             shapes=self._shapes,
@@ -243,6 +244,32 @@ class Filling:
         nothing = Counts(shapes=self._shapes, left=np.zeros(len(self._shapes), dtype=np.int64), min_available=0)
         self._runs.ask(nothing, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks)
         return self._runs.node_scores(domain, role)
+
+
+class NodeExplainer(Protocol):
+    """Records how nodes score for a pod; handed in by whoever makes a policy, because it takes part in no decision."""
+
+    def nodes(
+        self,
+        filling: Filling,
+        role: int,
+        domain: int = -1,
+        *,
+        record: int = NO_RECORD,
+        tasks_on_leaf: Longs | None = None,
+        total_tasks: int = 0,
+    ) -> None:
+        """Record each node of a HyperNode for the first pod of a role; no effect if the request has no recorder.
+
+        Parameters
+        ----------
+        filling : Filling
+            The cluster's nodes before a pod of the job is placed.
+        role, domain, record, tasks_on_leaf
+            As for `Filling.node_scores`.
+        total_tasks : int
+            All tasks of the job; 0: the pod has no topology constraint.
+        """
 
 
 def _numbers_of(names: list[str]) -> Ints | None:

@@ -25,30 +25,30 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import VOLCANO
-from workbench.policies.volcano.fill_context import FillContext
-from workbench.policies.volcano.filling import Filling
-from workbench.policies.volcano.fixed_scores import (
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.filling.filling import Filling, NodeExplainer
+from workbench.policies.volcano.parts.fixed_scores import (
     FixedScores,
     NodeOrderAtOpen,
     nodeorder_at_open,
     without_nodeorder,
 )
-from workbench.policies.volcano.node_scores.base import NodeScore
-from workbench.policies.volcano.plugins import (
+from workbench.policies.volcano.parts.node_scores.base import NodeScore
+from workbench.policies.volcano.parts.plugins import (
     DEFAULT_CONFIG,
     TOPOLOGY,
     config_warnings,
+    enabled,
     node_scores,
     score_parameters,
 )
-from workbench.policies.volcano.scored_nodes import assumed_of, scored_columns
-from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
+from workbench.policies.volcano.parts.scored_nodes import assumed_of, scored_columns
+from workbench.policies.volcano.parts.scores import NodeOrderParameters, score_weights
 from workbench.policies.volcano.session.job_order import with_plugins
 from workbench.policies.volcano.session.pipelined import assign_beside_endings
-from workbench.policies.volcano.session.turns import Turns
-from workbench.policies.volcano.switches import enabled
+from workbench.policies.volcano.session.rounds import FlatRounds, Rounds
 
-__all__ = ["VolcanoPolicy"]
+__all__ = ["Allocate", "VolcanoPolicy"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -72,13 +72,16 @@ class VolcanoPolicy(NodePolicy):
         predicates, because only predicates passes the pods placed in the session on to nodeorder.
     waits_for_closer : bool
         Whether a job waits for terminating pods rather than start in a wider HyperNode now.
+    explainer : NodeExplainer, optional
+        Records scores of nodes for explanations; None: explanations lack them.
     """
 
     release: Release = Release.V1_13
     traits = SchedulerTraits(retry=VOLCANO)
     waits_for_closer: bool = False
 
-    def __init__(self, parameters: NodeOrderParameters) -> None:
+    def __init__(self, parameters: NodeOrderParameters, explainer: NodeExplainer | None = None) -> None:
+        self.explainer = explainer
         given = parameters.config
         self.config = DEFAULT_CONFIG if given is None else given
         option = self.config.plugin(TOPOLOGY)
@@ -150,8 +153,8 @@ class VolcanoPolicy(NodePolicy):
         return Filling(self.context(request))
 
     @abstractmethod
-    def turns(self, request: Request) -> Turns:
-        """Make the `Turns` of one job (Volcano's rounds of placing the job's pods), before the first turn."""
+    def rounds(self, request: Request) -> Rounds:
+        """Make the `Rounds` in which a job's pods are placed, before the first round."""
 
     def assign(self, request: Request) -> Assignment | Declined:
         if request.ledger.releasing is not None:
@@ -160,10 +163,10 @@ class VolcanoPolicy(NodePolicy):
 
     def assign_idle(self, request: Request) -> Assignment | Declined:
         """Choose nodes by the idle resources alone; what terminating pods will free does not count."""
-        turns = self.turns(request)
-        if not turns.over:
-            turns.take(request, None, every=True)
-        return turns.answer(request, None)
+        rounds = self.rounds(request)
+        if not rounds.over:
+            rounds.take(request, None, every=True)
+        return rounds.answer(request, None)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """Make the `Request` about a gang as the enabled plugins see it.
@@ -183,6 +186,18 @@ class VolcanoPolicy(NodePolicy):
         seen = with_plugins(self.config, gang)
         demand = Demand(seen, ledger, gpus) if self._filters_nodes else _ResourceDemand(seen, ledger, gpus)
         return Request(seen, ledger, demand, gpus, recorder)
+
+
+class Allocate(VolcanoPolicy):
+    """Volcano's allocate action without topology: nodes by binpack and nodeorder scores, minAvailable pods or none.
+
+    Source: Volcano, allocate action with the plugins gang, predicates, nodeorder and binpack.
+    """
+
+    name = "allocate"
+
+    def rounds(self, request: Request) -> Rounds:
+        return FlatRounds(request, self)
 
 
 @dataclass(eq=False)

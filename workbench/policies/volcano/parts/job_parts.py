@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.progress import Progress
-from workbench.policies.volcano.task_order import runs_of_gang
+from workbench.policies.volcano.parts.task_order import runs_of_gang
 
 __all__ = ["JobProgress", "cache_names"]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.model.extras import AscendWish, Extra, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup
-from workbench.policies.volcano.task_order import task_rank
+from workbench.policies.volcano.parts.task_order import task_rank
 
 __all__ = ["form_of"]
 

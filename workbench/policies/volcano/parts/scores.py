@@ -18,7 +18,7 @@ from workbench.model.resources import ASSUMED, CPU, MEMORY
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.topology import Topology
 from workbench.policies.parameters import gpu_weight, parameter, weight_parameter
-from workbench.policies.volcano.scored_nodes import ASSUMED_COLUMNS
+from workbench.policies.volcano.parts.scored_nodes import ASSUMED_COLUMNS
 
 __all__ = ["NodeOrderParameters", "TopologyParameters", "best", "score_weights", "topology_scores_1_13"]
 

@@ -28,8 +28,8 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import cannot_start
 from workbench.policies.request import Assignment, Request
 from workbench.policies.stream import Stream, Taken
-from workbench.policies.volcano.form import form_of
-from workbench.policies.volcano.memory import records_to_keep
+from workbench.policies.volcano.v1_15.form import form_of
+from workbench.policies.volcano.v1_15.records import records_to_keep
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["Prepared", "SearchStream"]
@@ -50,7 +50,7 @@ class Prepared:
     Attributes
     ----------
     search : TwoLevel
-        The search before its first turn.
+        The search before its first round.
     subs : SubJobs
         The gang's sub-jobs.
     warnings : tuple of Notice

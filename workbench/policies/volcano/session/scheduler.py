@@ -11,7 +11,7 @@ from workbench.model.placement import Decision
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.composed import Composed
 from workbench.policies.contract import SessionPolicy
-from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.session.policy import VolcanoPolicy
 from workbench.policies.volcano.session.session import Session
 
 __all__ = ["VolcanoScheduler"]

@@ -1,12 +1,13 @@
-"""Turns of one job: rounds in which Volcano places its pods, first the minimum, then one pod more in each.
+"""Rounds of one job, in which Volcano places its pods, first the minimum, then one pod more in each.
 
-A session lets the turns of several jobs alternate; `place` takes all turns of one job at once.
+A session lets the rounds of several jobs alternate; `place` takes all rounds of one job at once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,16 +18,16 @@ from workbench.policies.nearest import cluster_short, nearest_misses
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.explain.nodes import pods_text, record_nodes
-from workbench.policies.volcano.fill_context import FillContext
-from workbench.policies.volcano.filling import Filling, FillPass
-from workbench.policies.volcano.job_parts import JobProgress
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.filling.filling import Filling, FillPass, NodeExplainer
+from workbench.policies.volcano.parts.job_parts import JobProgress
+from workbench.policies.volcano.parts.texts import pods_text
 from workbench.policies.volcano.session.queues import QueueHeadroom
 
 __all__ = [
-    "FillContextOf",
-    "FlatTurns",
-    "Turns",
+    "FlatRounds",
+    "NodeFiller",
+    "Rounds",
     "causes_by_role",
     "declined_flat",
     "idle_after",
@@ -37,12 +38,24 @@ __all__ = [
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
-#: The state of the cluster that a request shows, with the policy's weights.
-FillContextOf = Callable[[Request], FillContext]
+
+class NodeFiller(Protocol):
+    """What the rounds of a job ask of their policy.
+
+    Attributes
+    ----------
+    explainer : NodeExplainer, optional
+        Records scores of nodes; None: explanations lack them.
+    """
+
+    explainer: NodeExplainer | None
+
+    def context(self, request: Request) -> FillContext:
+        """Make the `FillContext` of a request: node amounts and the policy's score weights."""
 
 
-class Turns(ABC):
-    """The turns of one job in a session: the first places the job's minimum, each later turn one more pod.
+class Rounds(ABC):
+    """The rounds of one job in a session: the first places the job's minimum, each later round one more pod.
 
     Attributes
     ----------
@@ -51,11 +64,11 @@ class Turns(ABC):
     progress : JobProgress
         Counts of the job's pods, including those placed so far.
     declined : Declined, optional
-        Set by a turn that leaves the gang incomplete: the job gets nothing in this session.
+        Set by a round that leaves the gang incomplete: the job gets nothing in this session.
     over : bool
         Whether no further pod of the job can be placed.
     blocks_queue : bool
-        Whether the job's queue gets no further turn in this session.
+        Whether the job's queue gets no further round in this session.
     """
 
     def __init__(self, request: Request) -> None:
@@ -68,21 +81,21 @@ class Turns(ABC):
 
     @abstractmethod
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
-        """Place pods of the job: its next turn (the minimum first, then one pod more), or every remaining turn.
+        """Place pods of the job: its next round (the minimum first, then one pod more), or every remaining round.
 
         Parameters
         ----------
         request : Request
-            The request on a ledger that holds the pods of earlier turns.
+            The request on a ledger that holds the pods of earlier rounds.
         room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool
-            Whether to take all turns, because no other job waits for one.
+            Whether to take all rounds, because no other job waits for one.
         """
 
     @abstractmethod
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
-        """Make the answer to the job after its last turn: the nodes of its pods, or why it is declined.
+        """Make the answer to the job after its last round: the nodes of its pods, or why it is declined.
 
         Parameters
         ----------
@@ -110,7 +123,7 @@ class Turns(ABC):
         self.over = not done.n_placed or not sum(self.progress.left)
 
     def forget(self, positions: npt.NDArray[np.intp]) -> None:
-        """Remove pods that the last turn placed (positions in the gang), and end the turns of the job."""
+        """Remove pods that the last round placed (positions in the gang), and end the rounds of the job."""
         self.node[positions] = -1
         self.over = True
 
@@ -234,28 +247,28 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
         request.recorder.note(f"closest of each tier: {', '.join(parts)}")
 
 
-class FlatTurns(Turns):
-    """Turns (rounds of placing pods) of a job that may use any node; a topology only influences scores."""
+class FlatRounds(Rounds):
+    """Rounds of placing pods of a job that may use any node; a topology only influences scores."""
 
-    def __init__(self, request: Request, context_of: FillContextOf) -> None:
+    def __init__(self, request: Request, policy: NodeFiller) -> None:
         super().__init__(request)
-        self._context_of = context_of
-        # Later turns ask the same nodes for one pod more.
+        self._policy = policy
+        # Later rounds ask the same nodes for one pod more.
         self._told = False
 
     def filling(self, context: FillContext) -> Filling:
         """Make the `Filling` of all nodes that places the job's next pods."""
         return Filling(context)
 
-    def tell(self, filling: Filling) -> None:
+    def tell(self, filling: Filling, explainer: NodeExplainer) -> None:
         """Record for the explanation how each node scores for the job's first pod, or why the pod does not fit there.
 
         `filling` places the job's pods on all nodes, and has placed none yet.
         """
-        record_nodes(filling, filling.context.request.demand.order[0])
+        explainer.nodes(filling, filling.context.request.demand.order[0])
 
     def passes(self, filling: Filling, *, every: bool) -> Iterator[FillPass]:
-        """Place the pods of the next turn: the job's minimum first, then one more pod in each turn.
+        """Place the pods of the next round: the job's minimum first, then one more pod in each round.
 
         With `every`, place all remaining pods, in as few fills of the nodes as possible. Yields the result of each
         fill.
@@ -264,22 +277,23 @@ class FlatTurns(Turns):
         yield filling.settle(-1, self.progress)
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
-        """Place pods on any node: the job's next turn (the minimum first, then one pod more), or all remaining ones.
+        """Place pods on any node: the job's next round (the minimum first, then one pod more), or all remaining ones.
 
         Parameters
         ----------
         request : Request
-            The request on a ledger that holds the pods of earlier turns.
+            The request on a ledger that holds the pods of earlier rounds.
         room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool
-            Whether to take all turns at once.
+            Whether to take all rounds at once.
         """
         self.cap(request, room)
-        filling = self.filling(self._context_of(request))
+        filling = self.filling(self._policy.context(request))
         if request.recorder is not None and not self._told:
             self._told = True
-            self.tell(filling)
+            if self._policy.explainer is not None:
+                self.tell(filling, self._policy.explainer)
         first = request.recorder is not None and not (self.node >= 0).any()
         for done in self.passes(filling, every=every):
             if first:

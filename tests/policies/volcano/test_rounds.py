@@ -1,4 +1,4 @@
-"""Turns on the whole cluster, one after another."""
+"""Rounds on the whole cluster, one after another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.model.gang import Gang, Role
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.session.queues import QueueHeadroom
-from workbench.policies.volcano.session.turns import idle_after
+from workbench.policies.volcano.session.rounds import idle_after
 
 ROLES = (Role("a", 3, {"cpu": 1000}), Role("b", 2, {"cpu": 2000}))
 
@@ -20,40 +20,40 @@ def start(ledger, minimum=2):
     return policy.node, policy.node.request(gang, ledger, GpuQuestions(policy.gpu, ledger), None)
 
 
-def test_the_first_turn_places_the_minimum_and_each_further_one_a_pod():
+def test_the_first_round_places_the_minimum_and_each_further_one_a_pod():
     ledger = snapshot(["n0"], cpu=8000).ledger()
     policy, request = start(ledger)
-    turns = policy.turns(request)
+    rounds = policy.rounds(request)
     counts = []
-    while not turns.over:
-        before = turns.node >= 0
-        turns.take(request, None, every=False)
-        new = np.flatnonzero((turns.node >= 0) & ~before)
-        ledger.take(turns.node[new], request.demand.rows[request.gang.role_of_pod[new]])
+    while not rounds.over:
+        before = rounds.node >= 0
+        rounds.take(request, None, every=False)
+        new = np.flatnonzero((rounds.node >= 0) & ~before)
+        ledger.take(rounds.node[new], request.demand.rows[request.gang.role_of_pod[new]])
         _, request = start(ledger)
-        counts.append(int((turns.node >= 0).sum()))
+        counts.append(int((rounds.node >= 0).sum()))
     assert counts == [2, 3, 4, 5]
-    assert turns.answer(request, request.demand.idle).node.tolist() == [0, 0, 0, 0, 0]
+    assert rounds.answer(request, request.demand.idle).node.tolist() == [0, 0, 0, 0, 0]
 
 
-def test_a_turn_that_leaves_the_gang_incomplete_declines_it():
+def test_a_round_that_leaves_the_gang_incomplete_declines_it():
     policy, request = start(snapshot(["n0"], cpu=1000).ledger())
-    turns = policy.turns(request)
-    turns.take(request, None, every=False)
-    assert turns.over
-    assert turns.declined is turns.answer(request, None)
+    rounds = policy.rounds(request)
+    rounds.take(request, None, every=False)
+    assert rounds.over
+    assert rounds.declined is rounds.answer(request, None)
 
 
 def test_pods_beyond_the_queue_are_skipped_in_the_order_in_which_pods_are_tried():
     policy, request = start(snapshot(["n0"], cpu=8000).ledger())
-    turns = policy.turns(request)
+    rounds = policy.rounds(request)
     room = QueueHeadroom(np.array([4900.0, np.inf, np.inf, np.inf]), request.demand.rows)
-    turns.cap(request, room)
+    rounds.cap(request, room)
     # a-0, b-0, a-1: there is no room for b-1, nor for a-2 after it.
-    assert turns.progress.left == [2, 1]
+    assert rounds.progress.left == [2, 1]
     assert room.left[0] == 4900
-    turns.take(request, room, every=True)
-    assert turns.node.tolist() == [0, 0, -1, 0, -1]
+    rounds.take(request, room, every=True)
+    assert rounds.node.tolist() == [0, 0, -1, 0, -1]
 
 
 def test_what_is_idle_after_pods_were_placed():

@@ -49,7 +49,7 @@ class QueueCaps:
         search : TwoLevel
             Search whose remaining pods are limited; its order of sub-jobs is used.
         node : ndarray of shape (n_pods,), int32
-            Node of each pod placed in earlier turns; -1: none.
+            Node of each pod placed in earlier rounds; -1: none.
         room : QueueHeadroom
             The queue's headroom; not changed.
         """

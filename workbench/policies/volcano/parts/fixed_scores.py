@@ -5,7 +5,7 @@
     least, most, balanced
               of the plugin nodeorder as the session found the nodes, where nobody tells it of the pods placed since
     gpu, taints, …
-              those of `workbench.policies.volcano.node_scores.table`
+              those of `workbench.policies.volcano.parts.node_scores.table`
 
 Source: Volcano, plugin nodeorder.
 """
@@ -21,8 +21,8 @@ import numpy.typing as npt
 from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_runs import Counts
 from workbench.policies.request import Request
-from workbench.policies.volcano.node_scores.base import NodeScore
-from workbench.policies.volcano.scored_nodes import ScoredNodes, assumed_of
+from workbench.policies.volcano.parts.node_scores.base import NodeScore
+from workbench.policies.volcano.parts.scored_nodes import ScoredNodes, assumed_of
 
 __all__ = ["FixedScores", "NodeOrderAtOpen", "nodeorder_at_open", "without_nodeorder"]
 

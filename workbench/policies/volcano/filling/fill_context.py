@@ -10,8 +10,8 @@ import numpy.typing as npt
 from workbench.kernels.domains import ScoreWeights, pods_per_node
 from workbench.kernels.node_states import NodeStates
 from workbench.policies.request import Request
-from workbench.policies.volcano.fixed_scores import FixedScores
-from workbench.policies.volcano.scored_nodes import ScoredNodes
+from workbench.policies.volcano.parts.fixed_scores import FixedScores
+from workbench.policies.volcano.parts.scored_nodes import ScoredNodes
 
 __all__ = ["FillContext"]
 
