@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -384,25 +384,61 @@ def _deal(gpus: tuple[int, ...], container_gpus: tuple[int, ...]) -> tuple[tuple
     return tuple(dealt)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+class _Once:
+    """A function that is asked at most once, when its answer is first needed, and then dropped.
+
+    Threads that ask at the same time may each call it.
+    """
+
+    __slots__ = ("_answer", "_ask")
+
+    def __init__(self, ask: Callable[[], Why] | None, answer: Why | None = None) -> None:
+        self._ask, self._answer = ask, answer
+
+    def __call__(self) -> Why:
+        # Read first: another thread may drop the function as soon as it has the answer.
+        ask = self._ask
+        answer = self._answer
+        if answer is None:
+            assert ask is not None
+            answer = self._answer = ask()
+            self._ask = None
+        return answer
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Refusal(Value, Displayed):
     """The answer of a policy that does not place a gang, with the reasons; returned, never raised.
 
-    Attributes
+    Parameters
     ----------
+    gang : Gang
+    policy : str
+        Name of the policy that refuses.
+    parameters : mapping of str to Any
+        Parameters of the policy.
     reasons : tuple of Notice
         Why the gang is not placed, the most important reason first.
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
+    warnings : tuple of Notice
     """
 
     gang: Gang
     policy: str
     parameters: Mapping[str, Any]
-    reasons: tuple[Notice, ...]
-    # No default in the class: where both are told later, neither is there.
-    nearest_misses: tuple[NearestMiss, ...] = field(default_factory=tuple)
-    warnings: tuple[Notice, ...] = ()
+    warnings: tuple[Notice, ...]
+
+    def __init__(
+        self,
+        gang: Gang,
+        policy: str,
+        parameters: Mapping[str, Any],
+        reasons: tuple[Notice, ...],
+        nearest_misses: tuple[NearestMiss, ...] = (),
+        warnings: tuple[Notice, ...] = (),
+    ) -> None:
+        self._fill(gang, policy, parameters, _Once(None, (reasons, nearest_misses)), warnings)
 
     @classmethod
     def deferred(
@@ -421,34 +457,44 @@ class Refusal(Value, Displayed):
 
         Parameters
         ----------
-        gang : Gang
-        policy : str
-            Name of the policy that refuses.
-        parameters : mapping of str to Any
-            Parameters of the policy.
+        gang, policy, parameters, warnings
+            As of the class.
         why : callable
             Takes no argument; returns the reasons and the nearest misses.
-        warnings : tuple of Notice
         """
-        # No field says "not yet": whoever reads one comes to __getattr__ once, and pays nothing afterwards.
-        made = cls(gang, policy, parameters, (), (), warnings)
-        del made.__dict__["reasons"], made.__dict__["nearest_misses"]
-        made.__dict__["_why"] = why
+        made = cls.__new__(cls)
+        made._fill(gang, policy, parameters, _Once(why), warnings)
         return made
 
-    if not TYPE_CHECKING:
+    def _fill(
+        self,
+        gang: Gang,
+        policy: str,
+        parameters: Mapping[str, Any],
+        why: _Once,
+        warnings: tuple[Notice, ...],
+    ) -> None:
+        self.__dict__.update(gang=gang, policy=policy, parameters=parameters, _why=why, warnings=warnings)
 
-        def __getattr__(self, name: str) -> Any:
-            if name in ("reasons", "nearest_misses"):
-                why = self.__dict__.get("_why")
-                if why is not None:
-                    reasons, nearest_misses = why()
-                    self.__dict__["reasons"], self.__dict__["nearest_misses"] = reasons, nearest_misses
-                    # Last, and where it may be gone: another thread may read at the same time.
-                    self.__dict__.pop("_why", None)
-                if name in self.__dict__:
-                    return self.__dict__[name]
-            raise AttributeError(f"'Refusal' object has no attribute '{name}'")
+    @property
+    def reasons(self) -> tuple[Notice, ...]:
+        """Why the gang is not placed, the most important reason first."""
+        return self._told()[0]
+
+    @property
+    def nearest_misses(self) -> tuple[NearestMiss, ...]:
+        """One per tier that was tried, closest tier first."""
+        return self._told()[1]
+
+    def _told(self) -> Why:
+        why: _Once = self.__dict__["_why"]
+        return why()
+
+    def _kept(self) -> dict[str, Any]:
+        return {**super()._kept(), "_why": self._told()}
+
+    def _derive(self) -> None:
+        self.__dict__["_why"] = _Once(None, self.__dict__["_why"])
 
     @property
     def nearest(self) -> NearestMiss | None:
