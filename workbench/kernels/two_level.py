@@ -459,6 +459,13 @@ class TwoLevel:
         """
         return self._c.turn()
 
+    def turns(self) -> float:
+        """Take turns until no pod is left or the job can start in no HyperNode; return the sum of their scores."""
+        search, total = self._c, 0.0
+        while search.pods_left and search.turn():
+            total += search.last_score
+        return total
+
     def look(self) -> bool:
         """Find the HyperNode in which the next turn would place the job, without placing a pod; False if there is none.
 

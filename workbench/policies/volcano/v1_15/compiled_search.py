@@ -62,8 +62,8 @@ def compiled_search(
     """
     request, subs, record = asked.request, asked.subs, asked.record
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
-    topology = snapshot.topology
-    roles = demand.roles
+    topology, roles, s = snapshot.topology, demand.roles, len(subs.names)
+    pad = _as_it_is if seen.columns is snapshot.resources else seen.pad
     progress, minimum = request.start, min_resources(gang, snapshot.resources)
     all_needed = progress.min_available == progress.total
     job = JobColumns(
@@ -76,11 +76,11 @@ def compiled_search(
         after_failure="stop" if all_needed else "by-minimums",
         grouped=gang.sub_grouped,
         limit=asked.limits.job,
-        minimum=None if minimum is None else seen.pad(minimum),
+        minimum=None if minimum is None else pad(minimum),
         record=record,
         wanted=np.array([*gang.min_subgroups.values()], dtype=np.int64),
     )
-    rank = ranks(gang.key, subs, "priority" in order)
+    rank = None if s == 1 else ranks(gang.key, subs, "priority" in order)
     limit_of, limited = _limits(subs.limits)
     numbers_of_policies = {name: i for i, name in enumerate(gang.min_subgroups)}
     columns = SubJobColumns(
@@ -90,15 +90,15 @@ def compiled_search(
         min_available=subs.min_available,
         counted=subs.counted,
         total=np.maximum(subs.total, 1),
-        stop_after_failure=np.ones(len(subs), dtype=np.bool_) if all_needed else subs.min_available >= subs.total,
+        stop_after_failure=np.ones(s, dtype=np.bool_) if all_needed else subs.min_available >= subs.total,
         limit=limit_of,
         limited=limited,
         scored=subs.topology,
         policy=np.array([numbers_of_policies.get(name, -1) for name in subs.policies], dtype=np.int32),
         rank=rank,
         record=np.array(asked.records, dtype=np.int32) if any(known != NO_RECORD for known in asked.records) else None,
-        request=seen.pad(subs.request),
-        pending=seen.pad(subs.pending),
+        request=pad(subs.request),
+        pending=pad(subs.pending),
         running_start=_starts(subs.running_nodes) if gang.ready else None,
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else None,
         grade=before_ready(subs, rank, order),
@@ -109,9 +109,9 @@ def compiled_search(
         seen.idle,
         seen.used,
         seen.allocatable,
-        seen.pad(domain_used(request)),
-        seen.pad(snapshot.domain_allocatable),
-        seen.pad(snapshot.domain_idle),
+        pad(domain_used(request)),
+        pad(snapshot.domain_allocatable),
+        pad(snapshot.domain_idle),
         snapshot.node_states if untouched else None,
     )
     return TwoLevel(
@@ -196,10 +196,14 @@ def before_ready(subs: SubJobs, rank: Ints | None, order: Sequence[str]) -> Ints
         plugins before it tell no sub-jobs apart.
     """
     if "gang" not in order:
-        return np.arange(len(subs), dtype=np.int32) if rank is None else rank
-    if order[0] == "gang" or len(subs) == 1 or not subs.priority.any():
+        return np.arange(len(subs.names), dtype=np.int32) if rank is None else rank
+    if order[0] == "gang" or not subs.priority.any():
         return None
     return np.unique(-subs.priority, return_inverse=True)[1].astype(np.int32)
+
+
+def _as_it_is(amounts: Longs) -> Longs:
+    return amounts
 
 
 def _of_roles(counts: Sequence[int], roles: Sequence[int]) -> Longs:

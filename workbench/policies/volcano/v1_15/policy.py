@@ -131,11 +131,12 @@ class Volcano115(VolcanoPolicy):
 
     def _place(self, asked: SearchQuery, *, later: bool) -> Assignment | Declined:
         search, explainer = self.search(asked), self.explainer_of(asked, first=True)
-        score = 0.0
-        while search.pods_left:
-            if not (search.turn() if explainer is None else explainer.take_round(search)):
-                break
-            score += search.score
+        if explainer is None:
+            score = search.turns()
+        else:
+            score = 0.0
+            while search.pods_left and explainer.take_round(search):
+                score += search.score
         if search.ready:
             return assignment_by_search(asked, search, score)
         again = asked.request.ledger.replay_recipe() if later else None
@@ -219,7 +220,6 @@ class Volcano115(VolcanoPolicy):
         seen = context.scored
         if seen.columns not in self._packing:
             self._packing[seen.columns] = weights_of_resources(p, seen.columns)
-        faded = np.count_nonzero(asked.subs.topology) < len(asked.subs)
         return compiled_search(
             asked,
             context,
@@ -228,7 +228,7 @@ class Volcano115(VolcanoPolicy):
             packing=self._packing[seen.columns],
             scale=self._hypernode_weight,
             order=self._sub_job_order,
-            fading=fading_of(p, topology, seen.columns) if faded else None,
+            fading=fading_of(p, topology, seen.columns) if not asked.subs.topology.all() else None,
         )
 
     def repeatable(self, request: Request) -> Prepared | None:

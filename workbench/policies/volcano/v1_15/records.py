@@ -45,7 +45,7 @@ def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple
     """
     topology = snapshot.topology
     if not any(map(len, subs.running_nodes)):
-        return [NO_RECORD] * len(subs), NO_RECORD
+        return [NO_RECORD] * len(subs.names), NO_RECORD
     before = [_remembered(snapshot, f"{key}/{name}") if snapshot.records else NO_RECORD for name in subs.names]
     records = [
         recover(nodes, topology, known) if scored and len(nodes) else NO_RECORD
@@ -78,13 +78,14 @@ def records_to_keep(
     dict of str to str
         Name of the HyperNode by ``namespace/name`` and ``namespace/name/sub-group``.
     """
-    hypernodes, top = topology.domain_names, topology.domain_name(-1)
+    hypernodes = topology.domain_names
+    top = "" if job >= 0 and min(records) >= 0 else topology.domain_name(-1)
     kept = {
         f"{key}/{name}": hypernodes[record] if record >= 0 else top
         for name, record in zip(names, records, strict=True)
         if record != NO_RECORD
     }
-    return kept if job == NO_RECORD else {key: topology.domain_name(job), **kept}
+    return kept if job == NO_RECORD else {key: hypernodes[job] if job >= 0 else top, **kept}
 
 
 def _remembered(snapshot: ClusterSnapshot, key: str) -> int:

@@ -255,8 +255,8 @@ def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> 
     """
     node = nodes_of_pods(asked, search)
     answer = Assignment(node, _reasons(asked.request, node, None), score=score, warnings=asked.limits.warnings)
-    if asked.recorded and search.record != NO_RECORD:
-        _enter_records(asked, answer, search.records().tolist(), search.record)
+    if asked.recorded and (record := search.record) != NO_RECORD:
+        _enter_records(asked, answer, search.records().tolist(), record)
     return answer
 
 

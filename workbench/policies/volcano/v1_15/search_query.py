@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.gang import Gang
-from workbench.model.topology import Topology, within_tiers
+from workbench.model.topology import within_tiers
 from workbench.policies.reasons import topology_not_ready
 from workbench.policies.request import Declined, Request
 from workbench.policies.volcano.parts.gradients import Gradients, large_enough
@@ -55,6 +55,9 @@ class SearchQuery:
     record: int
     _large: dict[bytes, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.topology = self.request.snapshot.topology
+
     @property
     def searched(self) -> bool:
         """Whether HyperNodes are searched for the job; otherwise its pods may use any node."""
@@ -74,10 +77,6 @@ class SearchQuery:
         if self.topology.ready or not _has_topology(self.request.gang):
             return None
         return Declined((topology_not_ready(self.topology),))
-
-    @cached_property
-    def topology(self) -> Topology:
-        return self.request.snapshot.topology
 
     @cached_property
     def gradients(self) -> Gradients:
