@@ -66,7 +66,7 @@ def record_nodes(
     context = filling.context
     request = context.request
     recorder, topology = request.recorder, request.snapshot.topology
-    if recorder is None or recorder.equals_only:
+    if recorder is None or recorder.ties_only:
         return
     parts = _node_parts(context, role)
     if total_tasks:

@@ -61,18 +61,18 @@ class SearchExplainer:
         """
         first, self._first = self._first, False
         found = search.look()
-        if first and self._recorder.equals_only:
+        if first and self._recorder.ties_only:
             self._tell_kept(search)
         elif first:
             self._tell_domains(search, search.tried(), found)
         if not found:
             self._recorder.note("no HyperNode chosen")
-            if first and not self._recorder.equals_only:
+            if first and not self._recorder.ties_only:
                 self._tell_nearest(search)
             return False
         mark, records = search.n_placed, search.records()
         search.take()
-        if self._recorder.equals_only:
+        if self._recorder.ties_only:
             return True
         owner = self._tell_places(search, mark)
         if first:

@@ -99,8 +99,8 @@ class FixedScores:
         found: dict[str, Floats] = {} if self.at_open is None else self.at_open.scores(self.request, role)
         for part in self.given:
             scores = part.scores(self.request, role)
-            if scores is None and even and part.alike:
-                scores = np.full(self.request.snapshot.n_nodes, part.alike)
+            if scores is None and even and part.uniform_score:
+                scores = np.full(self.request.snapshot.n_nodes, part.uniform_score)
             if scores is not None:
                 found[part.name] = scores
         return found

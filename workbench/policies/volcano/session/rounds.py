@@ -234,7 +234,7 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
     start : Progress
         Counts of the job's pods before the fill.
     """
-    if request.recorder is None or request.recorder.equals_only:
+    if request.recorder is None or request.recorder.ties_only:
         return
     topology = request.snapshot.topology
     tried, pending = sum(start.left), sum(request.start.left)

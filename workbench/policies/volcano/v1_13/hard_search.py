@@ -302,7 +302,7 @@ class HardSearch:
         return f", meets the recorded {names[record]} in {names[common]} (tier {topology.tier[common]})"
 
     def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints, needs: int) -> None:
-        if recorder is None or recorder.equals_only:
+        if recorder is None or recorder.ties_only:
             return
         request = self.context.request
         for domain, held in zip(domains.tolist(), held_pods(request, domains).tolist(), strict=True):
@@ -328,7 +328,7 @@ class HardSearch:
         topology, demand = self.context.request.snapshot.topology, self.context.request.demand
         names = topology.domain_names
         at = {domain: i for i, domain in enumerate(tried.tolist())}
-        if recorder.equals_only:
+        if recorder.ties_only:
             domains = domains[np.isin(domains, tried[solved])]
         for domain in domains.tolist():
             if domain not in at:

@@ -102,7 +102,7 @@ def compiled_search(
         running_start=_starts(subs.running_nodes) if gang.ready else None,
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else None,
         grade=before_ready(subs, rank, order),
-        runs=None if subs.runs is None else (subs.runs[0], demand.place[subs.runs[1]], subs.runs[2]),
+        runs=None if subs.runs is None else (subs.runs[0], demand.position_of_role[subs.runs[1]], subs.runs[2]),
     )
     untouched = seen.idle is snapshot.idle and seen.used is snapshot.used
     nodes = Nodes(

@@ -205,7 +205,7 @@ class Volcano115(VolcanoPolicy):
             HyperNode in which the sub-job is allocated so far, or `NO_RECORD`.
         """
         recorder, job = asked.request.recorder, asked.subs[sub]
-        if self._explainers is None or recorder is None or recorder.equals_only or not job.pods:
+        if self._explainers is None or recorder is None or recorder.ties_only or not job.pods:
             return
         filling, role = self.cluster_fill(asked.request, topology=job.topology), next(iter(job.pods))
         if not job.topology:
@@ -239,7 +239,7 @@ class Volcano115(VolcanoPolicy):
         if not request.snapshot.topology.ready or request.ledger.releasing is not None or self.scores_at_open:
             return None
         asked = self.enter(request)
-        if not asked.searched or not all(part.stays(request) for part in self._node_scores):
+        if not asked.searched or not all(part.independent_of_pods(request) for part in self._node_scores):
             return None
         return Prepared(self.search(asked), asked.subs, asked.limits.warnings, asked.recorded)
 

@@ -103,7 +103,7 @@ class QueueCaps:
         start, roles, upto = subs.runs
         runs = []
         for run in range(int(start[i]), int(start[i + 1])):
-            shape = int(self._demand.place[roles[run]])
+            shape = int(self._demand.position_of_role[roles[run]])
             count = int(upto[run]) - gone.get(shape, int(upto[run]))
             if count > 0:
                 runs.append([entries[shape], shape, count])

@@ -202,7 +202,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     dealt = deal_pods(
         [group.pods for group in groups],
         gang.role_of_pod,
-        demand.place,
+        demand.position_of_role,
         len(demand.order),
         demand.rows,
         np.array([role.priority for role in gang.roles], dtype=np.int64),

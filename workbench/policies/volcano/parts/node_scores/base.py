@@ -64,17 +64,17 @@ class NodeScore(ABC):
     def scores(self, request: Request, role: int) -> npt.NDArray[np.float64] | None:
         """Score of every node of the cluster for a pod of a role, weight included: float64 (n,).
 
-        None if every node has the same score, which `alike` gives.
+        None if every node has the same score, which `uniform_score` gives.
         """
 
     @property
-    def alike(self) -> float:
+    def uniform_score(self) -> float:
         """Score that every node gets if `scores` returns None.
 
         Needed where sums of scores are compared between HyperNodes.
         """
         return 0.0
 
-    def stays(self, request: Request) -> bool:
+    def independent_of_pods(self, request: Request) -> bool:
         """Whether the scores of a gang do not depend on other pods, so that they may be reused after these change."""
         return True

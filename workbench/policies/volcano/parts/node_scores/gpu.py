@@ -32,5 +32,5 @@ class GpuScore(NodeScore):
         found = request.gpus.scores(request.gang.roles[role].n_gpus)
         return None if found is None else found * self.weight
 
-    def stays(self, request: Request) -> bool:
+    def independent_of_pods(self, request: Request) -> bool:
         return not any(role.n_gpus for role in request.gang.roles)

@@ -38,10 +38,10 @@ class TaintScore(NodeScore):
         return None if found is None else found * self.weight
 
     @property
-    def alike(self) -> float:
+    def uniform_score(self) -> float:
         return float(_MOST * self.weight)
 
-    def stays(self, request: Request) -> bool:
+    def independent_of_pods(self, request: Request) -> bool:
         """Whether other pods leave a gang's scores unchanged: True if its pods tolerate every PreferNoSchedule taint.
 
         Otherwise the scale of the score depends on the nodes that have room.
