@@ -72,7 +72,7 @@ def opened(cluster, job):
     ledger = cluster.ledger()
     request = policy.node.request(job, ledger, GpuQuestions(policy.gpu, ledger), None)
     subs = split(job, cluster, request.demand, limits_of(job, cluster.topology))
-    records, record = records_at_open(job.key, subs, cluster)
+    records, record = records_at_open(job, subs, cluster)
     return [names(r) if r != NO_RECORD else "" for r in records], names(record) if record != NO_RECORD else ""
 
 

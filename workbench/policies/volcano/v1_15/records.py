@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
 from workbench.policies.volcano.v1_15.splitting import SubJobs
@@ -23,13 +24,12 @@ __all__ = ["join", "joined", "records_at_open", "records_to_keep", "recover"]
 Ints = npt.NDArray[np.int32]
 
 
-def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple[list[int], int]:
+def records_at_open(gang: Gang, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple[list[int], int]:
     """HyperNodes in which the sub-jobs and the job are allocated when a session opens (their records).
 
     Parameters
     ----------
-    key : str
-        ``namespace/name`` of the gang.
+    gang : Gang
     subs : SubJobs
         The gang's sub-jobs.
     snapshot : ClusterSnapshot
@@ -46,6 +46,7 @@ def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple
     topology = snapshot.topology
     if not any(map(len, subs.running_nodes)):
         return [NO_RECORD] * len(subs.names), NO_RECORD
+    key = gang.key
     before = [_remembered(snapshot, f"{key}/{name}") if snapshot.records else NO_RECORD for name in subs.names]
     records = [
         recover(nodes, topology, known) if scored and len(nodes) else NO_RECORD

@@ -147,4 +147,4 @@ def enter(request: Request, *, gradients: bool) -> SearchQuery:
     gang, snapshot = request.gang, request.snapshot
     limits = limits_of(gang, snapshot.topology, gradients=gradients)
     subs = split(gang, snapshot, request.demand, limits)
-    return SearchQuery(request, limits, subs, *records_at_open(gang.key, subs, snapshot))
+    return SearchQuery(request, limits, subs, *records_at_open(gang, subs, snapshot))
