@@ -24,7 +24,7 @@ from workbench.model import display
 from workbench.model.explanation import Recorder
 from workbench.model.gang import TopologyConstraint
 from workbench.model.snapshot import Scenario
-from workbench.model.value import Value
+from workbench.model.value import Working
 from workbench.policies import Policy
 from workbench.report.displays import install
 from workbench.simulate import SimulatedJob, Simulation, SimulationResult
@@ -222,10 +222,10 @@ def _has_parts(value: object) -> bool:
 
 def parts(value: Any) -> dict[str, Any]:
     """What an object is made of, by attribute name."""
-    if isinstance(value, Value):
-        return value._kept()
     if dataclasses.is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
+    if isinstance(value, Working):
+        return value._kept()
     return {name: part for name, part in vars(value).items() if not isinstance(part, FunctionType)}
 
 

@@ -179,6 +179,13 @@ def test_a_refusal_drops_the_function_that_it_asked():
     assert refusal.reasons == () and kept() is None
 
 
+def test_a_refusal_told_later_is_replaced_in_part_like_any_other():
+    told = (Notice("c", "too small"),), (NearestMiss(1, "s0", 2, 9),)
+    refusal = Refusal.deferred(gang_of("a", 9), "p", {}, lambda: told, ())
+    other = dataclasses.replace(refusal, nearest_misses=())
+    assert (other.reasons, other.nearest_misses, other.nearest) == (told[0], (), None)
+
+
 def test_a_refusal_is_frozen_whether_told_or_not():
     for refusal in (Refusal(gang_of("a", 9), "p", {}, ()), Refusal.deferred(gang_of("a", 9), "p", {}, tuple, ())):
         for name in ("reasons", "nearest_misses", "warnings", "gang"):

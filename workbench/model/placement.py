@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,8 @@ def best_of(misses: Collection[NearestMiss]) -> NearestMiss:
     """
     return max(misses, key=lambda miss: (miss.holds, -miss.tier))
 
+
+T = TypeVar("T")
 
 #: Reasons, and the nearest miss of each tier.
 Why = tuple[tuple[Notice, ...], tuple[NearestMiss, ...]]
@@ -392,8 +394,9 @@ class _Once:
 
     __slots__ = ("_answer", "_ask")
 
-    def __init__(self, ask: Callable[[], Why] | None, answer: Why | None = None) -> None:
-        self._ask, self._answer = ask, answer
+    def __init__(self, ask: Callable[[], Why]) -> None:
+        self._ask: Callable[[], Why] | None = ask
+        self._answer: Why | None = None
 
     def __call__(self) -> Why:
         # Read first: another thread may drop the function as soon as it has the answer.
@@ -404,6 +407,20 @@ class _Once:
             answer = self._answer = ask()
             self._ask = None
         return answer
+
+
+class _Told(Generic[T]):
+    """A field of a refusal that is an ordinary one unless the refusal is deferred: then the function answers it."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+
+    def __get__(self, refusal: Refusal | None, owner: type | None = None) -> T:
+        if refusal is None:
+            # So the dataclass finds no default.
+            raise AttributeError("a field of each refusal")
+        why: _Once = refusal.__dict__["_why"]
+        return cast(T, why()[self._place])
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -428,6 +445,8 @@ class Refusal(Value, Displayed):
     policy: str
     parameters: Mapping[str, Any]
     warnings: tuple[Notice, ...]
+    reasons: _Told[tuple[Notice, ...]] = _Told(0)
+    nearest_misses: _Told[tuple[NearestMiss, ...]] = _Told(1)
 
     def __init__(
         self,
@@ -438,7 +457,14 @@ class Refusal(Value, Displayed):
         nearest_misses: tuple[NearestMiss, ...] = (),
         warnings: tuple[Notice, ...] = (),
     ) -> None:
-        self._fill(gang, policy, parameters, _Once(None, (reasons, nearest_misses)), warnings)
+        self.__dict__.update(
+            gang=gang,
+            policy=policy,
+            parameters=parameters,
+            reasons=reasons,
+            nearest_misses=nearest_misses,
+            warnings=warnings,
+        )
 
     @classmethod
     def deferred(
@@ -463,38 +489,8 @@ class Refusal(Value, Displayed):
             Takes no argument; returns the reasons and the nearest misses.
         """
         made = cls.__new__(cls)
-        made._fill(gang, policy, parameters, _Once(why), warnings)
+        made.__dict__.update(gang=gang, policy=policy, parameters=parameters, warnings=warnings, _why=_Once(why))
         return made
-
-    def _fill(
-        self,
-        gang: Gang,
-        policy: str,
-        parameters: Mapping[str, Any],
-        why: _Once,
-        warnings: tuple[Notice, ...],
-    ) -> None:
-        self.__dict__.update(gang=gang, policy=policy, parameters=parameters, _why=why, warnings=warnings)
-
-    @property
-    def reasons(self) -> tuple[Notice, ...]:
-        """Why the gang is not placed, the most important reason first."""
-        return self._told()[0]
-
-    @property
-    def nearest_misses(self) -> tuple[NearestMiss, ...]:
-        """One per tier that was tried, closest tier first."""
-        return self._told()[1]
-
-    def _told(self) -> Why:
-        why: _Once = self.__dict__["_why"]
-        return why()
-
-    def _kept(self) -> dict[str, Any]:
-        return {**super()._kept(), "_why": self._told()}
-
-    def _derive(self) -> None:
-        self.__dict__["_why"] = _Once(None, self.__dict__["_why"])
 
     @property
     def nearest(self) -> NearestMiss | None:
