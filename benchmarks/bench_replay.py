@@ -36,8 +36,8 @@ from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import DomainSpec, Topology
 from workbench.policies import Policy, get_policy
-from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParameters, topology_scores_newest
-from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.parts.scores import score_weights
+from workbench.policies.volcano.v1_15.hypernode_scores import HyperNodeParameters, topology_scores_1_15
 
 RACKS, NODES_PER_RACK = 10, 64
 NODE = {"cpu": 96_000, "memory": 256 << 30, "pods": 110}
@@ -163,7 +163,7 @@ def by_dry_runs(snapshot: ClusterSnapshot, workloads: int) -> Replay:
     """Run the baseline: every HyperNode of a tier is tried, tier after tier, on arrays copied for each workload."""
     ledger, topology, parameters = snapshot.ledger(), snapshot.topology, HyperNodeParameters()
     weights = score_weights(parameters, snapshot.resources)
-    scores = topology_scores_newest(topology, parameters.weight)
+    scores = topology_scores_1_15(topology, parameters.weight)
     tiers = [np.flatnonzero(topology.tier == tier).astype(np.int32) for tier in topology.tiers]
     tiers.append(np.array([-1], dtype=np.int32))
 

@@ -41,7 +41,7 @@ from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
 from workbench.policies import get_policy
-from workbench.policies.volcano.task_order import runs_of
+from workbench.policies.volcano.parts.task_order import runs_of
 
 GI = 1 << 30
 TOTAL = np.array([96_000, 1024 * GI, 8], dtype=np.int64)

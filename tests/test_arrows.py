@@ -10,6 +10,7 @@ from typing import Any
 import grimp
 import pytest
 from importlinter import api
+from importlinter.contracts.layers import LayersContract
 from importlinter.contracts.protected import ProtectedContract
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,11 +24,21 @@ def graph() -> grimp.ImportGraph:
 
 @cache
 def contracts() -> tuple[ProtectedContract, ...]:
+    session, found = configured("protected")
+    return tuple(ProtectedContract(options["name"], session, options) for options in found)
+
+
+@cache
+def layerings() -> tuple[LayersContract, ...]:
+    """The contracts about the inside of rooms."""
+    session, found = configured("layers")
+    return tuple(LayersContract(options["name"], session, options) for options in found)
+
+
+def configured(kind: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     read = api.read_configuration(str(ROOT / "pyproject.toml"))
-    assert {options["type"] for options in read["contracts_options"]} == {"protected"}
-    return tuple(
-        ProtectedContract(options["name"], read["session_options"], options) for options in read["contracts_options"]
-    )
+    assert {options["type"] for options in read["contracts_options"]} == {"protected", "layers"}
+    return read["session_options"], [options for options in read["contracts_options"] if options["type"] == kind]
 
 
 def forbidden(imports: grimp.ImportGraph) -> list[str]:
@@ -45,6 +56,39 @@ def forbidden(imports: grimp.ImportGraph) -> list[str]:
 
 def test_rooms_import_only_the_rooms_that_the_architecture_lets_them() -> None:
     assert forbidden(graph()) == []
+
+
+def broken_layers(imports: grimp.ImportGraph) -> list[str]:
+    """Names of the contracts about the inside of rooms that an import breaks."""
+    return [each.name for each in layerings() if not each.check(copy.deepcopy(imports), verbose=False).kept]
+
+
+def test_no_folder_of_a_room_imports_one_above_it() -> None:
+    assert broken_layers(graph()) == []
+
+
+def test_every_room_with_folders_has_layers() -> None:
+    containers = {str(container) for each in layerings() for container in each.containers}  # type: ignore[attr-defined]
+    children = graph().find_children
+    with_folders = {room for room in children("workbench") if any(children(module) for module in children(room))}
+    assert with_folders <= containers
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "want"),
+    [
+        ("volcano.parts.scores", "volcano.filling.filling", "layers of policies/volcano: "),
+        ("volcano.session.rounds", "volcano.explain.nodes", "layers of policies/volcano: "),
+        ("volcano.v1_15.policy", "volcano.explain.search_explainer", "layers of policies/volcano: "),
+        ("volcano.v1_13.policy", "volcano.v1_15.policy", "layers of policies/volcano: "),
+        ("hyper_job.place", "gpu_sharing.policy", "layers of policies"),
+    ],
+)
+def test_a_planted_import_that_climbs_is_found(importer: str, imported: str, want: str) -> None:
+    planted = copy.deepcopy(graph())
+    where = "workbench.policies."
+    planted.add_import(importer=where + importer, imported=where + imported, line_number=7, line_contents="")
+    assert any(name.startswith(want) for name in broken_layers(planted))
 
 
 def test_every_room_has_a_contract() -> None:
@@ -70,8 +114,8 @@ def test_every_room_has_a_contract() -> None:
         ("workbench.kernels.tiers", "workbench.model.topology"),
         ("workbench.simulate.timeline", "workbench.formats.load"),
         ("workbench.errors", "workbench.model.gang"),
-        ("workbench.policies.baselines", "workbench.policies.volcano.session.turns"),
-        ("workbench.policies.volcano.session.turns", "workbench.policies.koordinator.turn"),
+        ("workbench.policies.baselines", "workbench.policies.volcano.session.rounds"),
+        ("workbench.policies.volcano.session.rounds", "workbench.policies.koordinator.turn"),
         ("workbench.evaluate.compare", "workbench.policies.volcano.session.session"),
     ],
 )

@@ -10,12 +10,12 @@ from tests.size import sizes
 CEILINGS = {
     "lines of code": 69_700,
     "lines of docstrings": 28_500,
-    "files of at most 60 lines": 161,
+    "files of at most 60 lines": 158,
     "files above 400 lines": 31,
     "files above 600 lines": 6,
     "lines of the longest function": 210,
-    "import circles": 2,
-    "pairs of folders that import each other": 3,
+    "import circles": 1,
+    "pairs of folders that import each other": 0,
 }
 
 

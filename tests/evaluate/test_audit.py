@@ -75,9 +75,9 @@ def test_it_says_what_the_whole_session_on_a_cluster_read_anew_says(policy: str,
         (decision,) = asked.schedule([gang], snapshot, {0: recorder})
         placed = decision.result if isinstance(decision.result, Placement) else None
         pods = 0 if placed is None else int((placed.node >= 0).sum())
-        equals = recorder.explanation(decision).equals if gang.constraint is not None else ()
+        equals = recorder.explanation(decision).tied_hypernodes if gang.constraint is not None else ()
         domain = None if placed is None else placed.hypernode or None
-        assert (told.pods, told.domain, told.equals) == (pods, domain, equals)
+        assert (told.pods, told.domain, told.tied_hypernodes) == (pods, domain, equals)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -107,7 +107,7 @@ def test_where_a_gang_could_be_is_where_the_policy_places_it_with_its_own_pods_f
         assert told.pairs == len(pairs)
         assert told.pairs_beyond == sum(_tier([a, b]) > _tier(there) for a, b in pairs)
         if told.agrees and told.gang.constraint is not None:
-            assert not told.could_be_closer or told.observed_domain in told.equals
+            assert not told.could_be_closer or told.observed_domain in told.tied_hypernodes
     losses = [told.pairs_beyond if told.could_be_closer else -1 for told in by_loss(found)]
     assert losses == sorted(losses, reverse=True)
     closer = sum(told.could_be_closer for told in found)
@@ -139,9 +139,9 @@ def test_a_recorder_of_equals_collects_them_and_nothing_else(policy: str, object
     asked = get_policy(policy)
     snapshot, workload = assemble(objects, any_scheduler=True)
     for gang in workload.gangs:
-        told, brief = Recorder(), Recorder(equals_only=True)
+        told, brief = Recorder(), Recorder(ties_only=True)
         (full,) = asked.schedule([gang], snapshot, {0: told})
         (short,) = asked.schedule([gang], snapshot, {0: brief})
         assert list(differences(full.result, short.result)) == []
-        assert brief.explanation(short).equals == told.explanation(full).equals
+        assert brief.explanation(short).tied_hypernodes == told.explanation(full).tied_hypernodes
         assert all(one.kind == "domain" and one.kept for one in brief.candidates) and not brief.notes

@@ -22,7 +22,7 @@ from workbench.model.release import Release
 from workbench.model.snapshot import Scenario
 from workbench.policies import get_policy
 
-POLICIES = {"volcano-1.13": Release.V1_13, "volcano-1.15": Release.NEWEST, "gang": Release.NEWEST}
+POLICIES = {"volcano-1.13": Release.V1_13, "volcano-1.15": Release.V1_15, "gang": Release.V1_15}
 TYPOS = ("networkTopolgy", "mod", "minAvailble", "highestTierAlowed", "volcano.sh/network-topology-mod")
 
 
@@ -158,7 +158,7 @@ def test_place_and_validate_never_contradict_each_other(policy: str, items: list
     if not verdict.allowed:
         assert refused or words(scenario, policy)
         return
-    if POLICIES[policy] is Release.NEWEST:
+    if POLICIES[policy] is Release.V1_15:
         assert refused == []
     stored = "uid" in items[0]["metadata"]
     topology = {path: value for path, value in verdict.defaults.items() if "networkTopology" in path}

@@ -12,7 +12,7 @@ from workbench.model.extras import AscendWish, Gather, GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.objects.kinds import ClusterObjects
 from workbench.policies import get_policy, list_policies
-from workbench.policies.volcano.task_order import task_rank
+from workbench.policies.volcano.parts.task_order import task_rank
 
 
 def workload(*manifests: dict[str, Any]) -> Workload:

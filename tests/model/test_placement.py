@@ -4,10 +4,12 @@ import dataclasses
 import json
 import pickle
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,8 +163,34 @@ def test_threads_may_read_a_refusal_told_later_at_the_same_time():
     with ThreadPoolExecutor(4) as threads:
         read = list(threads.map(lambda name: getattr(refusal, name), ["reasons", "nearest_misses"] * 2))
     assert read == [(Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)] * 2
-    # Somebody else was told between the look for the attribute and the question.
-    assert refusal.__getattr__("reasons") == (Notice("c", "too small", numbers={"count": 3}),)
+    # Nobody asks again.
+    assert refusal.reasons == (Notice("c", "too small", numbers={"count": 3}),)
+
+
+def test_a_refusal_drops_the_function_that_it_asked():
+    class Big:
+        pass
+
+    big = Big()
+    kept = weakref.ref(big)
+    refusal = Refusal.deferred(gang_of("a", 9), "p", {}, lambda big=big: ((), ()), ())
+    del big
+    assert kept() is not None
+    assert refusal.reasons == () and kept() is None
+
+
+def test_a_refusal_told_later_is_replaced_in_part_like_any_other():
+    told = (Notice("c", "too small"),), (NearestMiss(1, "s0", 2, 9),)
+    refusal = Refusal.deferred(gang_of("a", 9), "p", {}, lambda: told, ())
+    other = dataclasses.replace(refusal, nearest_misses=())
+    assert (other.reasons, other.nearest_misses, other.nearest) == (told[0], (), None)
+
+
+def test_a_refusal_is_frozen_whether_told_or_not():
+    for refusal in (Refusal(gang_of("a", 9), "p", {}, ()), Refusal.deferred(gang_of("a", 9), "p", {}, tuple, ())):
+        for name in ("reasons", "nearest_misses", "warnings", "gang"):
+            with pytest.raises(AttributeError):
+                setattr(refusal, name, ())
 
 
 def test_a_placement_without_a_record_is_not_in_the_virtual_top():

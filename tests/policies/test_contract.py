@@ -138,7 +138,7 @@ def test_turns_tell_the_order_in_which_a_session_decides(name, rng):
     in_turn = sorted(decisions, key=lambda d: d.turn)
     for order, of_session in ((gangs[::-1], decisions[::-1]), (gangs[2:] + gangs[:2], decisions[2:] + decisions[:2])):
         assert [d.turn for d in policy.schedule(order, cluster)] == [d.turn for d in of_session]
-    if not isinstance(policy, Composed) or not hasattr(policy.node, "turns"):
+    if not isinstance(policy, Composed) or not hasattr(policy.node, "rounds"):
         # No queues and no second turns: what one gang after another gets on one ledger, in this order.
         ledger = cluster.ledger()
         again = [policy.place(d.gang, ledger) for d in in_turn] if name != "koordinator-gpu" else None

@@ -22,7 +22,7 @@ NAMES = [info.name for info in list_policies() if info.kind in ("node", "whole")
 def decisions_of(name, gangs, cluster, recorders):
     """How often a session asks each part of a policy that chooses nodes."""
     policy, asked = get_policy(name), Counter()
-    for part in ("assign", "assign_idle", "turns"):
+    for part in ("assign", "assign_idle", "place_at_once", "rounds"):
         if hasattr(policy.node, part):
             setattr(policy.node, part, counted(getattr(policy.node, part), part, asked))
     policy.schedule(gangs, cluster, recorders)

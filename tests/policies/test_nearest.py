@@ -10,8 +10,8 @@ from hypothesis import given
 
 from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
-from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang
+from tests.policies.v1_15_cases import random_1_15_gang
 from tests.profiles import max_examples
 from tests.reference import nearest as oracle
 from workbench.kernels.domains import pods_per_node
@@ -54,7 +54,7 @@ def test_held_pods_are_those_that_the_oracle_places_one_by_one(rng):
 @given(rng=choices())
 def test_every_nearest_hypernode_of_a_refusal_is_the_oracles(name, rng):
     cluster = random_cluster(rng)
-    make = rng.choice([random_gang, random_newest_gang])
+    make = rng.choice([random_gang, random_1_15_gang])
     gang = make(rng, cluster).with_extra(VolcanoMemory())
     if gang.sub_grouped and name != "volcano-1.15":
         gang = replace(gang, sub_groups=(), sub_grouped=False, min_subgroups={})
@@ -90,7 +90,7 @@ def test_every_nearest_hypernode_of_a_refusal_is_the_oracles(name, rng):
 @given(rng=choices())
 def test_no_reason_of_a_refusal_repeats_another(name, rng):
     cluster = random_cluster(rng)
-    refusal = get_policy(name).place(random_newest_gang(rng, cluster), cluster.ledger())
+    refusal = get_policy(name).place(random_1_15_gang(rng, cluster), cluster.ledger())
     if isinstance(refusal, Refusal):
         messages = [reason.message for reason in refusal.reasons]
         assert messages

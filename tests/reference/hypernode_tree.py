@@ -50,7 +50,7 @@ class HyperNodeTree:
     ----------
     release : Release
         Volcano 1.13 starts not ready, remembers only the last HyperNode that failed because a child has another parent,
-        and rebuilds the tree on every update. The newest release starts ready, and does not rebuild if a HyperNode with
+        and rebuilds the tree on every update. Volcano 1.15 starts ready, and does not rebuild if a HyperNode with
         only exact members keeps its members; if a HyperNode gives up a child, it rebuilds the other HyperNodes that
         list the child.
     nodes : mapping of str to mapping
@@ -65,7 +65,7 @@ class HyperNodeTree:
     def __init__(self, release: Release, nodes: Mapping[str, Mapping[str, str]] | None = None) -> None:
         nodes = nodes or {}
         self.release = release
-        self.ready = release is Release.NEWEST
+        self.ready = release is Release.V1_15
         self._index = NameIndex(list(nodes), list(nodes.values()))
         self._entries: dict[str, _Entry] = {}
         self._tiers: dict[int, set[str]] = {}
@@ -191,7 +191,7 @@ class HyperNodeTree:
             entry.tier = hypernode.tier
         entry.hypernode = hypernode
         if known and known.members == hypernode.members:
-            if self.release is Release.NEWEST and _exact_only(hypernode):
+            if self.release is Release.V1_15 and _exact_only(hypernode):
                 return ""
         else:
             self._register(name, entry, known)

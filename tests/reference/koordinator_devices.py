@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from workbench.kernels.bottleneck import indices_of
-from workbench.policies.koordinator.gpu_partitions import HOPPER_TABLE, choose_partition
+from workbench.policies.koordinator.partition_policy import HOPPER_TABLE, choose_partition
 
 #: Models that have the built-in partition table (label node.koordinator.sh/gpu-model).
 HOPPER_MODELS = frozenset({"H100", "H800", "H20"})

@@ -1,4 +1,4 @@
-"""When a sub-group counts as ready by the statuses of its tasks, in the newest releases of Volcano.
+"""When a sub-group counts as ready by the statuses of its tasks, in Volcano 1.15.
 
 The product's search counts pods as it places them; a snapshot keeps no statuses of tasks.
 

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from workbench.model.switches import EXCLUSIVE, IDLE, IS_SHARED, SHARED, SHARED_ADDRESS, SwitchStates
-from workbench.policies.switch_affinity.job_kind import job_kind
-from workbench.policies.switch_affinity.settings import DEFAULT_MAX_SHARED, invalid_label
+from workbench.policies.switch_affinity.job_kind import DEFAULT_MAX_SHARED, invalid_label, job_kind
 
 Version = Literal["1.0", "2.0"]
 

@@ -1,4 +1,4 @@
-"""The newest Volcano's allocation of one gang: the oracle of `volcano-1.15`.
+"""Volcano 1.15's allocation of one gang: the oracle of `volcano-1.15`.
 
 Says which search a gang and a cluster are: nodes with what is assumed of their pods, HyperNodes, sub-jobs with their
 needs, and weights. The search itself is in `tests.reference.two_level`. Rules: the reference on Volcano's behaviour,

@@ -151,7 +151,7 @@ def label(
         tell("note: no Node in the input")
     nodes = {name: node.metadata.labels for name, node in objects.nodes.items()}
     result = discover_label(types, nodes, objects.hypernodes.values())
-    _finish(result.for_release(release or Release.NEWEST), objects, manifests, target, output, out, yes)
+    _finish(result.for_release(release or Release.V1_15), objects, manifests, target, output, out, yes)
 
 
 def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
@@ -191,7 +191,7 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
             objects, manifests = _read([*paths, *file], from_)
             objects, manifests = target.read(objects, manifests, nodes=False)
             _warn(called, access)
-            result = discover().for_release(release or Release.NEWEST)
+            result = discover().for_release(release or Release.V1_15)
             _finish(result, objects, manifests, target, output, out, yes)
 
         command.__doc__ = ask.__doc__

@@ -53,7 +53,7 @@ def validate(
     inputs = given_paths(paths, file)
     intake = FabricIntake.of(from_)
     manifests = read_manifests(inputs, standard_input(inputs), intake.claim)
-    review = review_manifests(manifests, release or Release.NEWEST, own_plugins=release is None)
+    review = review_manifests(manifests, release or Release.V1_15, own_plugins=release is None)
     unread = kinds_with_counts(review.not_reviewed)
     unread += [f"{source} (a fabric, {name})" for source, name in zip(intake.sources, intake.formats, strict=True)]
     kinds = ", ".join(unread)

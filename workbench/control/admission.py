@@ -32,7 +32,7 @@ _ALWAYS = {"default": KnownQueue(), "root": KnownQueue()}
 
 
 class Webhooks(Working):
-    """Mutating and validating webhooks of Volcano's newest release, and the parts of the API server before them.
+    """Mutating and validating webhooks of Volcano 1.15, and the parts of the API server before them.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Webhooks(Working):
 
     def _new(self, store: MemoryStore, key: Ref, data: Object) -> Object:
         queues = _queues(store)
-        verdict = review(data, Release.NEWEST, _known(store, queues), strict=False)
+        verdict = review(data, Release.V1_15, _known(store, queues), strict=False)
         if verdict.refusal:
             reason = "Invalid" if any(one.by_schema for one in verdict.findings) else "Denied"
             _refuse(reason, key, _with_paths(verdict))
@@ -90,7 +90,7 @@ class Webhooks(Working):
         if key.kind == "Job" and not same_spec and (text := refuse_job_update(after, before=before)):
             _refuse("Denied", key, text)
         if key.kind in ("HyperNode", "Queue", "HyperJob") and not same_spec:
-            verdict = review(after, Release.NEWEST, strict=False)
+            verdict = review(after, Release.V1_15, strict=False)
             if verdict.refusal:
                 _refuse("Denied", key, verdict.refusal)
             self.warnings += [(key, notice) for notice in verdict.warnings]

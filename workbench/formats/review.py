@@ -86,7 +86,7 @@ class Review:
         return sum(not reviewed.verdict.allowed for reviewed in self.objects)
 
 
-def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *, own_plugins: bool = True) -> Review:
+def review_manifests(manifests: Manifests, release: Release = Release.V1_15, *, own_plugins: bool = True) -> Review:
     """Check every object that `is_reviewed` as if it were created in a cluster with a given Volcano release.
 
     Queues, namespaces and tier names are those of the input.

@@ -1,4 +1,4 @@
-"""Names and policies of a gang's sub-groups as in the newest Volcano: a task's partitions, or a PodGroup's policies.
+"""Names and policies of a gang's sub-groups as in Volcano 1.15: a task's partitions, or a PodGroup's policies.
 
 Source: docs/reference/volcano-topology.md, sections 3 and 3.1.
 """

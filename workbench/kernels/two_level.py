@@ -1,4 +1,4 @@
-"""Volcano's newest topology search: HyperNodes for a job, and inside them HyperNodes for its sub-jobs.
+"""Volcano 1.15's topology search: HyperNodes for a job, and inside them HyperNodes for its sub-jobs.
 
 Checked interface of ``_core.two_level``. The record of a job or sub-job is the HyperNode in which it is allocated so
 far. ``policies`` decide what a sub-job is, which tiers are allowed and how records are recovered from running pods.
@@ -458,6 +458,13 @@ class TwoLevel:
         Return False, and leave the search unchanged, if the job can start in no HyperNode.
         """
         return self._c.turn()
+
+    def turns(self) -> float:
+        """Take turns until no pod is left or the job can start in no HyperNode; return the sum of their scores."""
+        search, total = self._c, 0.0
+        while search.pods_left and search.turn():
+            total += search.last_score
+        return total
 
     def look(self) -> bool:
         """Find the HyperNode in which the next turn would place the job, without placing a pod; False if there is none.

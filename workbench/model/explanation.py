@@ -74,14 +74,14 @@ class Recorder:
     ----------
     candidates : list of Candidate
     notes : list of str
-    equals_only : bool
-        Only the HyperNodes that were kept are collected, as `Explanation.equals` needs them. A policy need not put
-        anything else into words; what it tells nevertheless is dropped.
+    ties_only : bool
+        Only the HyperNodes that were kept are collected, as `Explanation.tied_hypernodes` needs them. A policy need not
+        put anything else into words; what it tells nevertheless is dropped.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    equals_only: bool = False
+    ties_only: bool = False
 
     def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
         """Record that the policy considered a domain (a HyperNode) for the gang.
@@ -99,7 +99,7 @@ class Recorder:
         **parts : float
             Parts of the score by name.
         """
-        if kept or not self.equals_only:
+        if kept or not self.ties_only:
             self.candidates.append(Candidate("domain", name, tier, kept, why, score, parts))
 
     def node(self, name: str, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
@@ -117,11 +117,11 @@ class Recorder:
         **parts : float
             Parts of the score by name.
         """
-        if not self.equals_only:
+        if not self.ties_only:
             self.candidates.append(Candidate("node", name, None, kept, why, score, parts))
 
     def note(self, sentence: str) -> None:
-        if not self.equals_only:
+        if not self.ties_only:
             self.notes.append(sentence)
 
     def add(self, other: Recorder) -> None:
@@ -177,7 +177,7 @@ class Explanation(Value, Displayed):
         return tuple(c for c in self.candidates if c.kind == "node")
 
     @property
-    def equals(self) -> tuple[str, ...]:
+    def tied_hypernodes(self) -> tuple[str, ...]:
         """Names of the HyperNodes that tied for the job's best score, the chosen one included.
 
         The smallest name was chosen. A scheduler that breaks ties at random could have chosen any of them. Empty if the

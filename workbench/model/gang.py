@@ -61,7 +61,7 @@ class TopologyConstraint:
     highest_tier : int, optional
         highestTierAllowed; None: absent.
     highest_tier_name : str, optional
-        highestTierName (newest releases); None: absent. Empty names no tier, but 1.13 does not know the field even so.
+        highestTierName (Volcano 1.15); None: absent. Empty names no tier, but 1.13 does not know the field even so.
     """
 
     mode: Literal["hard", "soft", ""] = "hard"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["VIRTUAL_TOP", "place_name"]
 
-#: What the virtual top is called where a name must be shown (Volcano's newest releases use this text).
+#: What the virtual top is called where a name must be shown (Volcano 1.15 uses this text).
 VIRTUAL_TOP = "<cluster-top-hypernode>"
 #: What the virtual top is called in sentences and tables.
 _WHOLE_CLUSTER = "the whole cluster"

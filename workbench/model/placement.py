@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,8 @@ def best_of(misses: Collection[NearestMiss]) -> NearestMiss:
     """
     return max(misses, key=lambda miss: (miss.holds, -miss.tier))
 
+
+T = TypeVar("T")
 
 #: Reasons, and the nearest miss of each tier.
 Why = tuple[tuple[Notice, ...], tuple[NearestMiss, ...]]
@@ -384,25 +386,85 @@ def _deal(gpus: tuple[int, ...], container_gpus: tuple[int, ...]) -> tuple[tuple
     return tuple(dealt)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+class _Once:
+    """A function that is asked at most once, when its answer is first needed, and then dropped.
+
+    Threads that ask at the same time may each call it.
+    """
+
+    __slots__ = ("_answer", "_ask")
+
+    def __init__(self, ask: Callable[[], Why]) -> None:
+        self._ask: Callable[[], Why] | None = ask
+        self._answer: Why | None = None
+
+    def __call__(self) -> Why:
+        # Read first: another thread may drop the function as soon as it has the answer.
+        ask = self._ask
+        answer = self._answer
+        if answer is None:
+            assert ask is not None
+            answer = self._answer = ask()
+            self._ask = None
+        return answer
+
+
+class _Told(Generic[T]):
+    """A field of a refusal that is an ordinary one unless the refusal is deferred: then the function answers it."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+
+    def __get__(self, refusal: Refusal | None, owner: type | None = None) -> T:
+        if refusal is None:
+            # So the dataclass finds no default.
+            raise AttributeError("a field of each refusal")
+        why: _Once = refusal.__dict__["_why"]
+        return cast(T, why()[self._place])
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Refusal(Value, Displayed):
     """The answer of a policy that does not place a gang, with the reasons; returned, never raised.
 
-    Attributes
+    Parameters
     ----------
+    gang : Gang
+    policy : str
+        Name of the policy that refuses.
+    parameters : mapping of str to Any
+        Parameters of the policy.
     reasons : tuple of Notice
         Why the gang is not placed, the most important reason first.
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
+    warnings : tuple of Notice
     """
 
     gang: Gang
     policy: str
     parameters: Mapping[str, Any]
-    reasons: tuple[Notice, ...]
-    # No default in the class: where both are told later, neither is there.
-    nearest_misses: tuple[NearestMiss, ...] = field(default_factory=tuple)
-    warnings: tuple[Notice, ...] = ()
+    warnings: tuple[Notice, ...]
+    reasons: _Told[tuple[Notice, ...]] = _Told(0)
+    nearest_misses: _Told[tuple[NearestMiss, ...]] = _Told(1)
+
+    def __init__(
+        self,
+        gang: Gang,
+        policy: str,
+        parameters: Mapping[str, Any],
+        reasons: tuple[Notice, ...],
+        nearest_misses: tuple[NearestMiss, ...] = (),
+        warnings: tuple[Notice, ...] = (),
+    ) -> None:
+        self.__dict__.update(
+            gang=gang,
+            policy=policy,
+            parameters=parameters,
+            reasons=reasons,
+            nearest_misses=nearest_misses,
+            warnings=warnings,
+        )
 
     @classmethod
     def deferred(
@@ -421,34 +483,14 @@ class Refusal(Value, Displayed):
 
         Parameters
         ----------
-        gang : Gang
-        policy : str
-            Name of the policy that refuses.
-        parameters : mapping of str to Any
-            Parameters of the policy.
+        gang, policy, parameters, warnings
+            As of the class.
         why : callable
             Takes no argument; returns the reasons and the nearest misses.
-        warnings : tuple of Notice
         """
-        # No field says "not yet": whoever reads one comes to __getattr__ once, and pays nothing afterwards.
-        made = cls(gang, policy, parameters, (), (), warnings)
-        del made.__dict__["reasons"], made.__dict__["nearest_misses"]
-        made.__dict__["_why"] = why
+        made = cls.__new__(cls)
+        made.__dict__.update(gang=gang, policy=policy, parameters=parameters, warnings=warnings, _why=_Once(why))
         return made
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in ("reasons", "nearest_misses"):
-                why = self.__dict__.get("_why")
-                if why is not None:
-                    reasons, nearest_misses = why()
-                    self.__dict__["reasons"], self.__dict__["nearest_misses"] = reasons, nearest_misses
-                    # Last, and where it may be gone: another thread may read at the same time.
-                    self.__dict__.pop("_why", None)
-                if name in self.__dict__:
-                    return self.__dict__[name]
-            raise AttributeError(f"'Refusal' object has no attribute '{name}'")
 
     @property
     def nearest(self) -> NearestMiss | None:

@@ -14,9 +14,9 @@ class Release(StrEnum):
     ----------
     V1_13
         v1.13.0 to v1.13.3.
-    NEWEST
-        v1.15.1, the newest one that ``docs/reference/volcano-topology.md`` describes.
+    V1_15
+        v1.15.1, the latest one that ``docs/reference/volcano-topology.md`` describes.
     """
 
     V1_13 = "1.13"
-    NEWEST = "1.15"
+    V1_15 = "1.15"

@@ -455,9 +455,9 @@ class ClusterSnapshot(Value, Displayed):
         """The snapshot after the gang named ``namespace/name`` has ended and its pods have given back their
         resources.
         """
-        return self.without_pods(lambda pod: pod.gang == gang).forgetting(gang)
+        return self.without_pods(lambda pod: pod.gang == gang).without_record(gang)
 
-    def forgetting(self, gang: str) -> ClusterSnapshot:
+    def without_record(self, gang: str) -> ClusterSnapshot:
         """The snapshot without the HyperNodes that are recorded for a gang, or that its Jobs hold alone."""
         prefix = f"{gang}/"
         records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(prefix)}

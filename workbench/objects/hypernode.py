@@ -32,7 +32,7 @@ class HyperNode:
     metadata : Metadata
     tier : int
     tier_name : str
-        tierName, which only the newest releases have; empty: none.
+        tierName, which only 1.15 has; empty: none.
     members : tuple of Member
     node_count : int, optional
         status.nodeCount, as the controller last wrote it; None: absent. It counts the HyperNode's direct members

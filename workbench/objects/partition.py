@@ -22,7 +22,7 @@ _NO_POD = (Requirement("", "In", ()),)
 class PartitionPolicy:
     """The field partitionPolicy of a Volcano Job's task: consecutive pods form partitions of equal size.
 
-    Only the newest releases of Volcano have it.
+    Only Volcano 1.15 has it.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class PartitionPolicy:
 
 @dataclass(frozen=True)
 class SubGroupPolicy:
-    """One entry of a PodGroup's subGroupPolicy, which groups its pods by labels (newest Volcano releases only).
+    """One entry of a PodGroup's subGroupPolicy, which groups its pods by labels (Volcano 1.15 only).
 
     Attributes
     ----------

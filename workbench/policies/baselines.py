@@ -113,7 +113,7 @@ class _Slots(NodePolicy):
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         failed: list[int] = []
         state = self.start(request)
-        if request.recorder is not None and not request.recorder.equals_only:
+        if request.recorder is not None and not request.recorder.ties_only:
             _record(request, demand.order[0], self.scores(demand.order[0], request, state))
         for role in demand.order:
             count = progress.left[role]
@@ -313,7 +313,7 @@ class Spread(_Scored):
 def _record(request: Request, role: int, scores: Mapping[str, Floats]) -> None:
     """Tell the request's recorder on which nodes the first pod of a role fits, with the nodes' scores if any."""
     recorder = request.recorder
-    if recorder is None or recorder.equals_only:
+    if recorder is None or recorder.ties_only:
         return
     demand, topology = request.demand, request.ledger.topology
     for node in np.argsort(topology.node_rank):

@@ -67,7 +67,7 @@ class Demand:
         return np.concatenate([self.rows, self.gang.assumed], axis=1)
 
     @cached_property
-    def place(self) -> Ints:
+    def position_of_role(self) -> Ints:
         """Position of each role in `roles`: int32 of shape (roles,)."""
         place = [0] * len(self.roles)
         for i, role in enumerate(self.roles):

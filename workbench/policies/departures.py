@@ -42,17 +42,17 @@ def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
     """
     if policy not in DEPARTURES:
         return ""
-    newest = policy == "volcano-1.15"
+    is_1_15 = policy == "volcano-1.15"
     asking = [gang for gang in gangs if gang.constraint is not None]
     rules = []
-    if newest and any(gang.extra(VolcanoMemory).record or gang.ready for gang in asking):
+    if is_1_15 and any(gang.extra(VolcanoMemory).record or gang.ready for gang in asking):
         rules.append(_LCA)
     hard = [gang for gang in asking if gang.constraint is not None and gang.constraint.mode == "hard"]
-    if newest and any(gang.extra(VolcanoMemory).record and not gang.ready for gang in hard):
+    if is_1_15 and any(gang.extra(VolcanoMemory).record and not gang.ready for gang in hard):
         rules.append(_FILTER)
     without = [gang for gang in hard if gang.constraint is not None and gang.constraint.highest_tier is None]
     without = [gang for gang in without if gang.constraint is not None and not gang.constraint.highest_tier_name]
-    if any(newest or gang.stored for gang in without):
+    if any(is_1_15 or gang.stored for gang in without):
         rules.append(_TIER)
     if not rules:
         return ""

@@ -83,7 +83,7 @@ def gang_text(
     nodes : ndarray of shape (m,), int32, optional
         The nodes to explain; None: all.
     hypernode : str
-        The HyperNode that the newest release names in the text; empty for the virtual top.
+        The HyperNode that Volcano 1.15 names in the text; empty for the virtual top.
     """
     total = request.progress().total
     fit = fit_reason(request, role, idle, nodes)

@@ -46,13 +46,14 @@ from workbench.policies.switch_affinity.policy import (
     SwitchParameters,
     TableParameters,
 )
-from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParameters
-from workbench.policies.volcano.newest.policy import Volcano115, Volcano115Scheduler
-from workbench.policies.volcano.plain import Allocate
-from workbench.policies.volcano.scheduler import VolcanoScheduler
-from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
+from workbench.policies.volcano.explain.search_explainer import VolcanoExplainer
+from workbench.policies.volcano.parts.scores import NodeOrderParameters, TopologyParameters
+from workbench.policies.volcano.session.policy import Allocate
+from workbench.policies.volcano.session.scheduler import VolcanoScheduler
 from workbench.policies.volcano.v1_13.documents import VolcanoDocuments
 from workbench.policies.volcano.v1_13.policy import Volcano113
+from workbench.policies.volcano.v1_15.hypernode_scores import HyperNodeParameters
+from workbench.policies.volcano.v1_15.policy import Volcano115, Volcano115Scheduler
 
 __all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy", "watch"]
 
@@ -113,6 +114,7 @@ class PolicyInfo:
 
 
 _VOLCANO = "Volcano"
+_EXPLAINER = VolcanoExplainer()
 _ASCEND = "Ascend MindCluster, switch affinity"
 _NVIDIA = "NVIDIA go-gpuallocator"
 _FGD = "FGD study (USENIX ATC'23)"
@@ -127,7 +129,7 @@ _BUILT_IN = (
     Entry(
         "allocate",
         "node",
-        Allocate,
+        partial(Allocate, explainer=_EXPLAINER),
         NodeOrderParameters,
         "Volcano without topology: gang, binpack and nodeorder scores",
         f"{_VOLCANO} 1.13, allocate action",
@@ -136,7 +138,7 @@ _BUILT_IN = (
     Entry(
         "volcano-1.13",
         "node",
-        Volcano113,
+        partial(Volcano113, explainer=_EXPLAINER),
         TopologyParameters,
         "hard, soft and plain jobs tier by tier, LCA score, recorded HyperNode",
         f"{_VOLCANO} 1.13, network-topology-aware",
@@ -145,7 +147,7 @@ _BUILT_IN = (
     Entry(
         "volcano-documents",
         "node",
-        VolcanoDocuments,
+        partial(VolcanoDocuments, explainer=_EXPLAINER),
         TopologyParameters,
         "the letter of the design documents: LCA rule, scores 100/50/0, tier 1 by default, record on the PodGroup",
         "Volcano design document and article on 1.13",
@@ -154,7 +156,7 @@ _BUILT_IN = (
     Entry(
         "volcano-1.15",
         "node",
-        Volcano115,
+        partial(Volcano115, explainer=_EXPLAINER),
         HyperNodeParameters,
         "two-level search with sub-groups, soft as hard at the virtual top, packing of HyperNodes",
         f"{_VOLCANO}, newest after 1.15, network-topology-aware",

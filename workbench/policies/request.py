@@ -45,6 +45,8 @@ class Request:
     opened : Ledger, optional
         State of the nodes when the session began, not to be changed; None: `ledger` still has that state, or the policy
         does not use it.
+    snapshot : ClusterSnapshot
+        The ledger's snapshot.
     """
 
     gang: Gang
@@ -53,10 +55,11 @@ class Request:
     gpus: GpuQuestions
     recorder: Recorder | None
     opened: Ledger | None = None
+    snapshot: ClusterSnapshot = field(init=False)
 
-    @property
-    def snapshot(self) -> ClusterSnapshot:
-        return self.ledger.snapshot
+    def __post_init__(self) -> None:
+        # Read often in each placement: no property, which is a call, nor a cached one, which takes a lock.
+        self.__dict__["snapshot"] = self.ledger.snapshot
 
     def progress(self) -> Progress:
         """Counts of the pods that the gang still needs; a new object at each call, which the caller may change."""

@@ -152,7 +152,7 @@ def _agreement(found: Found) -> list[tuple[Any, ...]]:
     rows = []
     for policy in dict.fromkeys(told.policy for _, told in found):
         own = [each for _, each in found if each.policy == policy and each.observed_verdict != NOT_TRIED]
-        ranked = [each for each in own if each.equals and each.observed_domain is not None]
+        ranked = [each for each in own if each.tied_hypernodes and each.observed_domain is not None]
         rows.append(
             (
                 policy,
@@ -160,7 +160,7 @@ def _agreement(found: Found) -> list[tuple[Any, ...]]:
                 sum(each.agrees for each in own),
                 sum(each.verdict == each.observed_verdict for each in own),
                 sum(each.pods == each.observed_pods for each in own),
-                f"{sum(each.observed_domain in each.equals for each in ranked)} of {len(ranked)}",
+                f"{sum(each.observed_domain in each.tied_hypernodes for each in ranked)} of {len(ranked)}",
             )
         )
     return rows

@@ -121,7 +121,7 @@ class HeldNodes(Working):
         """
         placement = placement_of_running(gang, self._base)
         left = self._base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.ending)
-        self._base = left.forgetting(gang)
+        self._base = left.without_record(gang)
         self._stream = self._policy.stream(self._base)
         # Broken nodes first: Jobs of HyperJobs close what is idle around them, which would hide a broken node.
         for node in self._broken:

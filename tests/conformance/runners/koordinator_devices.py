@@ -21,7 +21,7 @@ from tests.reference.koordinator_devices import (
     choose_devices,
 )
 from workbench.kernels.bottleneck import indices_of
-from workbench.policies.koordinator.gpu_partitions import HOPPER_TABLE
+from workbench.policies.koordinator.partition_policy import HOPPER_TABLE
 
 __all__ = ["register"]
 

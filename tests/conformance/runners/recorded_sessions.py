@@ -27,6 +27,6 @@ def check(session: Json, policy: str) -> None:
         told = audit(job.scenario.gangs, job.scenario.snapshot, job.at, job.nodes, scheduler)
         if not told.agrees:
             wrong[told.gang.key] = told.difference
-        elif told.equals and told.observed_domain is not None:
-            assert told.observed_domain in told.equals
+        elif told.tied_hypernodes and told.observed_domain is not None:
+            assert told.observed_domain in told.tied_hypernodes
     assert not wrong, wrong

@@ -32,8 +32,8 @@ from workbench.policies.switch_affinity.annotations import (
     annotations_of,
     marks_of,
 )
+from workbench.policies.switch_affinity.job_kind import invalid_label
 from workbench.policies.switch_affinity.new_job import place_new_job
-from workbench.policies.switch_affinity.settings import invalid_label
 from workbench.policies.switch_affinity.table import Plan, Switches
 from workbench.simulate.timeline import Timeline
 

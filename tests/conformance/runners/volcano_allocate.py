@@ -12,9 +12,9 @@ from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies import get_policy
 from workbench.policies.contract import Policy
-from workbench.policies.volcano.plugins import config_warnings
+from workbench.policies.volcano.parts.plugins import config_warnings
 
-POLICY = {Release.V1_13: "volcano-1.13", Release.NEWEST: "volcano-1.15"}
+POLICY = {Release.V1_13: "volcano-1.13", Release.V1_15: "volcano-1.15"}
 
 
 def register(runners: Runners) -> None:

@@ -14,7 +14,7 @@ from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.policies import get_policy
-from workbench.policies.volcano.plugins import config_warnings
+from workbench.policies.volcano.parts.plugins import config_warnings
 
 Json = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class Cluster:
         self.placed = True
 
     def schedule(self) -> None:
-        """One session of the newest Volcano with upstream's configuration."""
+        """One session of Volcano 1.15 with upstream's configuration."""
         cluster = ClusterObjects()
         for entry in self.given["topology"]["hypernodes"]:
             cluster.hypernodes[entry["name"]] = hypernode_of(entry)
@@ -66,7 +66,7 @@ class Cluster:
         for decision in get_policy("volcano-1.15", config=config).schedule(workload.gangs, self.snapshot):
             self.placed = decision.placed
             if decision.placed:
-                assert set(config_warnings(config, Release.NEWEST)) <= set(decision.result.warnings)
+                assert set(config_warnings(config, Release.V1_15)) <= set(decision.result.warnings)
                 self.records = {**self.records, **decision.result.records}
                 for position, pod in enumerate(decision.result.pods()):
                     ref = decision.gang.pod(position)

@@ -15,10 +15,10 @@ from workbench.model.gang import TopologyConstraint
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
-from workbench.policies.volcano.gradients import Gradients, large_enough
-from workbench.policies.volcano.newest.recovery import join, recover
-from workbench.policies.volcano.newest.topology_spec import hard_tier
-from workbench.policies.volcano.topology_arguments import TopologyArguments
+from workbench.policies.volcano.parts.gradients import Gradients, large_enough
+from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
+from workbench.policies.volcano.v1_15.constraints import hard_tier
+from workbench.policies.volcano.v1_15.records import join, recover
 
 Json = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def topology_of(given: Json) -> Topology:
     if "generated" in given:
         return generated(given["generated"])
     names = sorted({node for nodes in given["real_nodes"].values() for node in nodes})
-    return Topology.build(names, domains(given, dict.fromkeys(names), Release.NEWEST))
+    return Topology.build(names, domains(given, dict.fromkeys(names), Release.V1_15))
 
 
 def generated(rules: Json) -> Topology:
@@ -133,7 +133,7 @@ def sub_job_gradients(given: dict[str, Any], want: dict[str, Any]) -> None:
     names = [[topology.domain_name(domain) for domain in domains.tolist()] for _, domains in found]
     if given["purpose"] == "evict":
         option = PluginOption("network-topology-aware", {}, given["plugin_arguments"])
-        names = reverse_and_cap(names, TopologyArguments.of(option, Release.NEWEST).max_hypernodes_for_eviction)
+        names = reverse_and_cap(names, TopologyArguments.of(option, Release.V1_15).max_hypernodes_for_eviction)
     assert [set(gradient) for gradient in names] == [set(gradient) for gradient in want["gradients"]]
 
 

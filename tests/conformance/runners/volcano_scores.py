@@ -27,20 +27,18 @@ from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, read_parameters
-from workbench.policies.volcano.explain.search_misses import SearchQuery
-from workbench.policies.volcano.memory import records_at_open
-from workbench.policies.volcano.newest.constraints import limits_of
-from workbench.policies.volcano.newest.hypernode_scores import (
+from workbench.policies.volcano.parts.plugins import score_parameters
+from workbench.policies.volcano.parts.scores import best, topology_scores_1_13
+from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
+from workbench.policies.volcano.v1_13.record import read_record, to_score
+from workbench.policies.volcano.v1_15.constraints import limits_of
+from workbench.policies.volcano.v1_15.hypernode_scores import (
     HyperNodeParameters,
     fading_of,
-    topology_scores_newest,
+    topology_scores_1_15,
 )
-from workbench.policies.volcano.newest.policy import Volcano115
-from workbench.policies.volcano.newest.splitting import SubJobs, split
-from workbench.policies.volcano.plugins import score_parameters
-from workbench.policies.volcano.scores import best, topology_scores_1_13
-from workbench.policies.volcano.topology_arguments import TopologyArguments
-from workbench.policies.volcano.v1_13.record import read_record, to_score
+from workbench.policies.volcano.v1_15.policy import Volcano115
+from workbench.policies.volcano.v1_15.splitting import SubJobs, split
 
 RESOURCE = {"milli_cpu": "cpu", "memory_bytes": "memory"}
 
@@ -64,7 +62,7 @@ def register(runners: Runners) -> None:
 
 def parameters_of(arguments: dict[str, Any]) -> HyperNodeParameters:
     config = SchedulerConfig((), ((PluginOption("network-topology-aware", {}, arguments),),))
-    return read_parameters("volcano-1.15", HyperNodeParameters, score_parameters(config, Release.NEWEST))
+    return read_parameters("volcano-1.15", HyperNodeParameters, score_parameters(config, Release.V1_15))
 
 
 def sub_jobs(gang: Gang, snapshot: ClusterSnapshot) -> SubJobs:
@@ -95,7 +93,7 @@ def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -
             scores, total = topology_scores_1_13(topology, parameters.weight), gang.n_pods + gang.ready
             record = to_score(read_record(gang.extra(VolcanoMemory).record, topology))
         else:
-            scores, total = topology_scores_newest(topology, parameters.weight), sub.total
+            scores, total = topology_scores_1_15(topology, parameters.weight), sub.total
             # A session drops a record that is no HyperNode.
             known = gang.extra(VolcanoMemory).record == VIRTUAL_TOP or topology.has_domain(
                 gang.extra(VolcanoMemory).record
@@ -169,14 +167,14 @@ def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def score_hypernodes(given: dict[str, Any], want: dict[str, Any]) -> None:
-    snapshot, gangs = session(given, Release.NEWEST)
+    snapshot, gangs = session(given, Release.V1_15)
     # The default sub-job has the id of its job.
     ids = {f"{gang.key}/{sub.name}".rstrip("/"): (gang, sub.name) for gang in gangs for sub in sub_jobs(gang, snapshot)}
     gang, name = ids[given["sub_job"]]
     topology = snapshot.topology
     domains = np.array([topology.domain(one) for one in given["candidates"]], dtype=np.int32)
     parameters = parameters_of(given["plugin_arguments"])
-    subs, search = newest_search(gang, snapshot, parameters)
+    subs, search = search_1_15(gang, snapshot, parameters)
     found = search.scores_of(subs.names.index(name), domains).sum(axis=1) * 100.0 * parameters.weight
     assert_scores(dict(zip(given["candidates"], found.tolist(), strict=True)), want)
 
@@ -192,18 +190,16 @@ def count_tasks(given: dict[str, Any], want: dict[str, Any]) -> None:
     pods = tuple(RunningPod("d", f"p{i}", node, {}, "d/j") for i, node in enumerate(nodes))
     cluster = replace(fabric(topology.node_names), topology=topology, running=pods)
     gang = Gang("d", "j", (Role("w", 1, {"cpu": 1}),), 1, TopologyConstraint("hard", 1), ready=len(pods))
-    subs, search = newest_search(gang, cluster, HyperNodeParameters())
+    subs, search = search_1_15(gang, cluster, HyperNodeParameters())
     # Beside itself a HyperNode is one of two that are fullest: those count the tasks inside.
     share = search.scores_of(0, np.array([topology.domain(given["hyperNodeName"])] * 2, dtype=np.int32))[0, 1]
     assert share * subs[0].total == want["count"]
 
 
-def newest_search(gang: Gang, snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> tuple[SubJobs, TwoLevel]:
-    ledger, limits = snapshot.ledger(), limits_of(gang, snapshot.topology)
-    policy = Volcano115(parameters)
-    request = policy.request(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger), None)
-    subs = split(gang, snapshot, request.demand, limits)
-    return subs, policy.search(request, SearchQuery(request, subs, limits, *records_at_open(gang.key, subs, snapshot)))
+def search_1_15(gang: Gang, snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> tuple[SubJobs, TwoLevel]:
+    ledger, policy = snapshot.ledger(), Volcano115(parameters)
+    asked = policy.enter(policy.request(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger), None))
+    return asked.subs, policy.search(asked)
 
 
 def best_of_scores(given: dict[str, Any], want: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from workbench.model.gang import TopologyConstraint
 from workbench.objects.job import read_job
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
 from workbench.objects.topology_spec import constraint_from_annotations, read_constraint
-from workbench.policies.volcano.newest.topology_spec import (
+from workbench.policies.volcano.v1_15.constraints import (
     adjust_constraints,
     hard_tier,
     is_soft,

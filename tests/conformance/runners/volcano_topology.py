@@ -42,7 +42,7 @@ def lca(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
     """
     a, b = given["a"], given["b"]
     if not (a and b):
-        # An empty partner means "no record yet": the newest release then keeps the other one.
+        # An empty partner means "no record yet": Volcano 1.15 then keeps the other one.
         assert want["lca"] == ("" if release is Release.V1_13 else a or b)
         return
     parent = {entry["name"]: entry["parent"] for entry in given["hypernodes"] if entry["name"] != VIRTUAL_TOP}

@@ -163,7 +163,7 @@ def test_a_rack_too_small_needs_the_next_tier_or_fewer_pods() -> None:
     assert can_ever(case)
 
 
-def test_the_newest_release_wants_room_for_all_pods_whatever_the_minimum() -> None:
+def test_volcano_1_15_wants_room_for_all_pods_whatever_the_minimum() -> None:
     case = _case(_job("job", 3, tier=1), policy="volcano-1.15")
     assert _kinds(minimal_sets(case, size=1)) == {("tier",), ("replicas",)}
 

@@ -161,7 +161,7 @@ def test_a_running_job_ends_and_leaves_nothing_behind(form: str) -> None:
     names = {"default/train"} | {f"default/train-a-{i}" for i in range(2)}
     ended = before.snapshot.without_pods(lambda one: one.gang in names or one.name == "train")
     for name in names:
-        ended = ended.forgetting(name)
+        ended = ended.without_record(name)
     assert_cluster(after, before, ended)
     assert [one["metadata"]["name"] for one in result if one["metadata"]["name"].startswith("train")] == []
 
@@ -188,7 +188,7 @@ def test_a_job_of_a_hyper_job_ends_and_is_not_made_again() -> None:
     # The second Job waits.
     first = started(made[1:7])
     before, after, _ = edited([*nodes(), made[0], *first, *made[7:]], finished("job default/train-a-0"))
-    assert_cluster(after, before, before.snapshot.without("default/train-a-0").forgetting("default/train"))
+    assert_cluster(after, before, before.snapshot.without("default/train-a-0").without_record("default/train"))
 
 
 def test_terminating_pods_of_a_job_that_ends_hold_their_resources() -> None:

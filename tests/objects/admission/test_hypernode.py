@@ -15,7 +15,7 @@ from workbench.objects.admission.hypernode import (
     refuse_hypernode,
 )
 
-V1_13, NEWEST = Release.V1_13, Release.NEWEST
+V1_13, V1_15 = Release
 
 
 def exact(name: str, kind: str = "Node") -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_what_both_accept(release: Release, member: dict[str, Any]) -> None:
     ],
 )
 def test_where_the_releases_differ(manifest: dict[str, Any], old: str, new: str) -> None:
-    for release, want in ((V1_13, old), (NEWEST, new)):
+    for release, want in ((V1_13, old), (V1_15, new)):
         found = refuse_hypernode(manifest, release)
         assert want in found
         assert bool(want) == bool(found), found
@@ -113,24 +113,24 @@ def test_1_13_reports_every_member_at_once() -> None:
     assert [f"members[{i}]" in found for i in range(4)] == [True, True, False, True]
 
 
-def test_the_newest_webhook_leaves_the_rest_to_the_layers_before_it() -> None:
+def test_the_webhook_of_1_15_leaves_the_rest_to_the_layers_before_it() -> None:
     broken = hypernode({"type": "Node"}, exact(""))
-    assert hypernode_webhook(broken, NEWEST) == ""
-    assert hypernode_policy(broken, NEWEST)
+    assert hypernode_webhook(broken, V1_15) == ""
+    assert hypernode_policy(broken, V1_15)
     assert hypernode_policy(broken, V1_13) == ""
 
 
 def test_the_first_layer_that_refuses_is_the_answer() -> None:
     broken = hypernode(regex("(["), tier=-1)
-    assert refuse_hypernode(broken, NEWEST) == hypernode_schema(broken, NEWEST)
+    assert refuse_hypernode(broken, V1_15) == hypernode_schema(broken, V1_15)
 
 
 def test_a_selector_that_is_null_is_not_there() -> None:
     member = {"type": "Node", "selector": {"exactMatch": {"name": "n"}, "regexMatch": None}}
-    assert refuse_hypernode(hypernode(member), NEWEST) == ""
+    assert refuse_hypernode(hypernode(member), V1_15) == ""
 
 
 @pytest.mark.parametrize("spec", [{"members": {}}, {"tier": 1.5}, {"members": [3]}, {"tierName": 1}])
 def test_a_field_of_the_wrong_type_is_bad_input(spec: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        refuse_hypernode({"metadata": {"name": "h"}, "spec": {"tier": 1, "members": [], **spec}}, NEWEST)
+        refuse_hypernode({"metadata": {"name": "h"}, "spec": {"tier": 1, "members": [], **spec}}, V1_15)

@@ -13,7 +13,7 @@ from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, notes_of, refusal_of, review
 from workbench.objects.admission.known import KnownQueue
 
-V1_13, NEWEST = Release.V1_13, Release.NEWEST
+V1_13, V1_15 = Release
 
 
 TEMPLATE = {"spec": {"containers": [{"name": "c", "image": "busybox"}]}}
@@ -50,10 +50,10 @@ def test_what_is_filled_into_a_job() -> None:
     ("release", "want", "warned"),
     [
         (V1_13, {"spec.networkTopology.mode": "hard", "spec.networkTopology.highestTierAllowed": 1}, False),
-        (NEWEST, {"spec.networkTopology.mode": "hard"}, True),
+        (V1_15, {"spec.networkTopology.mode": "hard"}, True),
     ],
 )
-def test_hard_without_a_tier_is_tier_1_in_1_13_and_nothing_in_the_newest(
+def test_hard_without_a_tier_is_tier_1_in_1_13_and_nothing_in_1_15(
     release: Release, want: dict[str, Any], warned: bool
 ) -> None:
     verdict = review(pod_group(networkTopology={}), release)
@@ -74,7 +74,7 @@ def test_1_13_refuses_what_only_newer_releases_know() -> None:
     verdict = review(job(parted, networkTopology=both), V1_13)
     fields = '"spec.tasks[0].partitionPolicy", unknown field "spec.networkTopology.highestTierName"'
     assert verdict == Verdict(f"strict decoding error: unknown field {fields}")
-    refused = review(job(parted, networkTopology=both), NEWEST)
+    refused = review(job(parted, networkTopology=both), V1_15)
     assert "simultaneously" in refused.refusal
     assert "'Replicas' are not equal" in refused.refusal
     assert refused.defaults == {}
@@ -82,8 +82,8 @@ def test_1_13_refuses_what_only_newer_releases_know() -> None:
     assert review(group, V1_13).refusal == 'strict decoding error: unknown field "spec.subGroupPolicy"'
     named = {**HYPERNODE, "spec": {"tier": 1, "tierName": "rack", "members": [_member({"exactMatch": {"name": "n"}})]}}
     assert review(named, V1_13).refusal == 'strict decoding error: unknown field "spec.tierName"'
-    assert review(named, NEWEST).allowed
-    assert "in subGroupPolicy 'a'" in review(group, NEWEST).refusal
+    assert review(named, V1_15).allowed
+    assert "in subGroupPolicy 'a'" in review(group, V1_15).refusal
 
 
 def test_the_first_bad_sub_group_and_the_group_itself_are_told() -> None:
@@ -151,7 +151,7 @@ def test_a_hypernode_of_an_input_is_refused_only_where_every_release_would(spec:
     assert text in found and bool(found) == bool(text)
 
 
-def test_jobs_of_an_input_are_held_to_the_newest_release_and_other_kinds_are_not_reviewed() -> None:
+def test_jobs_of_an_input_are_held_to_1_15_and_other_kinds_are_not_reviewed() -> None:
     topology = {"mode": "hard", "highestTierAllowed": -1}
     job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}}
     assert "greater than or equal to 0" in refusal_of({**job, "spec": {"tasks": [], "networkTopology": topology}})
@@ -229,7 +229,7 @@ def test_values_of_annotations_that_are_none(pod: dict[str, str], own: dict[str,
 
 def test_a_hyperjob_came_after_1_13() -> None:
     manifest = {"apiVersion": "training.volcano.sh/v1alpha1", "kind": "HyperJob", "metadata": {"name": "h"}, "spec": {}}
-    assert review(manifest, NEWEST).allowed
+    assert review(manifest, V1_15).allowed
     assert review(manifest, V1_13).refusal == 'no matches for kind "HyperJob" in version "training.volcano.sh/v1alpha1"'
 
 

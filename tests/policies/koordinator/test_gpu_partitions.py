@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.policies.koordinator.gpu_partitions import choose_partition
+from workbench.policies.koordinator.partition_policy import choose_partition
 
 
 @pytest.mark.parametrize(

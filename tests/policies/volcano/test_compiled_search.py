@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tests.fabrics import snapshot
-from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster
+from tests.policies.v1_15_cases import random_1_15_gang
 from tests.profiles import blocks
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
@@ -27,7 +27,7 @@ def told(result):
 def check(seed):
     rng = random.Random(seed)
     cluster = random_cluster(rng)
-    gang = random_newest_gang(rng, cluster)
+    gang = random_1_15_gang(rng, cluster)
     policy = get_policy("volcano-1.15", normal_pod_enable=seed % 3 == 0)
     result = policy.place(gang, cluster.ledger())
     assert told(result) == told(policy.explain(gang, cluster).decision.result)

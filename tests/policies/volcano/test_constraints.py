@@ -8,7 +8,7 @@ from tests.fabrics import document_tree
 from tests.notices import said
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.topology import DomainSpec, Topology
-from workbench.policies.volcano.newest.constraints import limits_of, tiers_by_name
+from workbench.policies.volcano.v1_15.constraints import limits_of, tiers_by_name
 
 HARD_2, HARD, SOFT = TopologyConstraint("hard", 2), TopologyConstraint("hard"), TopologyConstraint("soft", 1)
 

@@ -11,18 +11,18 @@ from hypothesis import given
 import workbench as wb
 from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
-from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang
+from tests.policies.v1_15_cases import random_1_15_gang, random_equal_groups
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.model.snapshot import Queue
 from workbench.policies import get_policy
-from workbench.policies.volcano.explain.nodes import lacking
-from workbench.policies.volcano.newest import policy as newest
+from workbench.policies.volcano.parts.texts import lacking
+from workbench.policies.volcano.v1_15 import policy as v1_15
 
-GANGS = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
+GANGS = {"volcano-1.13": random_gang, "volcano-1.15": random_1_15_gang}
 
 
 @pytest.mark.parametrize("name", GANGS)
@@ -91,7 +91,7 @@ def test_each_sub_group_goes_where_its_best_inner_hypernode_says(rng):
 @given(rng=choices())
 def test_an_explanation_has_the_answer_of_place(rng):
     cluster = random_cluster(rng)
-    gang = random_newest_gang(rng, cluster)
+    gang = random_1_15_gang(rng, cluster)
     policy = get_policy("volcano-1.15")
     told, placed = policy.explain(gang, cluster).decision.result, policy.place(gang, cluster.ledger())
     assert isinstance(told, Placement) == isinstance(placed, Placement)
@@ -225,8 +225,8 @@ def test_an_explanation_is_of_the_session_that_place_is(name, rng):
 
 def test_an_explanation_is_told_by_the_search_that_decides(monkeypatch):
     built = []
-    kernel = newest.compiled_search
-    monkeypatch.setattr(newest, "compiled_search", lambda *args, **more: built.append(1) or kernel(*args, **more))
+    kernel = v1_15.compiled_search
+    monkeypatch.setattr(v1_15, "compiled_search", lambda *args, **more: built.append(1) or kernel(*args, **more))
     job = Gang("d", "j", (Role("w", 3, {"cpu": 1000}),), 2, TopologyConstraint("hard", 2))
     explanation = get_policy("volcano-1.15").explain(job, document_tree())
     assert isinstance(explanation.decision.result, Placement) and explanation.candidates

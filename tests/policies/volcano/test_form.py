@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 
 from tests.choice import choices
-from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster
 from tests.policies.stream_cases import SideBySide
+from tests.policies.v1_15_cases import random_1_15_gang, random_equal_groups
 from tests.profiles import max_examples
 from workbench.model.extras import AscendWish, Extra, FormerPod, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.policies import get_policy
-from workbench.policies.volcano.form import form_of
+from workbench.policies.volcano.v1_15.form import form_of
 
 
 def number(rng, value):
@@ -181,7 +181,7 @@ def test_every_field_is_varied(kind, varied):
 @given(rng=choices())
 def test_gangs_that_differ_in_one_field_get_the_answers_of_place(rng):
     cluster = dataclasses.replace(random_cluster(rng), running=())
-    gang = rng.choice([random_newest_gang, random_equal_groups])(rng, cluster)
+    gang = rng.choice([random_1_15_gang, random_equal_groups])(rng, cluster)
     least = min(gang.min_available, gang.n_pods)
     gang = dataclasses.replace(gang, ready=0, min_available=least)
     policy = get_policy("volcano-1.15")
@@ -209,13 +209,13 @@ def test_a_role_whose_pods_succeeded_may_start_with_the_pods_that_are_left():
 
 
 def test_gangs_that_differ_in_their_names_alone_share_a_search():
-    gang = random_newest_gang(random.Random(1), random_cluster(random.Random(1)))
+    gang = random_1_15_gang(random.Random(1), random_cluster(random.Random(1)))
     other = dataclasses.replace(gang, namespace="e", name="k", queue="q", priority=7, created="2030", order=())
     assert form_of(dataclasses.replace(gang, order=())) == form_of(other)
 
 
 def test_what_a_search_reads_of_the_extras_is_part_of_the_key():
-    gang = random_newest_gang(random.Random(1), random_cluster(random.Random(1)))
+    gang = random_1_15_gang(random.Random(1), random_cluster(random.Random(1)))
     remembered = gang.with_extra(VolcanoMemory(min_resources={"cpu": 7}))
     assert form_of(remembered) != form_of(gang.with_extra(VolcanoMemory(min_resources={"cpu": 8})))
     assert form_of(remembered) != form_of(gang.with_extra(VolcanoMemory()))

@@ -8,7 +8,7 @@ import pytest
 from tests.fabrics import document_tree
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.topology import DomainSpec, Topology
-from workbench.policies.volcano.gradients import V1_13, Gradients, large_enough
+from workbench.policies.volcano.parts.gradients import V1_13, Gradients, large_enough
 
 TOPOLOGY = document_tree().topology
 
@@ -72,7 +72,7 @@ def test_gradients_of_1_13(given, record, highest, want):
 
 
 def test_releases_differ_where_a_hypernode_is_inside_one_of_a_lower_tier():
-    """On the way up from a the newest release stops at b, whose tier is too high; in 1.13 a and d meet in c."""
+    """On the way up from a, Volcano 1.15 stops at b, whose tier is too high; in 1.13 a and d meet in c."""
     specs = [
         DomainSpec("a", 1, [0], "b"),
         DomainSpec("b", 3, [0], "c"),

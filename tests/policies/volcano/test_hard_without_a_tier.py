@@ -1,4 +1,4 @@
-"""A job of the newest release that is hard without a usable tier: any node will do, and nothing is recorded."""
+"""A job of Volcano 1.15 that is hard without a usable tier: any node will do, and nothing is recorded."""
 
 from __future__ import annotations
 

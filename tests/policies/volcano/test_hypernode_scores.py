@@ -7,12 +7,12 @@ import pytest
 
 from tests.fabrics import document_tree, snapshot
 from workbench.errors import CapacityError, InputError
-from workbench.policies.volcano.newest.hypernode_scores import (
+from workbench.policies.volcano.parts.scores import best
+from workbench.policies.volcano.v1_15.hypernode_scores import (
     HyperNodeParameters,
     fading_weights,
     weights_of_resources,
 )
-from workbench.policies.volcano.scores import best
 
 
 def test_the_first_of_several_best():

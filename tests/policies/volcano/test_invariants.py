@@ -15,8 +15,8 @@ from hypothesis import given
 from tests.choice import choices, tell
 from tests.fabrics import snapshot
 from tests.ledger_check import check_ledger
-from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang
+from tests.policies.v1_15_cases import random_1_15_gang
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
@@ -25,7 +25,7 @@ from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 
 BOTH = pytest.mark.parametrize("name", ["volcano-1.13", "volcano-1.15"])
-GANG = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
+GANG = {"volcano-1.13": random_gang, "volcano-1.15": random_1_15_gang}
 
 
 def tree(rng, outside=0):
@@ -123,7 +123,7 @@ def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, rng):
 @given(rng=choices())
 def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(rng):
     cluster = tree(rng)
-    gang = random_newest_gang(rng, cluster)
+    gang = random_1_15_gang(rng, cluster)
     result = get_policy("volcano-1.15").place(gang, cluster.ledger())
     if not isinstance(result, Placement):
         return
@@ -178,7 +178,7 @@ def too_large_together(gang, cluster):
     return bool((asked > (cluster.allocatable - cluster.used).sum(axis=0)).any())
 
 
-def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_nowhere():
+def test_1_15_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_nowhere():
     """The pre-filter asks for room for all pending pods together: the exception to the rule above."""
     cluster = snapshot(["n0", "n1"], [("s", 1, ["n0", "n1"], "")], cpu=4000, gpus=0)
     soft = Gang("d", "j", (Role("w", 9, {"cpu": 1000}),), 4, TopologyConstraint("soft"))
@@ -237,7 +237,7 @@ def test_more_capacity_never_refuses_identical_pods(name, rng):
     assert isinstance(get_policy(name).place(gang, larger.ledger()), Placement)
 
 
-def test_more_capacity_can_refuse_sub_groups_in_the_newest():
+def test_more_capacity_can_refuse_sub_groups_in_1_15():
     """The exception: a single pod goes to the fullest leaf, where it may take the room of the group that follows.
 
     Free CPUs: leaf a 4, b 3 + 2, c 2. The single pod goes to c and five fit b; with c idle it prefers b.

@@ -9,8 +9,8 @@ from hypothesis import given
 
 from tests.choice import choices
 from tests.fabrics import document_tree
-from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster
+from tests.policies.v1_15_cases import random_1_15_gang
 from tests.profiles import max_examples
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.extras import VolcanoMemory
@@ -19,9 +19,9 @@ from workbench.model.placement import Placement
 from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.volcano.memory import records_at_open
-from workbench.policies.volcano.newest.constraints import limits_of
-from workbench.policies.volcano.newest.splitting import split
+from workbench.policies.volcano.v1_15.constraints import limits_of
+from workbench.policies.volcano.v1_15.records import records_at_open
+from workbench.policies.volcano.v1_15.splitting import split
 
 
 def gang(n, mode="hard", tier=2, **options):
@@ -72,7 +72,7 @@ def opened(cluster, job):
     ledger = cluster.ledger()
     request = policy.node.request(job, ledger, GpuQuestions(policy.gpu, ledger), None)
     subs = split(job, cluster, request.demand, limits_of(job, cluster.topology))
-    records, record = records_at_open(job.key, subs, cluster)
+    records, record = records_at_open(job, subs, cluster)
     return [names(r) if r != NO_RECORD else "" for r in records], names(record) if record != NO_RECORD else ""
 
 
@@ -93,7 +93,7 @@ def test_what_is_remembered_counts_before_what_pods_show_while_pods_run():
 @given(rng=choices())
 def test_the_kernel_and_the_explained_search_remember_the_same(rng):
     cluster = random_cluster(rng)
-    job = random_newest_gang(rng, cluster)
+    job = random_1_15_gang(rng, cluster)
     policy = get_policy("volcano-1.15")
     result = policy.place(job, cluster.ledger())
     explained = policy.explain(job, cluster).decision.result

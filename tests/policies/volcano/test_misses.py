@@ -9,8 +9,8 @@ from hypothesis import given
 
 from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
-from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang
+from tests.policies.v1_15_cases import random_1_15_gang
 from tests.policies.volcano.test_invariants import identical, tree
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory, extras_of
@@ -92,7 +92,7 @@ def test_for_identical_pods_they_are_what_the_best_hypernode_of_each_tier_holds(
         assert miss.domain == min((d for d in held if held[d] == best), key=str.encode)
 
 
-@pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])
+@pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_1_15_gang)])
 @max_examples(80)
 @given(rng=choices())
 def test_a_pending_job_of_any_kind_has_one_per_tier_that_it_may_use(name, make, rng):

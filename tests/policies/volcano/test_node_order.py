@@ -78,7 +78,7 @@ def test_pods_without_a_request_go_by_the_scores_of_nodes(policy):
     assert nodes_of(scenario, policy, config("priority", "gang", "predicates"))["j"] == ["a"]
 
 
-def test_pods_without_a_request_keep_out_of_hypernodes_in_the_newest():
+def test_pods_without_a_request_keep_out_of_hypernodes_in_1_15():
     scenario = loaded(two_nodes(), hypernode("h", 1, "a"), job("j", 2, {}))
     plugins = ("priority", "gang", "predicates", "network-topology-aware")
     assert nodes_of(scenario, "volcano-1.15", config(*plugins))["j"] == ["b", "b"]

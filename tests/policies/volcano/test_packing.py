@@ -1,4 +1,4 @@
-"""Packing of HyperNodes by the newest release, against answers of a real Volcano."""
+"""Packing of HyperNodes by Volcano 1.15, against answers of a real Volcano."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_sub_groups_without_a_topology_are_recorded_in_the_virtual_top():
 
 
 @pytest.mark.parametrize("mode", [{"mode": "soft"}, {"mode": "hard", "highestTierAllowed": 1}, HARD])
-def test_the_newest_waits_for_the_fuller_hypernode_although_another_is_idle(mode):
+def test_1_15_waits_for_the_fuller_hypernode_although_another_is_idle(mode):
     ending = pod("x", {"cpu": "4", "memory": "4Gi", "gpu": "8"}, at="a")
     ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
     one = job("j", 1, {"cpu": "1", "memory": "1Gi", "gpu": "4"}, topology=mode)

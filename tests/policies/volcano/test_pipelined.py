@@ -11,8 +11,8 @@ from hypothesis import given
 from tests.choice import choices
 from tests.fabrics import document_tree
 from tests.ledger_check import check_ledger
-from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang
+from tests.policies.v1_15_cases import random_1_15_gang
 from tests.profiles import max_examples
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role, TopologyConstraint
@@ -67,7 +67,7 @@ def test_what_is_idle_now_is_taken_before_what_will_be(name):
     assert [pod.node for pod in result.pods()] == ["node1", "node2"]
 
 
-def test_the_newest_waits_for_a_closer_hypernode_and_1_13_starts_in_a_wider_one():
+def test_1_15_waits_for_a_closer_hypernode_and_1_13_starts_in_a_wider_one():
     cluster = tree(running=[*FULL[4:], "node0"], ending=["node2"])
     job = gang(2, "hard", 2)
     assert place("volcano-1.13", job, cluster).hypernode == "s4"
@@ -116,7 +116,7 @@ def test_the_explanation_gives_the_same_answer_and_says_why(name):
     assert placing.candidates == list(explanation.candidates)
 
 
-@pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])
+@pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_1_15_gang)])
 @max_examples(60)
 @given(rng=choices())
 def test_who_waits_starts_when_they_are_gone_and_who_need_not_wait_starts_now(name, make, rng):

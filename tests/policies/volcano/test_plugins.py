@@ -9,7 +9,7 @@ from workbench.errors import InputError
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
-from workbench.policies.volcano.plugins import (
+from workbench.policies.volcano.parts.plugins import (
     DEFAULT_CONFIG,
     config_warnings,
     hypernode_weight,
@@ -29,7 +29,7 @@ def test_plugins_that_are_missing_or_off_weigh_nothing():
 
 
 def test_defaults_are_the_plugins_own():
-    found = score_parameters(DEFAULT_CONFIG, Release.NEWEST)
+    found = score_parameters(DEFAULT_CONFIG, Release.V1_15)
     assert found == {
         "least_weight": 1,
         "most_weight": 0,
@@ -76,7 +76,7 @@ def test_a_configuration_that_is_modelled_whole_warns_of_nothing():
         PluginOption("network-topology-aware", {}, {"weight": 2}),
         actions=("enqueue", "allocate", "backfill"),
     )
-    assert config_warnings(whole, Release.V1_13) == config_warnings(whole, Release.NEWEST) == ()
+    assert config_warnings(whole, Release.V1_13) == config_warnings(whole, Release.V1_15) == ()
 
 
 TOPOLOGY = "network-topology-aware"
@@ -120,18 +120,18 @@ def test_what_is_not_modelled_is_named(given, want):
     assert said(config_warnings(given, Release.V1_13)) == (want,)
 
 
-def test_only_the_newest_asks_sub_groups_and_who_is_always_ready_is_not_asked():
+def test_only_1_15_asks_sub_groups_and_who_is_always_ready_is_not_asked():
     off = {"JobPipelined": False, "SubJobPipelined": False}
     waits = config(PluginOption("gang", off))
-    assert [len(config_warnings(waits, release)) for release in (Release.V1_13, Release.NEWEST)] == [1, 2]
+    assert [len(config_warnings(waits, release)) for release in (Release.V1_13, Release.V1_15)] == [1, 2]
     never = config(PluginOption("gang", {**off, "JobReady": False, "SubJobReady": False}))
-    assert config_warnings(never, Release.NEWEST) == ()
+    assert config_warnings(never, Release.V1_15) == ()
 
 
-def test_every_switch_of_the_newest_search_is_modelled():
+def test_every_switch_of_the_search_of_1_15_is_modelled():
     off = {"NodeOrder": False, "HyperNodeOrder": False, "SubJobOrder": False, "HyperNodeGradient": False}
     given = config(*(PluginOption(name, off) for name in (TOPOLOGY, "gang", "priority")))
-    assert config_warnings(given, Release.V1_13) == config_warnings(given, Release.NEWEST) == ()
+    assert config_warnings(given, Release.V1_13) == config_warnings(given, Release.V1_15) == ()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_every_switch_of_the_newest_search_is_modelled():
 def test_a_weight_that_no_score_takes_is_refused_with_its_place(plugin, arguments):
     key, value = list(arguments.items())[-1]
     with pytest.raises(InputError) as error:
-        score_parameters(config(PluginOption(plugin, {}, arguments), source="a.conf"), Release.NEWEST)
+        score_parameters(config(PluginOption(plugin, {}, arguments), source="a.conf"), Release.V1_15)
     assert str(error.value) == (
         f"a.conf: plugin {plugin}, argument {key}: the weight is too large (found {value}, expected at most 1000000)"
     )
@@ -155,17 +155,17 @@ def test_a_weight_that_no_score_takes_is_refused_with_its_place(plugin, argument
 
 def test_a_large_number_that_is_not_read_is_not_looked_at():
     odd = config(PluginOption("binpack", {}, {"other": 10**10}), PluginOption("unknown", {}, {"weight": 10**10}))
-    assert score_parameters(odd, Release.NEWEST)["binpack_weight"] == 1
+    assert score_parameters(odd, Release.V1_15)["binpack_weight"] == 1
     new = config(PluginOption("network-topology-aware", {}, {"hypernode.binpack.cpu": 10**10}))
     assert score_parameters(new, Release.V1_13)["hypernode_binpack_cpu"] == 1
 
 
 def test_the_weight_of_hypernodes_has_a_switch_of_its_own():
     weight = {"weight": 7}
-    assert hypernode_weight(config(PluginOption(TOPOLOGY, {"NodeOrder": False}, weight)), Release.NEWEST) == 7
-    assert hypernode_weight(config(PluginOption(TOPOLOGY, {"HyperNodeOrder": False}, weight)), Release.NEWEST) == 0
-    assert hypernode_weight(config(PluginOption(TOPOLOGY, {}, {"weight": -1})), Release.NEWEST) == 1
-    assert hypernode_weight(config(), Release.NEWEST) == 0
+    assert hypernode_weight(config(PluginOption(TOPOLOGY, {"NodeOrder": False}, weight)), Release.V1_15) == 7
+    assert hypernode_weight(config(PluginOption(TOPOLOGY, {"HyperNodeOrder": False}, weight)), Release.V1_15) == 0
+    assert hypernode_weight(config(PluginOption(TOPOLOGY, {}, {"weight": -1})), Release.V1_15) == 1
+    assert hypernode_weight(config(), Release.V1_15) == 0
 
 
 def test_sub_jobs_are_ordered_by_gang_and_priority_as_configured():

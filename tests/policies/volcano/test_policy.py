@@ -12,7 +12,7 @@ from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Refusal
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies import get_policy, list_policies
-from workbench.policies.volcano.plugins import DEFAULT_CONFIG
+from workbench.policies.volcano.parts.plugins import DEFAULT_CONFIG
 
 VOLCANO = ["allocate", "volcano-1.13", "volcano-1.15"]
 
@@ -47,8 +47,8 @@ def test_the_topology_weighs_what_the_configuration_says():
     chosen = config("gang", PluginOption("network-topology-aware", {}, {"weight": 4}))
     assert get_policy("volcano-1.13", config=chosen).parameters["weight"] == 4
     assert get_policy("volcano-1.13", config=config("gang")).parameters["weight"] == 0
-    newest = config(PluginOption("network-topology-aware", {}, {"hypernode.binpack.normal-pod.fading": 0.5}))
-    assert get_policy("volcano-1.15", config=newest).parameters["normal_pod_fading"] == 0.5
+    configured = config(PluginOption("network-topology-aware", {}, {"hypernode.binpack.normal-pod.fading": 0.5}))
+    assert get_policy("volcano-1.15", config=configured).parameters["normal_pod_fading"] == 0.5
 
 
 @pytest.mark.parametrize("name", VOLCANO)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fabrics import document_tree, snapshot
 from workbench.kernels.domains import NO_RECORD
-from workbench.policies.volcano.newest.recovery import join, joined, recover
+from workbench.policies.volcano.v1_15.records import join, joined, recover
 
 TREE = document_tree().topology
 

@@ -11,8 +11,8 @@ from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.volcano.newest.constraints import limits_of
-from workbench.policies.volcano.newest.splitting import SubJobs, split
+from workbench.policies.volcano.v1_15.constraints import limits_of
+from workbench.policies.volcano.v1_15.splitting import SubJobs, split
 
 LEAF = TopologyConstraint("hard", 1)
 

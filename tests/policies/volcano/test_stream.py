@@ -10,14 +10,14 @@ import pytest
 
 from tests.fabrics import document_tree
 from tests.ledger_check import check_ledger
-from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster
 from tests.policies.stream_cases import SideBySide, come_and_go
+from tests.policies.v1_15_cases import random_1_15_gang, random_equal_groups
 from tests.profiles import blocks
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.policies import get_policy
-from workbench.policies.volcano.stream import SearchStream
+from workbench.policies.volcano.v1_15.stream import SearchStream
 
 MATRIX = BandwidthMatrix(np.array([[0, 9, 5, 1], [9, 0, 1, 5], [5, 1, 0, 9], [1, 5, 9, 0]], dtype=np.float64))
 RACK, SOFT = TopologyConstraint("hard", 1), TopologyConstraint("soft")
@@ -31,7 +31,7 @@ def counted_gpus(cluster):
 
 
 def new_gang(rng, cluster):
-    gang = rng.choice([random_newest_gang, random_newest_gang, random_equal_groups])(rng, cluster)
+    gang = rng.choice([random_1_15_gang, random_1_15_gang, random_equal_groups])(rng, cluster)
     if rng.random() < 0.8:
         # Nothing of it runs; what its minimum counted as running is not asked for.
         gang = dataclasses.replace(

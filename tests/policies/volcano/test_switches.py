@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.model.scheduler_config import SWITCHES, PluginOption
-from workbench.policies.volcano.switches import enabled
+from workbench.policies.volcano.parts.plugins import enabled
 
 
 def test_a_switch_is_on_unless_written_and_only_hierarchy_is_off() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from workbench.model.gang import Gang, Role
-from workbench.policies.volcano.task_order import task_rank
+from workbench.policies.volcano.parts.task_order import task_rank
 
 MIXED = Gang("d", "g", (Role("m", 1, {"cpu": 1}), Role("w", 2, {"cpu": 1})), 3, order=("g-w-0", "g-m-0", "g-w-1"))
 

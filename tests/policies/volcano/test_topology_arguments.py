@@ -6,7 +6,7 @@ import pytest
 
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption
-from workbench.policies.volcano.topology_arguments import TopologyArguments
+from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 
 INVALID = {
     "negative weights are 1": ({"weight": -2, "hypernode.binpack.cpu": -1}, TopologyArguments()),
@@ -27,7 +27,7 @@ INVALID = {
 
 @pytest.mark.parametrize(("arguments", "want"), INVALID.values(), ids=INVALID.keys())
 def test_invalid_arguments_of_the_newest_release(arguments: dict[str, object], want: TopologyArguments) -> None:
-    assert TopologyArguments.of(PluginOption("n", {}, arguments), Release.NEWEST) == want
+    assert TopologyArguments.of(PluginOption("n", {}, arguments), Release.V1_15) == want
 
 
 def test_1_13_reads_the_weight_alone_and_takes_it_as_it_is() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.model.gang import TopologyConstraint
-from workbench.policies.volcano.newest.topology_spec import adjust_constraints, hard_tier, translate_tier_name
+from workbench.policies.volcano.v1_15.constraints import adjust_constraints, hard_tier, translate_tier_name
 
 SOFT = TopologyConstraint("soft")
 NAMED = TopologyConstraint("hard", None, "rack")

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from tests.choice import choices
 from tests.fabrics import document_tree, snapshot
 from tests.notices import said
-from tests.policies.newest_cases import (
-    WEIGHTS,
-    assert_same_newest,
-    assert_same_newest_at_random,
-    random_equal_groups,
-    random_newest_gang,
-)
 from tests.policies.random_cases import random_cluster
+from tests.policies.v1_15_cases import (
+    WEIGHTS,
+    assert_same_1_15,
+    assert_same_1_15_at_random,
+    random_1_15_gang,
+    random_equal_groups,
+)
 from tests.profiles import max_examples
 from workbench.errors import InternalError
 from workbench.model.explanation import Recorder
@@ -36,12 +36,12 @@ from workbench.policies import get_policy
 @max_examples(150)
 @given(rng=choices())
 def test_the_same_as_the_oracle(rng):
-    assert_same_newest_at_random(rng)
+    assert_same_1_15_at_random(rng)
 
 
 @given(rng=choices())
 def test_the_same_as_the_oracle_for_sub_groups_that_are_all_alike(rng):
-    assert_same_newest_at_random(rng, make=random_equal_groups)
+    assert_same_1_15_at_random(rng, make=random_equal_groups)
 
 
 @max_examples(60)
@@ -55,7 +55,7 @@ def test_the_same_as_the_oracle_for_sub_groups_that_are_all_alike(rng):
 def test_the_same_as_the_oracle_with_other_weights(rng, weight, cpu, gpu, fading):
     weights = {**WEIGHTS, "topology": weight, "packing": weight, "fading": fading}
     weights["hypernode"] = {"cpu": cpu, "memory": 1, "nvidia.com/gpu": gpu}
-    assert_same_newest_at_random(
+    assert_same_1_15_at_random(
         rng,
         weights,
         weight=weight,
@@ -87,7 +87,7 @@ SWITCHES = {
 @given(rng=choices())
 def test_nodes_and_hypernodes_have_switches_of_their_own(switches, lost, rng):
     config = with_switches(network_topology_aware=switches)
-    assert_same_newest_at_random(rng, {**WEIGHTS, **lost}, config=config)
+    assert_same_1_15_at_random(rng, {**WEIGHTS, **lost}, config=config)
 
 
 SUB_ORDERS = {
@@ -101,16 +101,16 @@ SUB_ORDERS = {
 @max_examples(40)
 @given(rng=choices())
 def test_sub_jobs_stand_in_the_order_of_the_plugins_that_order_them(switches, order, rng):
-    assert_same_newest_at_random(rng, sub_order=order, config=with_switches(**switches))
+    assert_same_1_15_at_random(rng, sub_order=order, config=with_switches(**switches))
 
 
 @max_examples(40)
 @given(rng=choices())
 def test_sub_jobs_stand_in_the_order_of_priorities_that_do_not_order_tasks(rng):
     cluster = random_cluster(rng)
-    gang = random_newest_gang(rng, cluster)
-    assert_same_newest(replace(gang, tasks_by_priority=False), cluster)
-    assert_same_newest(
+    gang = random_1_15_gang(rng, cluster)
+    assert_same_1_15(replace(gang, tasks_by_priority=False), cluster)
+    assert_same_1_15(
         replace(gang, tasks_by_priority=False), cluster, config=with_switches(priority={"TaskOrder": False})
     )
 
@@ -133,7 +133,7 @@ def test_the_first_plugin_with_an_opinion_orders_sub_jobs(rng):
     config = with_switches()
     (tier,) = config.tiers
     swapped = replace(config, tiers=((tier[1], tier[0], *tier[2:]),))
-    assert_same_newest_at_random(rng, sub_order=("gang", "priority"), config=swapped)
+    assert_same_1_15_at_random(rng, sub_order=("gang", "priority"), config=swapped)
 
 
 def test_why_a_gang_waits_is_found_when_it_is_read_as_it_was_when_it_was_refused():
@@ -142,8 +142,8 @@ def test_why_a_gang_waits_is_found_when_it_is_read_as_it_was_when_it_was_refused
         rng = random.Random(seed)
         cluster = random_cluster(rng)
         ledger, policy = cluster.ledger(), get_policy("volcano-1.15")
-        policy.place(random_newest_gang(rng, cluster), ledger)
-        gang = random_newest_gang(rng, cluster)
+        policy.place(random_1_15_gang(rng, cluster), ledger)
+        gang = random_1_15_gang(rng, cluster)
         result = policy.place(gang, ledger)
         if not isinstance(result, Refusal) or "reasons" in vars(result):
             continue

@@ -1,4 +1,4 @@
-"""A cluster without HyperNodes: its topology is not ready for 1.13, and ready for the newest release."""
+"""A cluster without HyperNodes: its topology is not ready for 1.13, and ready for Volcano 1.15."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def test_soft_and_plain_jobs_need_no_hypernodes_in_1_13():
     assert nodes_of(scenario, "volcano-1.13", PLUGINS) == {"j1": ["a"], "j2": ["a"]}
 
 
-def test_the_newest_has_the_virtual_top():
+def test_1_15_has_the_virtual_top():
     assert nodes_of(loaded(NODES, JOBS), "volcano-1.15", PLUGINS) == {"j1": ["a"], "j2": ["a"]}

@@ -48,13 +48,13 @@ class Audit:
     domain : str, optional
         HyperNode that the policy chose; None if it chose none.
     observed_domain : str, optional
-        HyperNode that the cluster chose, as far as its placement tells: the one of `equals` that holds the gang's
+        HyperNode that the cluster chose, as its placement tells: the one of `tied_hypernodes` that holds the gang's
         minimum, otherwise the smallest that holds all placed pods. None: nothing was placed.
-    equals : tuple of str
+    tied_hypernodes : tuple of str
         HyperNodes among which only chance or the name decided, by the policy; empty for a gang without a topology
         constraint and for a policy that scores no HyperNodes.
     difference : str
-        What differs, in words; empty: the cluster did what the policy would have done, or chose another of the equals,
+        What differs, in words; empty: the cluster did what the policy would have done, or chose another of those tied,
         or has not tried the gang.
     is_in : MeetingPlace, optional
         The closest HyperNode that holds all pods of the gang as the cluster placed them; None: nothing was placed.
@@ -77,7 +77,7 @@ class Audit:
     observed_pods: int
     domain: str | None
     observed_domain: str | None
-    equals: tuple[str, ...]
+    tied_hypernodes: tuple[str, ...]
     difference: str
     is_in: MeetingPlace | None = None
     could_be_in: MeetingPlace | None = None
@@ -109,7 +109,7 @@ class Audit:
             "observed_pods": self.observed_pods,
             "domain": self.domain,
             "observed_domain": self.observed_domain,
-            "equals": list(self.equals),
+            "equals": list(self.tied_hypernodes),
             "agrees": self.agrees,
             "difference": self.difference,
             "is_in": None if self.is_in is None else self.is_in.to_dict(),
@@ -153,7 +153,7 @@ def audit(
     Notes
     -----
     A real scheduler takes one of several equal HyperNodes at random. The placements agree if the verdict and the number
-    of pods are the same and, for a gang with a topology constraint, one of the equals holds the gang's minimum.
+    of pods are the same and, for a gang with a topology constraint, one of those tied holds the gang's minimum.
     """
     recorders = _recorders({at: gangs[at]})
     decision = policy.schedule(gangs, snapshot, recorders)[at]
@@ -195,7 +195,7 @@ def audit_waiting(
 def _recorders(gangs: Mapping[int, Gang]) -> dict[int, Recorder]:
     """Recorders of the equal HyperNodes; without a topology constraint none are equal."""
     return {
-        i: Recorder(equals_only=True)
+        i: Recorder(ties_only=True)
         for i, gang in gangs.items()
         if gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
     }
@@ -219,8 +219,8 @@ def _told(
     is_in = meeting_place(topology, places)
     there = _nodes_of_placed(placement, observed)
     could_be_in = None if there is None else meeting_place(topology, there)
-    equals = recorder.explanation(decision).equals if recorder is not None else ()
-    chosen = _chosen(equals, gang, topology, places)
+    tied = recorder.explanation(decision).tied_hypernodes if recorder is not None else ()
+    chosen = _chosen(tied, gang, topology, places)
     told = Audit(
         gang=gang,
         policy=policy.name,
@@ -230,7 +230,7 @@ def _told(
         observed_pods=len(nodes),
         domain=placement.hypernode or None if placement is not None else None,
         observed_domain=chosen or (is_in.hypernode if is_in is not None else None),
-        equals=equals,
+        tied_hypernodes=tied,
         difference="",
         is_in=is_in,
         could_be_in=could_be_in,
@@ -267,9 +267,9 @@ def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
     here, there = told.is_in, told.could_be_in
     if here is None or there is None or chosen is not None:
         return ""
-    if not told.equals and not (equal_places and told.gang.constraint is not None and told.could_be_closer):
+    if not told.tied_hypernodes and not (equal_places and told.gang.constraint is not None and told.could_be_closer):
         return ""
-    others = [place_name(name) for name in told.equals if name != there.hypernode]
+    others = [place_name(name) for name in told.tied_hypernodes if name != there.hypernode]
     equals = f" or its equal{'s' if len(others) > 1 else ''} {name_list(others)}" if others else ""
     where = f"{here} instead of {there}{equals}"
     if here.tier > there.tier:
@@ -279,10 +279,10 @@ def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
     return "" if equal_places else f"as close, but not by the policy's rules: {where}"
 
 
-def _chosen(equals: tuple[str, ...], gang: Gang, topology: Topology, places: npt.NDArray[np.int32]) -> str | None:
+def _chosen(tied: tuple[str, ...], gang: Gang, topology: Topology, places: npt.NDArray[np.int32]) -> str | None:
     """The first of some HyperNodes that holds as many of the pods as the gang needs; None: none does."""
     needed = min(max(gang.min_available, 1), len(places))
-    for name in equals if len(places) else ():
+    for name in tied if len(places) else ():
         if int(np.isin(places, topology.nodes_of(topology.domain(name))).sum()) >= needed:
             return name
     return None

@@ -223,7 +223,7 @@ class Finish(Edit):
             index = snapshot.running_index.gangs
             snapshot = snapshot.after_end_of([pod for gang in self.gangs for pod in index.get(gang, ())])
             for gang in (self.name, *self.gangs):
-                snapshot = snapshot.forgetting(gang)
+                snapshot = snapshot.without_record(gang)
         else:
             snapshot = snapshot.without_pods(lambda pod: not pod.gang and pod_subject(pod) == self.victim)
         return case.with_snapshot(snapshot)

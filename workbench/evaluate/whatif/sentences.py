@@ -73,7 +73,7 @@ def idle_text(policy: Policy, case: EditedSession) -> str | Notice:
     others = dict.fromkeys(pod.gang for pod in case.snapshot.running if pod.gang and pod.gang not in case.own_keys)
     snapshot = alone.snapshot
     for gang in others:
-        snapshot = snapshot.forgetting(gang)
+        snapshot = snapshot.without_record(gang)
     snapshot = dataclasses.replace(snapshot, exclusive=_own_exclusive(snapshot, case))
     alone = alone.with_snapshot(snapshot)
     for edit in families_of_nodes(alone):

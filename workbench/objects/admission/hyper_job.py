@@ -29,7 +29,7 @@ __all__ = ["hyper_job_defaults", "hyper_job_findings", "own_field_warnings", "un
 _OWN_FIELD = "spec.networkTopology"
 
 
-def unknown_in_hyper_job(data: Mapping[str, Any], release: Release = Release.NEWEST) -> list[Unknown]:
+def unknown_in_hyper_job(data: Mapping[str, Any], release: Release = Release.V1_15) -> list[Unknown]:
     """Fields and keys that a HyperJob does not have, with networkTopology counted as known."""
     return [one for one in unknown_in(data, release) if one.path != _OWN_FIELD]
 
@@ -58,7 +58,7 @@ def hyper_job_defaults(data: Mapping[str, Any], *, own: bool = True) -> dict[str
     if own and spec.get("minAvailable") is None:
         defaults["spec.minAvailable"] = read.n_jobs
     if own and not is_stored(data):
-        defaults |= constraint_defaults(spec, "spec", Release.NEWEST)
+        defaults |= constraint_defaults(spec, "spec", Release.V1_15)
     return defaults
 
 
@@ -90,7 +90,7 @@ def hyper_job_findings(
     InputError
         A field of the wrong type.
     """
-    if errors := topology_errors(data, Release.NEWEST):
+    if errors := topology_errors(data, Release.V1_15):
         return [Fault(error.partition(": ")[0], error, by_schema=True) for error in errors]
     hyper_job, spec = read_hyper_job(data), get_map(released_form(data), "spec", "")
     found = list(_schema_findings(hyper_job, spec))

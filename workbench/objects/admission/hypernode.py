@@ -1,4 +1,4 @@
-"""Admission of a HyperNode: the schema of its CRD, the newest Volcano's admission policy, and Volcano's webhook.
+"""Admission of a HyperNode: the schema of its CRD, Volcano 1.15's admission policy, and Volcano's webhook.
 
 Creating and updating are checked alike. None of the three looks at tier order, cycles or two parents;
 `workbench.topology` finds these.
@@ -70,7 +70,7 @@ def hypernode_schema(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
-    """The text with which the admission policy of the newest Volcano refuses a HyperNode manifest; empty if accepted.
+    """The text with which the admission policy of Volcano 1.15 refuses a HyperNode manifest; empty if accepted.
 
     Release 1.13 has no such policy. The policy counts brackets instead of compiling a pattern: valid patterns such as
     ``a\\(b`` are refused, and a lone ``)`` is accepted.
@@ -84,7 +84,7 @@ def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
 def hypernode_webhook(data: Mapping[str, Any], release: Release) -> str:
     """The text with which Volcano's webhook refuses a HyperNode manifest; empty if accepted.
 
-    In the newest release the webhook checks patterns only.
+    In Volcano 1.15 the webhook checks patterns only.
     """
     errors = list(_webhook_errors(data, release))
     return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)
@@ -98,17 +98,17 @@ def _members(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], dic
 
 
 def _schema_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
-    newest = release is Release.NEWEST
+    is_1_15 = release is Release.V1_15
     spec = get_map(data, "spec", "")
     if type(spec.get("tier")) is str:
         yield 'spec.tier: Invalid value: "string": spec.tier in body must be of type integer: "string"'
     elif (tier := get_int(spec, "tier", "spec")) is None:
         yield schema.required("spec.tier")
-    elif newest and tier < 0:
+    elif is_1_15 and tier < 0:
         yield schema.below("spec.tier", tier, 0)
-    if newest and len(get_text(spec, "tierName", "spec").encode()) > LONGEST:
+    if is_1_15 and len(get_text(spec, "tierName", "spec").encode()) > LONGEST:
         yield schema.too_long("spec.tierName", LONGEST)
-    if newest and spec.get("members") == []:
+    if is_1_15 and spec.get("members") == []:
         yield schema.too_few("spec.members", 0, 1)
     for path, member, selector in _members(data):
         kind = member.get("type")
@@ -116,7 +116,7 @@ def _schema_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
             yield schema.required(f"{path}.type")
         elif kind not in ("Node", "HyperNode"):
             yield schema.unsupported(f"{path}.type", kind, ("HyperNode", "Node"))
-        if newest:
+        if is_1_15:
             yield from _selector_schema_errors(selector, f"{path}.selector")
         if "labelMatch" in selector:
             read_label_selector(selector["labelMatch"], f"{path}.selector.labelMatch")

@@ -25,7 +25,7 @@ from workbench.objects.task_order import launch_order
 __all__ = ["job_findings", "partition_findings", "refuse_job"]
 
 
-def refuse_job(data: Mapping[str, Any], release: Release = Release.NEWEST) -> str:
+def refuse_job(data: Mapping[str, Any], release: Release = Release.V1_15) -> str:
     """The text with which admission refuses a new Volcano Job; empty if it is accepted.
 
     The text joins all findings of `job_findings` except those about pod templates, which do not affect placement.
@@ -35,7 +35,7 @@ def refuse_job(data: Mapping[str, Any], release: Release = Release.NEWEST) -> st
 
 def job_findings(
     data: Mapping[str, Any],
-    release: Release = Release.NEWEST,
+    release: Release = Release.V1_15,
     *,
     queues: Mapping[str, KnownQueue] | None = None,
     templates: bool = True,
@@ -75,8 +75,8 @@ def job_findings(
         return [*found, Fault("spec.tasks", "No task specified in job spec")]
     if early := mpi_master_finding(spec, job):
         return [*found, *early]
-    newest = release is Release.NEWEST
-    if newest and both_tiers(job.constraint):
+    is_1_15 = release is Release.V1_15
+    if is_1_15 and both_tiers(job.constraint):
         found.append(Fault("spec.networkTopology", BOTH_TIERS))
     names: set[str] = set()
     total = 0
@@ -91,7 +91,7 @@ def job_findings(
         found += _name_findings(f"{job.metadata.name}-{task.name}-{position}", "pod", child(path, "name"))
         if templates:
             found += _template_findings(item, path, position, pod_level_resources)
-        if newest:
+        if is_1_15:
             found += partition_findings(task, job.metadata.name, path)
     found += _name_findings(job.metadata.name, "job", "metadata.name")
     if job.min_available > total:

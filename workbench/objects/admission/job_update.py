@@ -27,7 +27,7 @@ _BY_NAME = frozenset({"plugins", "labels", "annotations", "nodeSelector", "match
 
 
 def refuse_job_update(
-    data: Mapping[str, Any], release: Release = Release.NEWEST, before: Mapping[str, Any] | None = None
+    data: Mapping[str, Any], release: Release = Release.V1_15, before: Mapping[str, Any] | None = None
 ) -> str:
     """The text with which admission refuses an update of a Volcano Job; empty if the update is accepted.
 
@@ -55,13 +55,13 @@ def _state_findings(data: Mapping[str, Any], release: Release) -> list[Fault]:
         if task.min_available is not None and task.min_available > task.replicas:
             text = f" 'minAvailable' must be <= 'replicas' in task: {task.name};"
             found.append(Fault(f"{path}.minAvailable", text))
-        if release is Release.NEWEST:
+        if release is Release.V1_15:
             found += partition_findings(task, job.metadata.name, path)
     if job.min_available > sum(task.replicas for task in job.tasks):
         found.append(Fault("spec.minAvailable", " job 'minAvailable' must not be greater than total replicas"))
     if job.min_available < 0:
         found.append(Fault("spec.minAvailable", " job 'minAvailable' must be >= 0"))
-    if release is Release.NEWEST and both_tiers(job.constraint):
+    if release is Release.V1_15 and both_tiers(job.constraint):
         found.append(Fault("spec.networkTopology", f" {BOTH_TIERS}"))
     return found
 

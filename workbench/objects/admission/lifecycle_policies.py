@@ -27,7 +27,7 @@ def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Re
     release : Release
         1.13 does not know RestartPartition.
     """
-    actions = [name for name in USER_ACTIONS if release is Release.NEWEST or name != "RestartPartition"]
+    actions = [name for name in USER_ACTIONS if release is Release.V1_15 or name != "RestartPartition"]
     valid = f" valid events are [{' '.join(USER_EVENTS)}], valid actions are [{' '.join(actions)}];"
     events: set[str] = set()
     exit_codes: set[int] = set()

@@ -19,7 +19,7 @@ _QUEUE = "spec.queue"
 
 
 def refuse_pod_group(
-    group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
+    group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.V1_15
 ) -> str:
     """The text with which admission refuses a new PodGroup; empty if it is accepted.
 
@@ -41,7 +41,7 @@ def refuse_pod_group(
 
 
 def pod_group_findings(
-    group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
+    group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.V1_15
 ) -> list[Fault]:
     """Violations that admission finds in a new PodGroup; the parameters are those of `refuse_pod_group`.
 
@@ -59,7 +59,7 @@ def pod_group_findings(
     elif queue and queue_state != "Open":
         state = f"can only submit PodGroup to queue with state `Open`, queue `{queue}` status is `{queue_state}`."
         found.append(Fault(_QUEUE, state))
-    if release is Release.NEWEST:
+    if release is Release.V1_15:
         if both_tiers(group.constraint):
             found.append(Fault("spec.networkTopology", f"{BOTH_TIERS}."))
         for i, policy in enumerate(group.sub_group_policies):

@@ -93,7 +93,7 @@ def is_reviewed(data: Mapping[str, Any]) -> bool:
 
 def review(
     data: Mapping[str, Any],
-    release: Release = Release.NEWEST,
+    release: Release = Release.V1_15,
     known: Known = _NOTHING_KNOWN,
     *,
     own_plugins: bool = True,
@@ -159,8 +159,8 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
         notes = [*hyper_job_notes(data), *notes]
         data = released_form(data)
     fills_in = data["kind"] in ("Job", "PodGroup", "HyperJob") and not is_stored(data)
-    holders = topology_holders(data, Release.NEWEST) if fills_in else []
-    filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
+    holders = topology_holders(data, Release.V1_15) if fills_in else []
+    filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.V1_15).items()}
     return [
         *unknown_notes(unknown_in_hyper_job(data) if data["kind"] == "HyperJob" else unknown_in(data)),
         *(
@@ -175,8 +175,8 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     """Why no cluster could contain an input object; empty if one could, or if the kind is not one of `REVIEWED_KINDS`.
 
     A HyperNode is refused only if both releases refuse it, because the input may come from a cluster of either; the
-    text is that of the newest release. A tier written as text counts as a number, as in the design document, and an
-    absent tier as 0, because a cluster shows tier 0 as absent. Jobs and PodGroups are checked by the newest release;
+    text is that of Volcano 1.15. A tier written as text counts as a number, as in the design document, and an
+    absent tier as 0, because a cluster shows tier 0 as absent. Jobs and PodGroups are checked by Volcano 1.15;
     their queue counts as open, because it may have been open when they were created. Pod templates of a Job are not
     checked, because their errors do not affect the placement; of a Queue only the types of its fields are checked. A
     Pod with a node was accepted before.
@@ -193,19 +193,19 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     if data["kind"] == "Pod":
         return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
     if data["kind"] == "Job":
-        return "; ".join(topology_errors(data, Release.NEWEST)) or refuse_job(data)
+        return "; ".join(topology_errors(data, Release.V1_15)) or refuse_job(data)
     if data["kind"] == "HyperJob":
         return refusal_text(hyper_job_findings(data, templates=False))
     if data["kind"] == "Queue":
         read_queue(data)
         return ""
     if data["kind"] != "HyperNode":
-        return _decoded(data, Release.NEWEST, _NOTHING_KNOWN, True).refusal
+        return _decoded(data, Release.V1_15, _NOTHING_KNOWN, True).refusal
     spec = get_map(data, "spec", "")
     tier = spec.get("tier")
     if tier is None or type(tier) is str:
         data = {**data, "spec": {**spec, "tier": int(tier or 0)}}
-    text = refuse_hypernode(data, Release.NEWEST)
+    text = refuse_hypernode(data, Release.V1_15)
     return text if text and refuse_hypernode(data, Release.V1_13) else ""
 
 
@@ -327,7 +327,7 @@ def _pod_group(data: Mapping[str, Any], release: Release, known: Known) -> Verdi
     if spec.get("minMember") is None:
         defaults["spec.minMember"] = 1
     warnings = _unknown_queue(taken, known)
-    if release is Release.NEWEST:
+    if release is Release.V1_15:
         for path, policy in get_maps(spec, "subGroupPolicy", "spec"):
             if not policy.get("matchLabelKeys"):
                 text = f"{path} has no matchLabelKeys: it captures no pod"

@@ -71,7 +71,7 @@ def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> 
     if mode is not None and get_text(topology, "mode", where) not in ("hard", "soft"):
         errors.append(schema.unsupported(f"{where}.mode", mode, ("hard", "soft")))
     tier = get_int(topology, "highestTierAllowed", where)
-    if release is Release.NEWEST and tier is not None and tier < 0:
+    if release is Release.V1_15 and tier is not None and tier < 0:
         errors.append(schema.below(f"{where}.highestTierAllowed", tier, 0))
     return errors
 

@@ -2,7 +2,7 @@
 
 There is one entry per type, ``Name: field=type field=type …``; an indented line continues the entry above. A type is
 the name of another entry or one of the scalars ``text``, ``int``, ``bool``, ``quantity``, ``any`` (content not checked)
-and ``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping with free keys. ``@newest`` marks a
+and ``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping with free keys. ``@1.15`` marks a
 field that Volcano 1.13 lacks.
 """
 
@@ -27,13 +27,13 @@ class Field:
         ``one``, ``list`` or ``map``.
     of : str or Field
         Name of a type or scalar; for a list or mapping the type of its items.
-    newest : bool
+    since_1_15 : bool
         Whether the field exists only in releases after 1.13.
     """
 
     form: Literal["one", "list", "map"]
     of: str | Field
-    newest: bool = False
+    since_1_15: bool = False
 
     @property
     def base(self) -> str:
@@ -57,9 +57,9 @@ def _entries(text: str) -> Iterable[str]:
 
 def _field(written: str) -> Field:
     name, at, _ = written.partition("@")
-    newest = bool(at)
+    since_1_15 = bool(at)
     if name.startswith("["):
-        return Field("list", _field(name[1:-1]), newest)
+        return Field("list", _field(name[1:-1]), since_1_15)
     if name.startswith("{"):
-        return Field("map", _field(name[1:-1]), newest)
-    return Field("one", name, newest)
+        return Field("map", _field(name[1:-1]), since_1_15)
+    return Field("one", name, since_1_15)

@@ -70,7 +70,7 @@ def types() -> Mapping[str, Mapping[str, Field]]:
     return read_types(core_v1.TYPES, volcano.TYPES)
 
 
-def unknown_in(data: Mapping[str, Any], release: Release = Release.NEWEST) -> list[Unknown]:
+def unknown_in(data: Mapping[str, Any], release: Release = Release.V1_15) -> list[Unknown]:
     """Find fields and keys of a manifest that its kind does not have in a Volcano release.
 
     Parameters
@@ -130,7 +130,9 @@ def _looked_into(release: Release) -> Mapping[str, Mapping[str, Field | None]]:
         return None if field.base in SCALARS and field.base != "keys" else field
 
     return {
-        name: {key: inside(field) for key, field in fields.items() if not (field.newest and release is Release.V1_13)}
+        name: {
+            key: inside(field) for key, field in fields.items() if not (field.since_1_15 and release is Release.V1_13)
+        }
         for name, fields in types().items()
     }
 

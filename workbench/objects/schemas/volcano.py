@@ -1,6 +1,6 @@
 """Fields of Volcano's kinds, in the notation of `workbench.objects.schemas.notation`.
 
-A field marked ``@newest`` is unknown to 1.13. The metadata of a pod template inside a custom resource has fewer fields
+A field marked ``@1.15`` is unknown to 1.13. The metadata of a pod template inside a custom resource has fewer fields
 than that of a Pod.
 
 Source: the CustomResourceDefinitions and API types of Volcano after 1.15 (names and types only); what 1.13 lacks:
@@ -15,14 +15,14 @@ TYPES = """
 HyperJob: apiVersion=text kind=text metadata=ObjectMeta spec=HyperJobSpec status=any
 HyperJobSpec: maxDomains=int minAvailable=int plugins={[text]} replicatedJobs=[ReplicatedJob]
 HyperNode: apiVersion=text kind=text metadata=ObjectMeta spec=HyperNodeSpec status=HyperNodeStatus
-HyperNodeSpec: members=[Member] tier=int tierName=text@newest
+HyperNodeSpec: members=[Member] tier=int tierName=text@1.15
 Job: apiVersion=text kind=text metadata=ObjectMeta spec=JobSpec status=any
 JobSpec: maxRetry=int minAvailable=int minSuccess=int networkTopology=NetworkTopology plugins={[text]}
     policies=[LifecyclePolicy] priorityClassName=text queue=text runningEstimate=text schedulerName=text tasks=[Task]
     ttlSecondsAfterFinished=int volumes=[JobVolume]
 PodGroup: apiVersion=text kind=text metadata=ObjectMeta spec=PodGroupSpec status=any
 PodGroupSpec: minMember=int minResources={quantity} minTaskMember={int} networkTopology=NetworkTopology
-    priorityClassName=text queue=text subGroupPolicy=[SubGroupPolicy]@newest
+    priorityClassName=text queue=text subGroupPolicy=[SubGroupPolicy]@1.15
 Queue: apiVersion=text kind=text metadata=ObjectMeta spec=QueueSpec status=any
 QueueSpec: affinity=QueueAffinity capability={quantity} dequeueStrategy=text deserved={quantity} dra=QueueDevices
     extendClusters=[QueueCluster] guarantee=QueueGuarantee parent=text priority=int reclaimable=bool type=text
@@ -38,7 +38,7 @@ JobVolume: mountPath=text volumeClaim=PersistentVolumeClaimSpec volumeClaimName=
 LifecyclePolicy: action=text event=text events=[text] exitCode=int timeout=text
 Member: selector=MemberSelector type=text
 MemberSelector: exactMatch=ExactMatch labelMatch=LabelSelector regexMatch=RegexMatch
-NetworkTopology: highestTierAllowed=int highestTierName=text@newest mode=text
+NetworkTopology: highestTierAllowed=int highestTierName=text@1.15 mode=text
 NodeGroups: preferredDuringSchedulingIgnoredDuringExecution=[text] requiredDuringSchedulingIgnoredDuringExecution=[text]
 PartitionPolicy: minPartitions=int networkTopology=NetworkTopology partitionSize=int totalPartitions=int
 QueueAffinity: nodeGroupAffinity=NodeGroups nodeGroupAntiAffinity=NodeGroups
@@ -50,7 +50,7 @@ ReplicatedJob: clusterNames=[text] name=text replicas=int splitPolicy=SplitPolic
 SplitPolicy: acceleratorType=text accelerators=int mode=text
 SubGroupPolicy: labelSelector=LabelSelector matchLabelKeys=[text] minSubGroups=int name=text
     networkTopology=NetworkTopology subGroupSize=int
-Task: dependsOn=DependsOn maxRetry=int minAvailable=int name=text partitionPolicy=PartitionPolicy@newest
+Task: dependsOn=DependsOn maxRetry=int minAvailable=int name=text partitionPolicy=PartitionPolicy@1.15
     policies=[LifecyclePolicy] replicas=int template=JobTemplate topologyPolicy=text
 TemplateMeta: annotations=keys finalizers=[text] labels=keys name=text namespace=text
 """

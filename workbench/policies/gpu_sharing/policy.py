@@ -234,7 +234,7 @@ class _SharingNodes(NodePolicy):
 
     def _record(self, state: GpuSharing, number: int, request: Request) -> None:
         recorder = request.recorder
-        if recorder is None or recorder.equals_only:
+        if recorder is None or recorder.ties_only:
             return
         topology = request.ledger.topology
         scores = state.scores(number)

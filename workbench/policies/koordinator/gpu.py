@@ -284,7 +284,7 @@ def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterSnapshot
 def _record(request: Request, turn: GangTurn) -> None:
     """Tell the recorder every node with its score for the first placed pod: 100 for that pod's node, else 0."""
     recorder = request.recorder
-    if recorder is None or recorder.equals_only or not request.demand.order:
+    if recorder is None or recorder.ties_only or not request.demand.order:
         return
     topology, demand = request.ledger.topology, request.demand
     given = {int(node): int((turn.node == node).sum()) for node in np.unique(turn.node[turn.node >= 0])}

@@ -350,7 +350,7 @@ def _record(request: Request, roots: list[TreeNode], chosen: TreeNode | None, wa
                 name = topology.domain_name(at.domain)
                 why = f"{counted(at.offer, 'slot')} of {wanted}" + (", chosen" if at is chosen else "")
                 recorder.domain(name, topology.domain_tier(at.domain), at.offer >= wanted, why)
-    if recorder.equals_only:
+    if recorder.ties_only:
         return
     for node in np.argsort(topology.node_rank).tolist():
         name = topology.node_names[node]

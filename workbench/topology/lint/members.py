@@ -203,7 +203,7 @@ def _refusal(subject: Subject, name: str) -> tuple[str, Path]:
     """
     try:
         # Unknown fields are findings of another rule.
-        verdict = review(subject.manifests[name], Release.NEWEST, strict=name not in subject.unknown)
+        verdict = review(subject.manifests[name], Release.V1_15, strict=name not in subject.unknown)
     except InputError as error:
         return str(error), ()
     own = [fault for fault in verdict.findings if not _is_judged_itself(subject, name, fault.path)]

@@ -17,9 +17,8 @@ from workbench.model.labels import Requirement
 from workbench.model.release import Release
 from workbench.policies import get_policy
 from workbench.policies.request import Request
-from workbench.policies.volcano import plugins
-from workbench.policies.volcano.node_scores.base import NodeScore
-from workbench.policies.volcano.node_scores.table import NODE_SCORES
+from workbench.policies.volcano.parts import plugins
+from workbench.policies.volcano.parts.node_scores.base import NodeScore
 
 EIGHTH = {"cpu": "4", "memory": "16Gi"}
 
@@ -49,7 +48,7 @@ class Preference(NodeScore):
 
 @pytest.fixture(autouse=True)
 def with_one_more_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "NODE_SCORES", (*NODE_SCORES, Preference))
+    monkeypatch.setattr(plugins, "NODE_SCORES", (*plugins.NODE_SCORES, Preference))
 
 
 def configured(**more: Any) -> Any:
@@ -99,7 +98,7 @@ def test_its_score_is_a_part_of_the_explanation() -> None:
 
 def test_its_arguments_are_known_and_wrong_values_named() -> None:
     def warned(**arguments: Any) -> tuple[str, ...]:
-        return said(plugins.config_warnings(configured(arguments=arguments), Release.NEWEST))
+        return said(plugins.config_warnings(configured(arguments=arguments), Release.V1_15))
 
     assert warned(points=3, label="rack") == ()
     assert warned(points=-3) == ("argument points of plugin preference is negative: it counts as 0 here",)
@@ -118,5 +117,5 @@ def test_a_value_that_it_cannot_mean_is_refused_with_its_place() -> None:
 
 
 def test_the_scores_have_names_of_their_own() -> None:
-    shown = [part.name for part in NODE_SCORES]
+    shown = [part.name for part in plugins.NODE_SCORES]
     assert len(set(shown)) == len(shown) and not {"binpack", "least", "most", "balanced"} & set(shown)

@@ -1,34 +1,25 @@
-"""Texts about nodes and HyperNodes for explanations of the Volcano policies; nothing here takes part in a decision.
-
-The functions are called only when an explanation is wanted.
-"""
+"""Scores of nodes, part by part, for explanations of the Volcano policies; nothing here takes part in a decision."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
-from workbench.model.resources import amount_text
-from workbench.policies.demand import Demand, node_causes
+from workbench.policies.demand import node_causes
 from workbench.policies.request import Request
-from workbench.policies.volcano.filling import Filling
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.filling.filling import Filling
+from workbench.policies.volcano.parts.texts import lacking
 
-if TYPE_CHECKING:
-    from workbench.policies.volcano.fill_context import FillContext
-
-__all__ = ["NODES_IN_TURN", "above_text", "lacking", "pods_text", "record_nodes", "room_for_text", "room_text"]
+__all__ = ["record_nodes"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-#: Why a HyperNode with room for all pods is refused: the policy fills its nodes in another way.
-NODES_IN_TURN = ", but not on the nodes that they get one after another"
 
 #: Parts of the node score: the name shown, and the field of `ScoreWeights`.
 _PARTS = (
@@ -37,77 +28,6 @@ _PARTS = (
     ("most", "most_requested"),
     ("balanced", "balanced"),
 )
-
-
-def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
-    """Text that lists each resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``.
-
-    Empty if enough of every resource is idle.
-
-    Parameters
-    ----------
-    resources : sequence of str
-        Names of the resources.
-    asked, idle : ndarray of shape (r,), int64
-        Amounts in the order of `resources`.
-    """
-    return ", ".join(
-        f"{name}: {amount_text(name, int(wants))} asked, {amount_text(name, int(has))} idle"
-        for name, wants, has in zip(resources, asked, idle, strict=True)
-        if wants > has
-    )
-
-
-def above_text(tier: int, highest: int) -> str:
-    """The reason that a HyperNode is not tried because its tier is above the highest one allowed."""
-    return f"tier {tier} above the highest allowed {highest}"
-
-
-def pods_text(count: int) -> str:
-    """A number of pods in words: ``1 pod``, ``2 pods``."""
-    return "1 pod" if count == 1 else f"{count} pods"
-
-
-def room_for_text(held: int, needs: int) -> str:
-    """Text with the number of pods, of the ``needs`` that a job needs, that a HyperNode could hold if it were tried."""
-    return f"room for {held} of {pods_text(needs)}"
-
-
-def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], needs: int) -> str:
-    """Text that says why some nodes do not hold the needed pods.
-
-    Parameters
-    ----------
-    demand : Demand
-    nodes : ndarray of int32
-        Indices of the nodes.
-    idle : ndarray of shape (n, r), int64
-        Idle resources of all nodes of the cluster.
-    left : sequence of int
-        Pods of each role that are still to be placed.
-    needs : int
-        Pods that are needed; they are taken role by role in the order in which pods are tried.
-    """
-    asked = np.zeros(idle.shape[1], dtype=np.int64)
-    accepted = np.zeros(len(nodes), dtype=np.bool_)
-    for role in demand.order:
-        count = min(left[role], needs)
-        needs -= count
-        if count:
-            asked += demand.rows[role] * count
-            accepted |= demand.feasible(role)[nodes].view(np.bool_)
-    texts = []
-    if not accepted.all():
-        verb = "does" if len(nodes) == 1 else "do"
-        texts.append(f"{int((~accepted).sum())} of {len(nodes)} nodes {verb} not accept them")
-    if len(nodes) and not accepted.any():
-        return texts[0]
-    short = lacking(demand.ledger.snapshot.resources, asked, idle[nodes[accepted]].sum(axis=0))
-    if short:
-        texts.append(short)
-    elif not texts:
-        texts.append("enough is idle in sum, but not on single nodes")
-    return "; ".join(texts)
 
 
 def record_nodes(
@@ -146,7 +66,7 @@ def record_nodes(
     context = filling.context
     request = context.request
     recorder, topology = request.recorder, request.snapshot.topology
-    if recorder is None or recorder.equals_only:
+    if recorder is None or recorder.ties_only:
         return
     parts = _node_parts(context, role)
     if total_tasks:

@@ -1,7 +1,7 @@
-"""Explains the newest Volcano's search: every HyperNode tried for a job, and those tried inside the chosen one.
+"""Explains Volcano 1.15's search: every HyperNode tried for a job, and those tried inside the chosen one.
 
 The numbers come from the search itself, which traces how it would place the job before it does; the texts are made
-here. The first turn places the job's minimum; each later turn tries the same HyperNodes for one pod more, so that a
+here. The first round places the job's minimum; each later round tries the same HyperNodes for one pod more, so that a
 single note describes it.
 """
 
@@ -16,59 +16,63 @@ from workbench.kernels.two_level import VERDICTS, AttemptSteps, TriedDomains, Tw
 from workbench.model.explanation import Candidate, Recorder
 from workbench.model.placement import best_of
 from workbench.policies.nearest import held_pods
-from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_for_text, room_text
-from workbench.policies.volcano.explain.search_misses import SearchQuery, missed
-from workbench.policies.volcano.newest.cluster_fill import ClusterFill
+from workbench.policies.volcano.explain.nodes import record_nodes
+from workbench.policies.volcano.parts.texts import above_text, pods_text, room_for_text, room_text
+from workbench.policies.volcano.v1_15.policy import TellFirstPod
+from workbench.policies.volcano.v1_15.search_misses import missed
+from workbench.policies.volcano.v1_15.search_query import SearchQuery
 
-__all__ = ["SearchExplainer"]
+__all__ = ["SearchExplainer", "VolcanoExplainer"]
 
 _TOO_SMALL, _TOO_FEW, _NO_FIT, _SOLVES = range(len(VERDICTS))
 
 
 class SearchExplainer:
-    """Runs the turns (rounds of placing pods) of one job's search and tells a recorder what the search considered.
+    """Runs the rounds of placing pods of one job's search and tells a recorder what the search considered.
 
     Parameters
     ----------
     recorder : Recorder
     asked : SearchQuery
         The job and its limits.
-    board : ClusterFill
-        The nodes before the turn.
+    tell_first_pod : callable
+        Records how nodes score for the first pod of a sub-job.
     first : bool
-        Whether the next turn is the job's first, of which alone every HyperNode is recorded.
+        Whether the next round is the job's first, of which alone every HyperNode is recorded.
     scale : float
         Weight of a HyperNode's score.
     """
 
-    def __init__(self, recorder: Recorder, asked: SearchQuery, board: ClusterFill, first: bool, scale: float) -> None:
+    def __init__(
+        self, recorder: Recorder, asked: SearchQuery, tell_first_pod: TellFirstPod, first: bool, scale: float
+    ) -> None:
         self._recorder = recorder
         self._asked = asked
-        self._board = board
+        self._tell_first_pod = tell_first_pod
         self._first = first
         self._factor = 100.0 * scale
         self._topology = asked.topology
         self._candidates: dict[int, Candidate] = {}
 
-    def take_turn(self, search: TwoLevel) -> bool:
-        """Let the search place pods in a HyperNode once (one turn), and tell the recorder what it considered.
+    def take_round(self, search: TwoLevel) -> bool:
+        """Let the search place pods in a HyperNode once (one round), and tell the recorder what it considered.
 
         Returns False, with nothing placed, if the job can start in no HyperNode.
         """
         first, self._first = self._first, False
         found = search.look()
-        if first and self._recorder.equals_only:
+        if first and self._recorder.ties_only:
             self._tell_kept(search)
         elif first:
             self._tell_domains(search, search.tried(), found)
         if not found:
             self._recorder.note("no HyperNode chosen")
-            if first and not self._recorder.equals_only:
+            if first and not self._recorder.ties_only:
                 self._tell_nearest(search)
             return False
         mark, records = search.n_placed, search.records()
         search.take()
-        if self._recorder.equals_only:
+        if self._recorder.ties_only:
             return True
         owner = self._tell_places(search, mark)
         if first:
@@ -103,7 +107,7 @@ class SearchExplainer:
 
     def _tell_nodes(self, domain: int, number: int, record: int) -> None:
         self._recorder.note(f"nodes of {self._topology.place_name(domain)} as the first pod sees them")
-        self._board.record_nodes(domain, self._asked.subs[number], record)
+        self._tell_first_pod(self._asked, number, domain, record)
 
     # ---- HyperNodes for the job ----
 
@@ -237,3 +241,10 @@ class SearchExplainer:
             score = sum(parts.values()) if kept else None
             owner = sub.name or self._asked.request.gang.name
             self._recorder.candidates.append(Candidate("inner", name, tier, kept, why, score, parts, owner))
+
+
+class VolcanoExplainer:
+    """The explainer that the registry hands to the policies named after Volcano."""
+
+    nodes = staticmethod(record_nodes)
+    search = SearchExplainer

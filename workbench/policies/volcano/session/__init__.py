@@ -1,1 +1,1 @@
-"""Scheduling sessions of Volcano: queues, actions, and the rounds (turns) in which jobs get nodes."""
+"""Scheduling sessions of Volcano: queues, actions, and the rounds in which jobs get nodes."""

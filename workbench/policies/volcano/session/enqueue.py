@@ -16,9 +16,9 @@ from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.volcano.parts.plugins import enabled
 from workbench.policies.volcano.session.queue_limits import QueueReservation, reserved_text
 from workbench.policies.volcano.session.queues import Queues, within
-from workbench.policies.volcano.switches import enabled
 
 __all__ = ["Admission", "min_resources"]
 

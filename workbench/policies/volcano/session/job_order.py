@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from workbench.model.gang import Gang
 from workbench.model.scheduler_config import SchedulerConfig
+from workbench.policies.volcano.parts.plugins import enabled
 from workbench.policies.volcano.session.queues import dominant_share
-from workbench.policies.volcano.switches import enabled
 
 __all__ = ["job_key", "with_plugins"]
 

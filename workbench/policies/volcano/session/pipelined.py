@@ -35,7 +35,7 @@ from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.task_order import task_rank
+from workbench.policies.volcano.parts.task_order import task_rank
 
 __all__ = ["Waiting", "assign_beside_endings", "waiting"]
 
@@ -93,7 +93,7 @@ def waiting(policy: PlacesOnIdle, request: Request) -> Waiting | None:
     """
     told = request
     if request.recorder is not None:
-        told = replace(request, recorder=Recorder(equals_only=request.recorder.equals_only))
+        told = replace(request, recorder=Recorder(ties_only=request.recorder.ties_only))
     found = _waiting(policy, told, policy.assign_idle(_on(policy, told, request.ledger.after_terminations(gone=False))))
     if found is not None and request.recorder is not None and told.recorder is not None:
         request.recorder.add(told.recorder)

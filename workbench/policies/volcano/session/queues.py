@@ -18,8 +18,8 @@ from workbench.model.notice import Notice
 from workbench.model.resources import PODS, amount_text
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, Queue
+from workbench.policies.volcano.parts.plugins import enabled
 from workbench.policies.volcano.session.queue_limits import QueueLimit
-from workbench.policies.volcano.switches import enabled
 
 __all__ = ["QueueHeadroom", "QueueState", "Queues", "dominant_share", "within"]
 
@@ -207,7 +207,7 @@ class Queues:
         return None if np.isinf(limit).all() else QueueHeadroom(limit - self._by_name[name].allocated, rows)
 
     def limits(self, name: str) -> dict[int, QueueLimit]:
-        """What limits a queue in a session's turns, by the column of each resource that is limited (`room`)."""
+        """What limits a queue in a session's rounds, by the column of each resource that is limited (`room`)."""
         limit = self._limit(name)
         return {column: self._limit_of(name, column, limit) for column in np.flatnonzero(np.isfinite(limit)).tolist()}
 

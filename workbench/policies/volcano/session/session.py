@@ -3,7 +3,7 @@
 ::
 
     enqueue    which waiting jobs are admitted
-    allocate   the first queue, its first job, one turn; the job goes back with what it still wants, the queue too
+    allocate   the first queue, its first job, one round; the job goes back with what it still wants, the queue too
     backfill   pods without a request, by the scores of nodes; no topology restricts them
 
 Where upstream leaves an order open (map order, time of creation, random) the smaller name comes first. Nothing is
@@ -34,14 +34,14 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.node_policy import place_best_effort
 from workbench.policies.reasons import cannot_start, fractional_gpus, gang_untried, gpus_unserved
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.parts.job_parts import JobProgress
 from workbench.policies.volcano.session.enqueue import Admission, min_resources
 from workbench.policies.volcano.session.job_order import job_key
 from workbench.policies.volcano.session.pipelined import Waiting, waiting
+from workbench.policies.volcano.session.policy import VolcanoPolicy
 from workbench.policies.volcano.session.queue_limits import counts_needed
 from workbench.policies.volcano.session.queues import QueueHeadroom, Queues
-from workbench.policies.volcano.session.turns import Turns, within_queue
+from workbench.policies.volcano.session.rounds import Rounds, within_queue
 
 __all__ = ["Session"]
 
@@ -61,21 +61,21 @@ class _Job:
     allocated : ndarray of shape (r,), float64
         Resources of the job's pods, including those placed in this session.
     recorder : Recorder, optional
-        Receives the candidates that the job's turns consider; None: no explanation is wanted.
-    turns : Turns, optional
-        The job's turns; None before the first.
+        Receives the candidates that the job's rounds consider; None: no explanation is wanted.
+    rounds : Rounds, optional
+        The job's rounds; None before the first.
     declined : Declined, optional
         The reasons why the job gets nothing.
     answer : Assignment, optional
-        The job's answer, set when its turns are over.
+        The job's answer, set when its rounds are over.
     words : ndarray of shape (n_pods, w), uint64, optional
         GPUs of the job's pods, as bits; None: no pod has any.
     deals : int
-        Number of turns in which the job was given GPUs.
+        Number of rounds in which the job was given GPUs.
     left_out : tuple of Notice
-        Why the job's queue gets no further turn.
+        Why the job's queue gets no further round.
     result : Placement or Refusal, optional
-        The result of a HyperJob, which is decided in one turn; None: none yet, or another job.
+        The result of a HyperJob, which is decided in one round; None: none yet, or another job.
     decided : int
         Position of the job's verdict (it may start or not) among all verdicts of the session; -1: none yet.
     """
@@ -86,7 +86,7 @@ class _Job:
         self.rows: Longs = gang.rows_for(resources)[0]
         self.allocated: Floats = np.zeros(len(resources))
         self.ready = False
-        self.turns: Turns | None = None
+        self.rounds: Rounds | None = None
         self.declined: Declined | None = None
         self.answer: Assignment | None = None
         self.words: Words | None = None
@@ -112,7 +112,7 @@ class Session:
     whole : Composed
         The policy in whose name the decisions are given; chooses GPUs.
     policy : VolcanoPolicy
-        The node part of `whole`: places one job's pods in one turn.
+        The node part of `whole`: places one job's pods in one round.
     gangs : sequence of Gang
     snapshot : ClusterSnapshot
     recorders : mapping of int to Recorder
@@ -129,12 +129,12 @@ class Session:
     ) -> None:
         self._whole, self._policy, self._snapshot = whole, policy, snapshot
         self._config = policy.config
-        # The pre-filter of the newest release counts resources of terminating pods as idle.
+        # The pre-filter of Volcano 1.15 counts resources of terminating pods as idle.
         self._ledger = (
             snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().after_terminations(gone=False)
         )
         if any(gang.assumes for gang in gangs):
-            # From the first turn on, so that the kernels see the same columns in each.
+            # From the first round on, so that the kernels see the same columns in each.
             self._ledger.assume()
         self._opened = self._ledger.copy() if policy.scores_at_open else None
         self._jobs = [_Job(gang, snapshot.resources, recorders.get(i)) for i, gang in enumerate(gangs)]
@@ -151,7 +151,7 @@ class Session:
         Returns
         -------
         list of Decision
-            In the order of the gangs. `Decision.turn` is the turn in which the job became ready or was declined.
+            In the order of the gangs. `Decision.turn` is the round in which the job became ready or was declined.
         """
         admitted = self._admitted_before()
         for action in self._config.actions:
@@ -269,8 +269,8 @@ class Session:
             if not request.demand.order:
                 job.answer = Assignment(np.full(job.gang.n_pods, -1, dtype=np.int32))
                 continue
-            job.turns = self._policy.turns(request)
-            if job.turns.over:
+            job.rounds = self._policy.rounds(request)
+            if job.rounds.over:
                 continue
             heapq.heappush(waiting.setdefault(job.gang.queue, []), (self._key(i), i))
             n_waiting += 1
@@ -287,36 +287,36 @@ class Session:
                 if not waiting[name]:
                     del waiting[name]
                 continue
-            assert job.turns is not None
-            self._turn(job, job.turns, every=n_waiting == 0)
-            if job.decided < 0 and (job.turns.over or job.turns.progress.ready):
+            assert job.rounds is not None
+            self._round(job, job.rounds, every=n_waiting == 0)
+            if job.decided < 0 and (job.rounds.over or job.rounds.progress.ready):
                 self._verdict(job)
-            if job.turns.blocks_queue:
+            if job.rounds.blocks_queue:
                 text = f"queue {name} waits: {job.gang.key} came first and the network topology is not ready"
                 n_waiting -= self._drop(waiting.pop(name), Notice("queue-waits", text, f"queue {name}"))
                 continue
-            if not job.turns.over:
+            if not job.rounds.over:
                 heapq.heappush(waiting[name], (self._key(i), i))
                 n_waiting += 1
             if not waiting[name]:
                 del waiting[name]
         for job in self._by_name():
-            if job.turns is not None and job.declined is None:
-                self._settle(job, job.turns)
+            if job.rounds is not None and job.declined is None:
+                self._settle(job, job.rounds)
 
     def _drop(self, jobs: Sequence[tuple[tuple[object, ...], int]], why: Notice) -> int:
-        """End the turns of some jobs (sort key, index) for the reason ``why``; return how many. Placed pods stay."""
+        """End the rounds of some jobs (sort key, index) for the reason ``why``; return how many. Placed pods stay."""
         for _, i in sorted(jobs):
             job = self._jobs[i]
-            if job.turns is not None:
-                job.turns.over = True
+            if job.rounds is not None:
+                job.rounds.over = True
                 job.left_out = (why,)
-            if job.turns is None or not job.turns.progress.ready:
+            if job.rounds is None or not job.rounds.progress.ready:
                 self._decline(job, Declined((why,)))
         return len(jobs)
 
     def _place_hyper_job(self, job: _Job) -> None:
-        """Decide a HyperJob in one turn; its queue must have headroom for all of its pods."""
+        """Decide a HyperJob in one round; its queue must have headroom for all of its pods."""
         gang = job.gang
         room = self._queues.room(gang.queue, job.rows)
         if room is not None and not room.takes([role.count for role in gang.roles]):
@@ -332,48 +332,48 @@ class Session:
             self._queues.take(gang.queue, amount)
         self._verdict(job)
 
-    def _turn(self, job: _Job, turns: Turns, *, every: bool) -> None:
+    def _round(self, job: _Job, rounds: Rounds, *, every: bool) -> None:
         check()
         room = self._queues.room(job.gang.queue, job.rows)
-        if room is not None and room.takes(turns.progress.left):
+        if room is not None and room.takes(rounds.progress.left):
             room = None
         request = self._request(job)
-        before = turns.node >= 0
+        before = rounds.node >= 0
         if room is None and self._ledger.releasing is not None and not before.any():
             found = waiting(self._policy, request)
             if found is not None:
                 self._hold(job, request, found)
                 return
-        turns.take(request, room, every=every)
-        if turns.declined is not None:
-            declined = turns.declined if room is None else self._beside_queue(job, request, room, turns.declined)
-            answer = turns.answer(request, None)
+        rounds.take(request, room, every=every)
+        if rounds.declined is not None:
+            declined = rounds.declined if room is None else self._beside_queue(job, request, room, rounds.declined)
+            answer = rounds.answer(request, None)
             warnings = tuple(dict.fromkeys((*answer.warnings, *declined.warnings)))
             self._decline(job, replace(declined, warnings=warnings))
             return
-        new = np.flatnonzero((turns.node >= 0) & ~before)
+        new = np.flatnonzero((rounds.node >= 0) & ~before)
         if len(new) == 0:
             return
         only = np.full(job.gang.n_pods, -1, dtype=np.int32)
-        only[new] = turns.node[new]
+        only[new] = rounds.node[new]
         dealt = request.gpus.assign_gpus(job.gang, only)
         if dealt.unserved >= 0:
-            turns.forget(new)
+            rounds.forget(new)
             if not before.any():
                 reason = gpus_unserved(request, self._whole.gpu.name, dealt.unserved)
-                self._decline(job, Declined((reason,), warnings=turns.answer(request, None).warnings))
+                self._decline(job, Declined((reason,), warnings=rounds.answer(request, None).warnings))
             return
-        self._take(job, request, turns.node, new, dealt.words)
+        self._take(job, request, rounds.node, new, dealt.words)
         job.warnings = dealt.warnings
         job.deals += dealt.words is not None
-        progress = turns.progress
+        progress = rounds.progress
         job.ready = progress.counted >= progress.min_available
 
     def _hold(self, job: _Job, request: Request, found: Waiting) -> None:
         """Reserve, for the rest of the session, the resources that a job gets once terminating pods are gone."""
-        assert job.turns is not None
+        assert job.rounds is not None
         self._decline(job, found.declined)
-        job.turns.over = True
+        job.rounds.over = True
         pods = np.flatnonzero(found.node >= 0)
         roles = job.gang.role_of_pod
         rows = request.demand.rows[roles]
@@ -386,7 +386,7 @@ class Session:
         roles = job.gang.role_of_pod[pods]
         self._ledger.take(node[pods], request.demand.taken[roles], None if words is None else words[pods])
         if words is not None:
-            # New rows where GPUs of several turns meet: the ledger keeps the old ones for its way back.
+            # New rows where GPUs of several rounds meet: the ledger keeps the old ones for its way back.
             job.words = words if job.words is None else job.words | words
         amount = self._queues.counted(request.demand.rows[roles].sum(axis=0))
         job.allocated += amount
@@ -411,7 +411,7 @@ class Session:
         the answer within the headroom ``room``, of which Volcano's own sentence is kept.
         """
         untold = replace(request, recorder=None)
-        without = self._policy.turns(untold)
+        without = self._policy.rounds(untold)
         without.take(untold, None, every=False)
         start = JobProgress.start(request.gang, request.snapshot)
         taken = within_queue(start, room)
@@ -457,7 +457,7 @@ class Session:
     def _deal_again(self, job: _Job, node: Ints) -> None:
         """Choose the GPUs of all pods of a placed job anew, all together.
 
-        Pods are placed in several turns (rounds), and choosing GPUs in each turn splits the best sets.
+        Pods are placed in several rounds, and choosing GPUs in each round splits the best sets.
 
         The GPUs of other jobs stay as they are. If the pods cannot be served together, the GPUs of this job stay too.
         """
@@ -473,11 +473,11 @@ class Session:
         self._ledger.take_gpus(node[held], dealt.words[held])
         job.words, job.warnings = dealt.words, dealt.warnings
 
-    def _settle(self, job: _Job, turns: Turns) -> None:
+    def _settle(self, job: _Job, rounds: Rounds) -> None:
         if job.deals > 1:
-            self._deal_again(job, turns.node)
+            self._deal_again(job, rounds.node)
         request = self._request(job)
-        answer = turns.answer(request, request.demand.idle)
+        answer = rounds.answer(request, request.demand.idle)
         assert isinstance(answer, Assignment)
         room = self._queues.room(job.gang.queue, job.rows)
         if room is not None or job.left_out:

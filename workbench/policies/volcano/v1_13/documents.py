@@ -14,11 +14,11 @@ from workbench.model.ledger import Ledger
 from workbench.policies.departures import DOCUMENTS
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.request import Request
-from workbench.policies.volcano.fill_context import FillContext
-from workbench.policies.volcano.scores import topology_scores_1_13
-from workbench.policies.volcano.session.turns import Turns
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.parts.scores import topology_scores_1_13
+from workbench.policies.volcano.session.rounds import Rounds
 from workbench.policies.volcano.v1_13.hard_search import HardSearch
-from workbench.policies.volcano.v1_13.policy import DEFAULT_HIGHEST_TIER, HardTurns, Volcano113
+from workbench.policies.volcano.v1_13.policy import DEFAULT_HIGHEST_TIER, HardRounds, Volcano113
 
 __all__ = ["VolcanoDocuments"]
 
@@ -61,11 +61,11 @@ class VolcanoDocuments(Volcano113):
             gang = replace(gang, constraint=_with_defaults(gang.constraint))
         return super().request(gang, ledger, gpus, recorder)
 
-    def turns(self, request: Request) -> Turns:
+    def rounds(self, request: Request) -> Rounds:
         constraint = request.gang.constraint
         if constraint is not None and constraint.mode == "hard":
-            return _Turns(request, self.context, self._parameters.weight)
-        return super().turns(request)
+            return _DocumentRounds(request, self, self._parameters.weight)
+        return super().rounds(request)
 
 
 def _with_defaults(constraint: TopologyConstraint) -> TopologyConstraint:
@@ -75,8 +75,8 @@ def _with_defaults(constraint: TopologyConstraint) -> TopologyConstraint:
     return replace(constraint, mode=mode, highest_tier=DEFAULT_HIGHEST_TIER)
 
 
-class _Turns(HardTurns):
-    """Turns (rounds of placing pods) of a job with a hard constraint, with the documents' choice of a HyperNode."""
+class _DocumentRounds(HardRounds):
+    """Rounds of placing pods of a job with a hard constraint, with the documents' choice of a HyperNode."""
 
     def search(self, context: FillContext) -> HardSearch:
         scores = topology_scores_1_13(context.request.snapshot.topology, self._weight)

@@ -18,15 +18,15 @@ from workbench.kernels.dry_runs import Trials
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.model.explanation import Recorder
 from workbench.policies.nearest import held_pods
-from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_for_text, room_text
-from workbench.policies.volcano.fill_context import FillContext
-from workbench.policies.volcano.filling import Filling, FillPass
-from workbench.policies.volcano.gradients import V1_13, Gradients
-from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.scores import best
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.filling.filling import Filling, FillPass
+from workbench.policies.volcano.parts.gradients import V1_13, Gradients
+from workbench.policies.volcano.parts.job_parts import JobProgress
+from workbench.policies.volcano.parts.scores import best
+from workbench.policies.volcano.parts.texts import above_text, pods_text, room_for_text, room_text
 from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD
 
-__all__ = ["HardSearch", "Turn"]
+__all__ = ["HardSearch", "Round"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -36,8 +36,8 @@ _MANY = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
-    """Result of one turn (round of placing pods) of a hard job.
+class Round:
+    """Result of one round of a hard job.
 
     Attributes
     ----------
@@ -52,27 +52,27 @@ class Turn:
 
 
 class HardSearch:
-    """Finds HyperNodes for one job with a hard topology constraint as Volcano 1.13 does, turn by turn.
+    """Finds HyperNodes for one job with a hard topology constraint as Volcano 1.13 does, round by round.
 
-    The first turn places the job's minimum, each later turn one more pod.
+    The first round places the job's minimum, each later round one more pod.
 
     Parameters
     ----------
     context : FillContext
-        Present amounts of the nodes; the caller updates them with the pods of the turn before.
+        Present amounts of the nodes; the caller updates them with the pods of the round before.
     scores : TopologyScores
         Scores of leaf HyperNodes by closeness to the HyperNode of the job so far.
     highest_tier : int
         Highest tier allowed.
     tasks_on_leaf : ndarray of shape (d,), int64
-        Number of the job's running pods on each leaf HyperNode; the caller updates it between turns.
+        Number of the job's running pods on each leaf HyperNode; the caller updates it between rounds.
     total_tasks : int
         All tasks of the job, for the share of tasks on a leaf.
 
     Attributes
     ----------
     last_tried : int, optional
-        Domain tried last in the last turn; None: none was tried.
+        Domain tried last in the last round; None: none was tried.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class HardSearch:
         self._scores = scores
         self._tasks_on_leaf = tasks_on_leaf
         self._total_tasks = total_tasks
-        # Upstream never resets this sum; here it lives as long as one session's turns of the job (docs/decisions.md,
+        # Upstream never resets this sum; here it lives as long as one session's rounds of the job (docs/decisions.md,
         # decision 10).
         n_domains = context.request.snapshot.topology.n_domains
         self._sums = np.zeros(n_domains, dtype=np.float64)
-        # Once the gang is ready each turn asks for one pod, and a domain answers as in the turn before unless a pod
+        # Once the gang is ready each round asks for one pod, and a domain answers as in the round before unless a pod
         # came to it or the question changed.
         self._question: object = None
         self._known = np.zeros(n_domains, dtype=np.bool_)
@@ -107,13 +107,13 @@ class HardSearch:
         self._question = None
         self._filling = Filling(context, scores=self._scores, even=True)
 
-    def turn(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Turn | None:
-        """Place pods in the best HyperNode of the lowest tier in which enough pods fit (one turn of the job).
+    def next_round(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Round | None:
+        """Place pods in the best HyperNode of the lowest tier in which enough pods fit (one round of the job).
 
         Parameters
         ----------
         progress : JobProgress
-            Counts before the turn.
+            Counts before the round.
         record : int
             HyperNode in which the job is allocated so far (its record), or `NO_RECORD`.
         recorder : Recorder, optional
@@ -121,14 +121,14 @@ class HardSearch:
 
         Returns
         -------
-        Turn or None
+        Round or None
             None if enough pods fit in no HyperNode.
         """
         topology = self.context.request.snapshot.topology
         self.last_tried = None
         needs = max(progress.missing, 1)
-        # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
-        turns_follow = progress.missing < sum(progress.left)
+        # A domain is dry-run even when it cannot succeed if a later round would see the sum of its scores.
+        rounds_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
         gradients = dict(self.gradients(record))
         self._same_question(progress, record)
@@ -139,7 +139,7 @@ class HardSearch:
             tasks_on_leaf=self._tasks_on_leaf,
             total_tasks=self._total_tasks,
         )
-        winner: Turn | None = None
+        winner: Round | None = None
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
             if tier > self.highest_tier or winner is not None:
@@ -150,7 +150,7 @@ class HardSearch:
                 self.last_tried = int(tried[-1])
             held = holds[tried]
             worth = held >= needs
-            if turns_follow:
+            if rounds_follow:
                 worth |= held > 0
             if self._question is None:
                 solved, unknown = np.zeros_like(worth), worth.nonzero()[0]
@@ -166,7 +166,7 @@ class HardSearch:
             solutions = tried[solved]
             if len(solutions):
                 domain = self.choose(solutions, record)
-                winner = Turn(domain, self._filling.settle(domain, progress))
+                winner = Round(domain, self._filling.settle(domain, progress))
         if winner is not None:
             self._forget_around(winner.done)
         return winner
@@ -198,7 +198,7 @@ class HardSearch:
         return {"node scores": float(self._sums[domain])}
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
-        """Forget all kept trial results unless this turn asks the same as the last: one pod, same roles, same record.
+        """Forget all kept trial results unless this round asks the same as the last: one pod, same roles, same record.
 
         The record is the HyperNode in which the job is allocated so far.
         """
@@ -302,7 +302,7 @@ class HardSearch:
         return f", meets the recorded {names[record]} in {names[common]} (tier {topology.tier[common]})"
 
     def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints, needs: int) -> None:
-        if recorder is None or recorder.equals_only:
+        if recorder is None or recorder.ties_only:
             return
         request = self.context.request
         for domain, held in zip(domains.tolist(), held_pods(request, domains).tolist(), strict=True):
@@ -328,7 +328,7 @@ class HardSearch:
         topology, demand = self.context.request.snapshot.topology, self.context.request.demand
         names = topology.domain_names
         at = {domain: i for i, domain in enumerate(tried.tolist())}
-        if recorder.equals_only:
+        if recorder.ties_only:
             domains = domains[np.isin(domains, tried[solved])]
         for domain in domains.tolist():
             if domain not in at:

@@ -19,18 +19,18 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.explain.nodes import NODES_IN_TURN, pods_text, record_nodes
-from workbench.policies.volcano.fill_context import FillContext
-from workbench.policies.volcano.filling import Filling, FillPass
-from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.policy import VolcanoPolicy
-from workbench.policies.volcano.scores import TopologyParameters, topology_scores_1_13
+from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.filling.filling import Filling, FillPass, NodeExplainer
+from workbench.policies.volcano.parts.job_parts import JobProgress
+from workbench.policies.volcano.parts.scores import TopologyParameters, topology_scores_1_13
+from workbench.policies.volcano.parts.texts import NODES_IN_TURN, pods_text
+from workbench.policies.volcano.session.policy import VolcanoPolicy
 from workbench.policies.volcano.session.queues import QueueHeadroom
-from workbench.policies.volcano.session.turns import FillContextOf, FlatTurns, Turns, causes_by_role
-from workbench.policies.volcano.v1_13.hard_search import HardSearch, Turn
+from workbench.policies.volcano.session.rounds import FlatRounds, NodeFiller, Rounds, causes_by_role
+from workbench.policies.volcano.v1_13.hard_search import HardSearch, Round
 from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 
-__all__ = ["DEFAULT_HIGHEST_TIER", "HardTurns", "Volcano113"]
+__all__ = ["DEFAULT_HIGHEST_TIER", "HardRounds", "Volcano113"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -44,8 +44,8 @@ class Volcano113(VolcanoPolicy):
     With a hard constraint all pods go inside one HyperNode, found by `HardSearch`; with a soft one they go to any
     nodes, which are scored by closeness; without a constraint they are placed as by `allocate`.
 
-    A gang is placed in turns: the first places its minimum, each later turn one more pod. One call of `place` takes all
-    turns of a gang; in a session the turns of different jobs alternate.
+    A gang is placed in rounds: the first places its minimum, each later round one more pod. One call of `place` takes
+    all rounds of a gang; in a session the rounds of different jobs alternate.
 
     Notes
     -----
@@ -57,8 +57,8 @@ class Volcano113(VolcanoPolicy):
     traits = replace(VolcanoPolicy.traits, annotates_group=True)
     _parameters: TopologyParameters
 
-    def __init__(self, parameters: TopologyParameters) -> None:
-        super().__init__(parameters)
+    def __init__(self, parameters: TopologyParameters, explainer: NodeExplainer | None = None) -> None:
+        super().__init__(parameters, explainer)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """Make the `Request` about a gang; its HyperNode so far (record) is read from its PodGroup or the last session.
@@ -78,24 +78,24 @@ class Volcano113(VolcanoPolicy):
             gang = gang.with_extra(replace(gang.extra(VolcanoMemory), record=ledger.snapshot.records[gang.key]))
         return super().request(gang, ledger, gpus, recorder)
 
-    def turns(self, request: Request) -> Turns:
+    def rounds(self, request: Request) -> Rounds:
         constraint = request.gang.constraint
         if constraint is None:
-            return FlatTurns(request, self.context)
+            return FlatRounds(request, self)
         if constraint.mode == "soft":
-            return _SoftTurns(request, self.context, self._parameters.weight)
+            return _SoftRounds(request, self, self._parameters.weight)
         if constraint.mode != "hard":
-            return _Unrestricted(request, self.context, "networkTopology has no mode")
+            return _Unrestricted(request, self, "networkTopology has no mode")
         if constraint.highest_tier is None and request.gang.stored:
-            return _Unrestricted(request, self.context, "stored as hard without highestTierAllowed")
-        return HardTurns(request, self.context, self._parameters.weight)
+            return _Unrestricted(request, self, "stored as hard without highestTierAllowed")
+        return HardRounds(request, self, self._parameters.weight)
 
 
-class _Unrestricted(FlatTurns):
-    """Turns (rounds of placing pods) of a job whose constraint restricts nothing, with a warning that says why."""
+class _Unrestricted(FlatRounds):
+    """Rounds of placing pods of a job whose constraint restricts nothing, with a warning that says why."""
 
-    def __init__(self, request: Request, context_of: FillContextOf, cause: str) -> None:
-        super().__init__(request, context_of)
+    def __init__(self, request: Request, policy: NodeFiller, cause: str) -> None:
+        super().__init__(request, policy)
         self._cause = cause
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
@@ -105,14 +105,14 @@ class _Unrestricted(FlatTurns):
         return answer
 
 
-class _SoftTurns(FlatTurns):
-    """Turns (rounds of placing pods) of a job with a soft constraint: any node may be used.
+class _SoftRounds(FlatRounds):
+    """Rounds of placing pods of a job with a soft constraint: any node may be used.
 
     Nodes score by closeness to the job's HyperNode, which every pod may widen.
     """
 
-    def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
-        super().__init__(request, context_of)
+    def __init__(self, request: Request, policy: NodeFiller, weight: float) -> None:
+        super().__init__(request, policy)
         self._topology = topology = request.snapshot.topology
         self._scores = topology_scores_1_13(topology, weight)
         self._record = self._first_record = read_record(request.gang.extra(VolcanoMemory).record, topology)
@@ -122,11 +122,11 @@ class _SoftTurns(FlatTurns):
     def filling(self, context: FillContext) -> Filling:
         return Filling(context, scores=self._scores)
 
-    def tell(self, filling: Filling) -> None:
+    def tell(self, filling: Filling, explainer: NodeExplainer) -> None:
         request = filling.context.request
         assert request.recorder is not None
         request.recorder.note(_soft_note(request.gang.extra(VolcanoMemory).record))
-        record_nodes(
+        explainer.nodes(
             filling,
             request.demand.order[0],
             record=to_score(self._record),
@@ -159,22 +159,22 @@ class _SoftTurns(FlatTurns):
         return answer
 
 
-class HardTurns(Turns):
-    """Turns (rounds of placing pods) of a job with a hard constraint: each in the best fitting HyperNode.
+class HardRounds(Rounds):
+    """Rounds of placing pods of a job with a hard constraint: each in the best fitting HyperNode.
 
     Parameters
     ----------
     request : Request
-    context_of : callable
+    policy : NodeFiller
         Makes the context in which a request's pods are placed.
     weight : float
         Weight of the topology score (closeness to the job's HyperNode).
     """
 
-    def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
+    def __init__(self, request: Request, policy: NodeFiller, weight: float) -> None:
         super().__init__(request)
         topology = request.snapshot.topology
-        self._context_of = context_of
+        self._policy = policy
         self._weight = weight
         # Its ready flag starts as false, and only a HyperNode can set it.
         self._ready = topology.ready and topology.n_domains > 0
@@ -183,20 +183,20 @@ class HardTurns(Turns):
         self._warnings += _record_warnings(request, self._record)
         self._on_leaf = _running_on_leaf(request)
         self._search: HardSearch | None = None
-        self._turns = 0
+        self._n_rounds = 0
         self._total = self.progress.total
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
-        """Place pods inside HyperNodes: the job's next turn (the minimum first, then one pod more), or all turns.
+        """Place pods inside HyperNodes: the job's next round (the minimum first, then one pod more), or all rounds.
 
         Parameters
         ----------
         request : Request
-            The request on a ledger that holds the pods of earlier turns.
+            The request on a ledger that holds the pods of earlier rounds.
         room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool
-            Whether to take all turns at once.
+            Whether to take all rounds at once.
         """
         topology = request.snapshot.topology
         if not self._ready:
@@ -204,37 +204,39 @@ class HardTurns(Turns):
             self.declined, self.over, self.blocks_queue = Declined((topology_not_ready(topology),)), True, True
             return
         self.cap(request, room)
-        context = self._context_of(request)
+        context = self._policy.context(request)
         search = self._searching(context)
         recorder = request.recorder
         while not self.over:
-            self._turns += 1
-            # Later turns ask the same domains for one pod more: a note each says enough.
-            turn = search.turn(self.progress, self._record, recorder if self._turns == 1 else None)
+            self._n_rounds += 1
+            # Later rounds ask the same domains for one pod more: a note each says enough.
+            taken = search.next_round(self.progress, self._record, recorder if self._n_rounds == 1 else None)
             if recorder is not None:
-                recorder.note(_turn_note(self._turns, turn, topology))
-                shown = _nearest(request, search, self._record) if turn is None else turn.domain
-                if self._turns == 1 and shown is not None:
+                recorder.note(_round_note(self._n_rounds, taken, topology))
+                shown = _nearest(request, search, self._record) if taken is None else taken.domain
+                if self._n_rounds == 1 and shown is not None:
                     recorder.note(f"nodes of {topology.domain_names[shown]} as the first pod sees them")
                     self._tell_nodes(context, shown)
-            if turn is None:
+            if taken is None:
                 self.over = True
                 break
-            self.enter(turn.done)
-            self._record = widen(self._record, turn.domain, topology)
-            self._on_leaf += topology.count_on_leaves(turn.done.nodes)
+            self.enter(taken.done)
+            self._record = widen(self._record, taken.domain, topology)
+            self._on_leaf += topology.count_on_leaves(taken.done.nodes)
             if not every:
                 break
             if sum(self.progress.left):
-                context.put(turn.done.roles, turn.done.nodes)
+                context.put(taken.done.roles, taken.done.nodes)
         if not self.progress.ready:
             self.declined = _declined(request, search, self._highest, self._record, self._warnings)
             self.over = True
 
     def _tell_nodes(self, context: FillContext, domain: int) -> None:
+        if self._policy.explainer is None:
+            return
         request = context.request
         filling = Filling(context, scores=topology_scores_1_13(request.snapshot.topology, self._weight))
-        record_nodes(
+        self._policy.explainer.nodes(
             filling,
             request.demand.order[0],
             domain,
@@ -281,10 +283,10 @@ def _soft_note(record: str) -> str:
     return "soft: no HyperNode is tried, and without a record all are equally close to the first pod"
 
 
-def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
-    if turn is None:
+def _round_note(number: int, taken: Round | None, topology: Topology) -> str:
+    if taken is None:
         return f"turn {number}: no HyperNode chosen"
-    return f"turn {number}: {pods_text(turn.done.n_placed)} in {topology.domain_names[turn.domain]}"
+    return f"turn {number}: {pods_text(taken.done.n_placed)} in {topology.domain_names[taken.domain]}"
 
 
 def _running_on_leaf(request: Request) -> Longs:
