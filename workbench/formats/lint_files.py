@@ -15,7 +15,7 @@ from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import no_collection, read_objects
 from workbench.formats.manifests import STDIN, Manifests, read_manifests, read_text
 from workbench.formats.mend import with_readable_head
-from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
+from workbench.formats.object_lines import decoded, not_editable, object_texts, spliced
 from workbench.formats.whole_file import write_whole
 from workbench.model.notice import Notice
 from workbench.objects.hypernode import unreadable
@@ -167,10 +167,10 @@ def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | N
     for source in manifests.inputs:
         if source in names:
             text = decoded(_content(source, stdin))[0]
-            texts.update(hypernode_texts(text, names[source]))
+            texts.update(object_texts(text, {f"HyperNode {name}" for name in names[source]}))
     findings = tuple(
-        replace(f, place=replace(f.place, line=texts[f.hypernode].line_of(f.path)))
-        if f.place is not None and f.hypernode in texts
+        replace(f, place=replace(f.place, line=texts[f"HyperNode {f.hypernode}"].line_of(f.path)))
+        if f.place is not None and f"HyperNode {f.hypernode}" in texts
         else f
         for f in report.findings
     )
@@ -246,7 +246,9 @@ def _changed(
     """
     content = read_bytes(file)
     text, codec, mark = decoded(content)
-    found = hypernode_texts(text, names)
+    keys = {name: f"HyperNode {name}" for name in names}
+    texts = object_texts(text, keys.values())
+    found = {name: texts[key] for name, key in keys.items() if key in texts}
     if missing := sorted(set(names) - set(found)):
         raise not_editable(file, f"HyperNode {missing[0]} has no position in the text")
     new = spliced(text, [(found[name], edits[name]) for name in sorted(names)])

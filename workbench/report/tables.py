@@ -481,12 +481,6 @@ def plan_tables(plan: ReconcilePlan) -> list[Any]:
     return [*parts, *_more(len(rows) - _ROWS, "HyperNodes"), Text(plan.summary)]
 
 
-def _finding_text(path: str, text: str) -> str:
-    """The text of an admission finding with its field path in front, unless the text begins with the path already."""
-    text = text.strip().removesuffix(";")
-    return text if not path or text.startswith(path) else f"{path}: {text}"
-
-
 def review_tables(review: Review) -> list[Any]:
     """Terminal table of objects that admission refuses, completes or warns about; the others are only counted."""
     table = new_table("object", "verdict", "what")
@@ -494,9 +488,7 @@ def review_tables(review: Review) -> list[Any]:
     for one in review.objects:
         verdict = one.verdict
         filled = [f"{path} = {value}" for path, value in verdict.defaults.items()]
-        texts = [_finding_text(found.path, found.text) for found in verdict.findings] or (
-            ["; ".join(filled)] if filled else []
-        )
+        texts = [found.said for found in verdict.findings] or (["; ".join(filled)] if filled else [])
         texts += [f"warning: {text}" for text in verdict.warnings]
         if not texts:
             plain += 1
