@@ -27,6 +27,9 @@ def validate(
     output: Annotated[
         ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
     ] = ReviewOutput.table,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse what a cluster would refuse, which this command always does.")
+    ] = True,
 ) -> None:
     """Say whether a cluster would accept, complete or refuse objects.
 
@@ -50,9 +53,11 @@ def validate(
     from workbench.formats.review import review_manifests
     from workbench.objects.admission import REVIEWED_KINDS
 
+    del strict  # accepted so that all commands that read manifests take the same options
     inputs = given_paths(paths, file)
     intake = FabricIntake.of(from_)
-    manifests = read_manifests(inputs, standard_input(inputs), intake.claim)
+    stdin = standard_input(inputs)
+    manifests = read_manifests(inputs, stdin, intake.claim)
     review = review_manifests(manifests, release or Release.NEWEST, own_plugins=release is None)
     unread = kinds_with_counts(review.not_reviewed)
     unread += [f"{source} (a fabric, {name})" for source, name in zip(intake.sources, intake.formats, strict=True)]
@@ -67,6 +72,10 @@ def validate(
             expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted(REVIEWED_KINDS)),
         )
     if output is ReviewOutput.json:
+        findings: dict[int, list[dict[str, str]]] = {}
+        for one, fault, place, _ in review.located(stdin):
+            record = {"code": "refused-by-admission", "path": fault.path, "message": fault.text.strip(), "place": place}
+            findings.setdefault(id(one), []).append(record)
         objects = [
             {
                 "kind": one.kind,
@@ -76,7 +85,7 @@ def validate(
                 "where": one.where,
                 "allowed": one.verdict.allowed,
                 "message": one.verdict.refusal,
-                "findings": [{"path": found.path, "message": found.text.strip()} for found in one.verdict.findings],
+                "findings": findings.get(id(one), []),
                 "defaults": dict(one.verdict.defaults),
                 "warnings": [warning.to_dict() for warning in one.verdict.warnings],
             }
@@ -89,11 +98,11 @@ def validate(
         for one in review.objects:
             if one.verdict.allowed:
                 emit(to_yaml([one.stored]).removesuffix("\n"))
-            else:
-                tell(f"refused: {one.key}: {one.verdict.refusal}")
+        for finding in review.findings(stdin):
+            tell(f"refused: {finding.subject}: {finding}")
     else:
         from workbench.report.tables import review_tables
 
-        print_tables(*review_tables(review))
+        print_tables(*review_tables(review, stdin))
     if review.refused:
         raise typer.Exit(1)

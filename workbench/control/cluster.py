@@ -370,19 +370,16 @@ class EmbeddedCluster(Working, Displayed):
         InputError
             A source cannot be read, or an object is refused; file and document are named.
         """
-        return self._submitted(
+        return self.submit_documents(
             [document for number, source in enumerate(sources) for document in _documents(source, number)]
         )
 
-    def submit_read(self, paths: Sequence[str], stdin: bytes | str | None = None) -> list[Ref]:
-        """Submit the manifests of files, as the command line names them.
+    def submit_documents(self, written: Sequence[Document]) -> list[Ref]:
+        """Submit manifests that were read from files: all of them, or, if one is refused, none.
 
         Parameters
         ----------
-        paths : sequence of str
-            As for `workbench.formats.manifests.read_manifests`.
-        stdin : bytes or str, optional
-            Content for the path ``-``.
+        written : sequence of Document
 
         Returns
         -------
@@ -393,9 +390,6 @@ class EmbeddedCluster(Working, Displayed):
         InputError
             As `submit`.
         """
-        return self._submitted(read_manifests(paths, stdin).documents)
-
-    def _submitted(self, written: Sequence[Document]) -> list[Ref]:
         mended = mended_documents(written)
         documents = [document for document, _ in mended]
         for document in documents:

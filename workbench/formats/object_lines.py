@@ -1,8 +1,8 @@
 """Find the lines of Kubernetes objects in a YAML text field by field, and change fields without touching anything else.
 
 The reader of manifests keeps no positions, because few files need them. Here the documents that hold a wanted object
-are parsed once more, with positions. `workbench.formats.yaml_events` has accepted them before, so they have no aliases, no
-tags and no dangerous depth.
+are parsed once more, with positions. `workbench.formats.yaml_events` has accepted them before, so they have no aliases,
+no tags and no dangerous depth.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ import yaml
 
 from workbench.errors import InputError
 from workbench.formats.write_manifests import to_yaml_scalar
+from workbench.objects.fields import path_steps
 from workbench.topology.lint import FieldEdit
 
-__all__ = ["ObjectText", "decoded", "line_in_document", "object_texts", "path_steps", "spliced"]
+__all__ = ["ObjectText", "decoded", "line_in_document", "object_texts", "spliced"]
 
 #: Beginning of a YAML document; at the start of a line it can be nothing else.
 _MARKER = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-
-#: One step of a field path: a key in brackets and quotes, an index in brackets, or a key.
-_STEP = re.compile(r"\['([^']*)'\]|\[([0-9]{1,9})\]|([^.\[\]]+)")
 
 #: Kinds without a namespace.
 _CLUSTER_SCOPED = ("HyperNode", "Node", "Queue")
@@ -82,13 +80,6 @@ def decoded(content: bytes) -> tuple[str, str, bytes]:
         if content.startswith(mark):
             return content.removeprefix(mark).decode(codec), codec, mark
     return content.decode("utf-8"), "utf-8", b""
-
-
-def path_steps(path: str) -> Path:
-    """Split a field path such as ``spec.tasks[0].name`` into keys and indices."""
-    return tuple(
-        int(index) if index else quoted or key for quoted, index, key in (match.groups("") for match in _STEP.finditer(path))
-    )
 
 
 def line_in_document(text: str, path: str) -> int:

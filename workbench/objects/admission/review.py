@@ -31,7 +31,7 @@ from workbench.objects.fields import child, get_map, get_maps, get_text, get_tex
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
-from workbench.objects.names import name_error
+from workbench.objects.names import label_errors, name_error
 from workbench.objects.pod import read_pod, read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
 from workbench.objects.queue import read_queue
@@ -129,10 +129,11 @@ def review(
         findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
     verdict = _decoded(data, release, known, own_plugins)
-    if strict and not verdict.refusal and data["kind"] in _CUSTOM and (wrong := wrong_types_in(data)):
+    if not verdict.refusal and data["kind"] in _CUSTOM and (wrong := wrong_types_in(data)):
         return Verdict(wrong[0][1], findings=tuple(Fault(*each) for each in wrong))
-    if not verdict.refusal and (wrong_name := _wrong_name(data)):
-        verdict = Verdict(wrong_name, warnings=verdict.warnings, findings=(Fault("metadata.name", wrong_name),))
+    if not verdict.refusal and (wrong := _wrong_metadata(data)):
+        found = tuple(Fault(*each) for each in wrong)
+        verdict = Verdict("; ".join(one.text for one in found), warnings=verdict.warnings, findings=found)
     unknown = unknown_tier_names(data, release, known.tier_names)
     dropped = () if strict else unknown_notes(unknown_fields)
     warnings = (*dropped, *verdict.warnings, *unknown, *_annotation_notes(data))
@@ -266,11 +267,18 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
     return []
 
 
-def _wrong_name(data: Mapping[str, Any]) -> str:
-    """The API server's refusal of a name; empty for a valid name and for an object that is named when it is stored."""
-    name = get_text(get_map(data, "metadata", ""), "name", "metadata")
-    error = name_error(name) if name else ""
-    return f"metadata.name: Invalid value: {json.dumps(name, ensure_ascii=False)}: {error}" if error else ""
+def _wrong_metadata(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Paths and texts with which the API server refuses the name and the labels of an object.
+
+    An object that is named only when it is stored has no name yet.
+    """
+    metadata = get_map(data, "metadata", "")
+    name = get_text(metadata, "name", "metadata")
+    found = label_errors(get_texts(metadata, "labels", "metadata"), "metadata.labels")
+    if name and (error := name_error(name)):
+        path = "metadata.name"
+        found.insert(0, (path, f"{path}: Invalid value: {json.dumps(name, ensure_ascii=False)}: {error}"))
+    return found
 
 
 def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
