@@ -248,9 +248,9 @@ def read_objects(
     return cluster
 
 
-def _add(cluster: ClusterObjects, document: Document) -> None:
+def _add(cluster: ClusterObjects, document: Document, *, accepted: bool = False) -> None:
     try:
-        cluster.add(document.data, f"{document.source}: {document.where}")
+        cluster.add(document.data, f"{document.source}: {document.where}", accepted=accepted)
         fault, notices = plugin_fault(document.data), plugin_notices_of(document.data)
         if fault is not None or notices:
             name = f"{document.data['kind']} {read_metadata(document.data, namespaced=True).key}"
@@ -286,9 +286,9 @@ def _read(
     told: dict[tuple[str, str], Notice] = {}
 
     def take(document: Document) -> None:
-        written = document
+        written, accepted = document, False
         if mend:
-            reviewer.take(written)
+            accepted = reviewer.take(written)
             document, notices = mended(document)
             # Nodes by the thousand may have one slip.
             told.update({(one.code, one.message): one for one in notices if (one.code, one.message) not in told})
@@ -297,7 +297,7 @@ def _read(
                 cluster.refused[f"HyperNode {document.data['metadata']['name']}"] = str(document.error(fault))
                 return
         try:
-            _add(cluster, document)
+            _add(cluster, document, accepted=accepted and document is written)
         except InputError as error:
             raise (reviewer.error(written, error, stdin) if mend else error) from None
         kind = document.data["kind"]

@@ -171,8 +171,13 @@ class Reviewer:
         self._waiting: list[tuple[int, Document, list[str]]] = []
         self._taken = 0
 
-    def take(self, written: Document) -> None:
+    def take(self, written: Document) -> bool:
         """Add an object, as its author wrote it.
+
+        Returns
+        -------
+        bool
+            Whether admission has accepted the object; False also where it is asked later, or not at all.
 
         Raises
         ------
@@ -185,7 +190,7 @@ class Reviewer:
             with suppress(InputError):
                 self._learn(document.data)
             if not is_reviewed(document.data) or _is_in_cluster(document.data):
-                return
+                return False
         else:
             with _at(document):
                 self._learn(document.data)
@@ -193,13 +198,13 @@ class Reviewer:
                     self._others.add(document.data, f"{document.source}: {document.where}")
                     kind = kind_label(str(document.data["apiVersion"]), str(document.data["kind"]))
                     self._not_reviewed[kind] += 1
-                    return
+                    return False
         self._taken += 1
         if document.data["kind"] in _OF_QUEUES:
             # The queue and the tier names may come later in the input.
             self._waiting.append((self._taken, document, slips))
-        else:
-            self._judge(self._taken, document, slips)
+            return False
+        return self._judge(self._taken, document, slips)
 
     def review(self, ignored: Mapping[str, int] | None = None) -> Review:
         """The answers to the objects so far; `ignored` counts documents that are no objects.
@@ -251,7 +256,8 @@ class Reviewer:
                 self._any_hypernode = True
                 self._tier_names.add(get_text(get_map(data, "spec", ""), "tierName", "spec"))
 
-    def _judge(self, number: int, document: Document, slips: list[str]) -> None:
+    def _judge(self, number: int, document: Document, slips: list[str]) -> bool:
+        """Keep admission's answer to a document; returns whether it accepts the object."""
         kind = str(document.data["kind"])
         try:
             verdict = self._verdict(document.data, slips)
@@ -265,6 +271,7 @@ class Reviewer:
         if not (self._written_only and verdict.allowed):
             place = (document.source, document.where)
             self._done[number] = Reviewed(kind, namespace, name, *place, verdict, document.data)
+        return verdict.allowed
 
     def _verdict(self, data: Mapping[str, Any], slips: list[str]) -> Verdict:
         """Admission's answer, with what only this project checks before it."""

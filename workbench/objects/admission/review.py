@@ -141,12 +141,19 @@ def review(
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings, findings)
 
 
-def notes_of(data: Mapping[str, Any]) -> list[Notice]:
+def notes_of(data: Mapping[str, Any], *, accepted: bool = False) -> list[Notice]:
     """Notices about an input object that is accepted although parts of it have no effect.
 
     The notices concern unknown fields and keys, defaults that the schema of every release writes into the
     networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
     of a Pod that has a node are ignored, because the Pod is scheduled already.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed manifest.
+    accepted : bool
+        Whether `review` has accepted the object, which then has no unknown field.
     """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
     if (group, kind) == ("apps", "StatefulSet"):
@@ -162,8 +169,9 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
     fills_in = data["kind"] in ("Job", "PodGroup", "HyperJob") and not is_stored(data)
     holders = topology_holders(data, Release.NEWEST) if fills_in else []
     filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
+    unknown = () if accepted else unknown_in_hyper_job(data) if data["kind"] == "HyperJob" else unknown_in(data)
     return [
-        *unknown_notes(unknown_in_hyper_job(data) if data["kind"] == "HyperJob" else unknown_in(data)),
+        *unknown_notes(unknown),
         *(
             Notice("default-filled-in", f"{path}: {value} is filled in, as the API server does")
             for path, value in filled.items()
@@ -299,7 +307,8 @@ def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
     read_metadata(data, namespaced=False)
     findings = tuple(hypernode_findings(data, release))
-    return Verdict(refuse_hypernode(data, release), warnings=_ignored_members(data), findings=findings)
+    refusal = refuse_hypernode(data, release) if findings else ""
+    return Verdict(refusal, warnings=_ignored_members(data), findings=findings)
 
 
 def _ignored_members(data: Mapping[str, Any]) -> tuple[Notice, ...]:
