@@ -12,8 +12,11 @@ from workbench.cli.options import Files, From, Paths, ReviewOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
+from workbench.objects.admission.plugins import OWN_PLUGINS
 
 __all__ = ["validate"]
+
+_OWN = ", ".join(sorted(OWN_PLUGINS))
 
 
 def validate(
@@ -22,7 +25,11 @@ def validate(
     from_: From = None,
     release: Annotated[
         Release | None,
-        one_of(Release, "--release", help="Release of Volcano; without it the newest, and mxnet is accepted."),
+        one_of(
+            Release,
+            "--release",
+            help=f"Release of Volcano; without it the newest, and {_OWN} is accepted.",
+        ),
     ] = None,
     output: Annotated[
         ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
