@@ -48,7 +48,7 @@ from workbench.model.value import Working
 from workbench.objects.fields import shown, wrong
 from workbench.objects.metadata import is_stored
 from workbench.policies.contract import Policy
-from workbench.policies.registry import get_policy
+from workbench.policies.registry import as_policy
 
 __all__ = ["EmbeddedCluster"]
 
@@ -119,7 +119,7 @@ class EmbeddedCluster(Working, Displayed):
         ssh_keys: SshKeys = PLACEHOLDER_KEYS,
         order: np.random.Generator | None = None,
     ) -> None:
-        self._policy = get_policy(policy) if isinstance(policy, str) else policy
+        self._policy = as_policy(policy)
         self._behaviour = Behaviour(start_seconds, run_seconds)
         self._ssh_keys = ssh_keys
         self._order = order

@@ -131,6 +131,12 @@ class ClusterObjects:
             if kind == "StatefulSet":
                 return
             del objects[key]
+        if room == "pod_groups" and key in objects and objects[key].koordinator != value.koordinator:
+            # Objects of two API groups, which would be one gang: Volcano's is kept.
+            self.ignored["PodGroup of Koordinator beside Volcano's"] += 1
+            if value.koordinator:
+                return
+            del objects[key]
         if key in objects:
             first = self._places.get((room, key))
             message = f"the same {kind} twice" + (f", first in {first}" if first else "")

@@ -26,7 +26,7 @@ from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
-from workbench.policies import get_policy
+from workbench.policies import as_policy
 from workbench.policies.contract import Policy
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.breakdowns import Breakdown
@@ -151,7 +151,7 @@ class Simulation(Working):
         # beginning; then the state that `run` changes.
         if discipline not in DISCIPLINES:
             raise UnknownNameError("discipline", discipline, DISCIPLINES)
-        policy = get_policy(policy) if isinstance(policy, str) else policy
+        policy = as_policy(policy)
         self._start_of, self._policy, self._jobs = snapshot, policy, tuple(jobs)
         self._discipline: Discipline = discipline
         self._nodes = HeldNodes(snapshot, policy)
