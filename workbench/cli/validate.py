@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.objects.admission.plugins import OWN_PLUGINS
+
+if TYPE_CHECKING:
+    from workbench.formats.review import Review
 
 __all__ = ["validate"]
 
@@ -35,7 +38,10 @@ def validate(
         ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
     ] = ReviewOutput.table,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse what a cluster would refuse, which this command always does.")
+        bool,
+        typer.Option(
+            "--strict", show_default=False, help="Refuse what a cluster would refuse, as this command always does."
+        ),
     ] = True,
 ) -> None:
     """Say whether a cluster would accept, complete or refuse objects.
@@ -78,6 +84,12 @@ def validate(
             got=kinds or "no object",
             expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted(REVIEWED_KINDS)),
         )
+    _show(review, stdin, output)
+    if review.refused:
+        raise typer.Exit(1)
+
+
+def _show(review: Review, stdin: bytes | None, output: ReviewOutput) -> None:
     if output is ReviewOutput.json:
         findings: dict[int, list[dict[str, str]]] = {}
         for one, fault, place, _ in review.located(stdin):
@@ -111,5 +123,3 @@ def validate(
         from workbench.report.tables import review_tables
 
         print_tables(*review_tables(review, stdin))
-    if review.refused:
-        raise typer.Exit(1)
