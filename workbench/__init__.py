@@ -236,19 +236,14 @@ def _check_values(gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> None:
 
 
 def _policy_of(policy: str | Policy, params: dict[str, Any]) -> Policy:
+    from workbench.policies import as_policy, get_policy
+
     if isinstance(policy, str):
-        from workbench.policies import get_policy
-
         return get_policy(policy, **params)
-    from workbench.policies import Policy
-
-    if not isinstance(policy, Policy):
-        raise InputError(
-            "not a policy", source="policy", got=repr(policy), expected="a name such as 'volcano', or a Policy"
-        )
+    found = as_policy(policy)
     if params:
         raise InputError("a policy object has its parameters already", source="policy", got=", ".join(sorted(params)))
-    return policy
+    return found
 
 
 def _install_displays() -> None:

@@ -112,3 +112,21 @@ def test_a_gang_gathers_in_a_layer_of_the_network(run: Run, tmp_path: Path) -> N
     result = run("place", "-f", path, "--policy", "koordinator-network", "-o", "json")
     (job,) = result.json["jobs"]
     assert (result.status, job["hypernode"], [p["node"] for p in job["pods"]]) == (0, "b1", ["n2", "n3", "n4"])
+
+
+def test_podgroups_of_two_api_groups_are_no_duplicates(run: Run, tmp_path: Path) -> None:
+    groups = ("scheduling.sigs.k8s.io/v1alpha1", "scheduling.volcano.sh/v1beta1")
+    texts = [
+        f"apiVersion: {group}\nkind: PodGroup\nmetadata: {{name: g}}\nspec: {{minMember: 1}}\n" for group in groups
+    ]
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {scheduling.k8s.io/group-name: g}}\n"
+        "spec: {schedulerName: volcano, containers: [{name: c, image: i}]}\n"
+    )
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 8, memory: 8Gi, pods: 10}}\n"
+    for order in (texts, texts[::-1]):
+        path = tmp_path / "groups.yaml"
+        path.write_text("---\n".join([node, *order, pod]), encoding="utf-8")
+        result = run("place", path, "--policy", "gang", "-o", "json")
+        assert result.status == 0, result.err
+        assert "ignored: PodGroup of Koordinator beside Volcano's (1)" in result.err

@@ -426,3 +426,9 @@ def test_the_last_moment_of_a_recording_is_compared(run: Run, tmp_path: Path) ->
     path.write_text("{}\n")
     refused = run("live", "compare", path)
     assert refused.status == 2 and "no recording" in refused.err
+
+
+@pytest.mark.parametrize("policies", ["", " , "])
+def test_no_policies_are_refused_not_replaced_by_the_usual_ones(run: Run, policies: str) -> None:
+    result = run("live", "compare", "datasets/demo", "--policies", policies)
+    assert result.status == 2 and "--policies: no policy given" in result.err

@@ -83,7 +83,7 @@ def test_yaml_is_the_object_as_stored(run: Run, files: Path) -> None:
 def test_yaml_leaves_out_what_is_refused_and_says_so(run: Run, files: Path) -> None:
     result = run("validate", "-f", write(files, job("warp")), "-o", "yaml")
     assert (result.status, result.out) == (1, "")
-    assert "refused: Job ml/train: unable to find job plugin: warp;" in result.err
+    assert "refused: Job ml/train: spec.plugins.warp: unable to find job plugin: warp (" in result.err
 
 
 @pytest.mark.parametrize(("release", "status"), [((), 0), (("--release", "1.15"), 1), (("--release", "1.13"), 1)])

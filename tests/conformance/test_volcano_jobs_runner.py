@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from tests.conformance.collect import Item, items
 from tests.conformance.registry import NotUnderstood
 from tests.conformance.runners import AREAS
-from tests.conformance.runners.volcano_jobs_additions import DESIGN_ADDITIONS
 from tests.conformance.runners.volcano_jobs_asserts import assert_holds, same
+from workbench.objects.frameworks import FRAMEWORKS, Addition
 
 HERE = Path(__file__).parent
 CASES = [
@@ -58,7 +59,7 @@ def test_a_changed_expectation_fails(item: Item) -> None:
 
 @pytest.mark.parametrize("plugin", ["mpi", "pytorch"])
 def test_what_is_not_listed_as_an_addition_fails(plugin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(DESIGN_ADDITIONS, plugin)
+    monkeypatch.setitem(FRAMEWORKS, plugin, replace(FRAMEWORKS[plugin], additions=Addition()))
     failed = 0
     for item in CASES:
         if item.file == f"plugin-{plugin}":

@@ -120,7 +120,7 @@ class TestPlaces:
     def test_each_finding_has_the_line_of_its_field(self, racks: Path) -> None:
         assert lines(racks) == [
             ("dangling-member", 20, "spec.members[2].selector.exactMatch.name"),
-            ("refused-by-admission", 2, ""),
+            ("refused-by-admission", 20, "spec.members[2].selector.exactMatch.name"),
             ("member-matches-nothing", 26, "spec.members[0].selector.regexMatch.pattern"),
             ("duplicate-member", 14, "spec.members[1]"),
             ("duplicate-member", 26, "spec.members[2]"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.formats.object_lines import decoded, hypernode_texts, spliced
+from workbench.formats.object_lines import decoded, object_texts, spliced
 from workbench.topology.lint import FieldEdit
 
 TEXT = """\
@@ -44,13 +44,13 @@ def removed(*numbers: int) -> list[FieldEdit]:
     ],
 )
 def test_line_of_a_field_or_of_what_is_there_above_it(path: tuple[str | int, ...], line: int) -> None:
-    assert hypernode_texts(TEXT, {"a"})["a"].line_of(path) == line
+    assert object_texts(TEXT, {"HyperNode a"})["HyperNode a"].line_of(path) == line
 
 
 def test_only_hypernodes_of_the_names_asked_for() -> None:
-    assert hypernode_texts(TEXT, {"b"}) == {}
-    assert hypernode_texts("kind: HyperNode\nmetadata: {}\n", {"a"}) == {}
-    assert hypernode_texts("HyperNode: [", {"a"}) == {}
+    assert object_texts(TEXT, {"HyperNode b"}) == {}
+    assert object_texts("kind: HyperNode\nmetadata: {}\n", {"HyperNode a"}) == {}
+    assert object_texts("HyperNode: [", {"HyperNode a"}) == {}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_only_hypernodes_of_the_names_asked_for() -> None:
     ],
 )
 def test_entries_of_a_block_go_with_their_lines(numbers: tuple[int, ...], want: str) -> None:
-    found = hypernode_texts(TEXT, {"a"})["a"]
+    found = object_texts(TEXT, {"HyperNode a"})["HyperNode a"]
     assert spliced(TEXT, [(found, removed(*numbers))]).endswith("spec:\n" + want)
 
 
@@ -72,7 +72,7 @@ def test_entries_of_a_block_go_with_their_lines(numbers: tuple[int, ...], want: 
 )
 def test_entries_of_a_flow_list_go_with_their_commas(numbers: tuple[int, ...], want: str) -> None:
     text = "kind: HyperNode\nmetadata: {name: a}\nspec: {members: [1, 2, 3]}\n"
-    found = hypernode_texts(text, {"a"})["a"]
+    found = object_texts(text, {"HyperNode a"})["HyperNode a"]
     assert spliced(text, [(found, removed(*numbers))]) == text.replace("[1, 2, 3]", want)
 
 
@@ -91,7 +91,7 @@ def test_entries_of_a_flow_list_go_with_their_commas(numbers: tuple[int, ...], w
 )
 def test_a_value_keeps_its_quotes_where_it_can(old: str, value: object, new: str) -> None:
     text = f"kind: HyperNode\nmetadata: {{name: a}}\nspec: {{x: {old}}}  # remark\n"
-    found = hypernode_texts(text, {"a"})["a"]
+    found = object_texts(text, {"HyperNode a"})["HyperNode a"]
     assert spliced(text, [(found, [FieldEdit(("spec", "x"), value)])]) == text.replace(f"x: {old}", f"x: {new}")
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Parameters that `--set` may not name: they are arguments of `get_policy` itself.
 _RESERVED = ("spec", "gpu")
+
+#: Violations that are told before the others are only counted.
+_MOST_FINDINGS = 20
 
 __all__ = [
     "finite_number",
@@ -32,8 +37,8 @@ __all__ = [
     "policy_with",
     "required_policy_names",
     "standard_input",
+    "tell_findings",
     "tell_gaps",
-    "tell_ignored",
     "tell_kinds",
     "tell_notes",
     "tell_reading",
@@ -227,6 +232,7 @@ def load_scenario(
     *,
     any_scheduler: bool = False,
     gpus_per_node: int | None = None,
+    strict: bool = False,
 ) -> Scenario:
     """Read a command's input files into a scenario, and write notices about unused objects to stderr.
 
@@ -239,6 +245,8 @@ def load_scenario(
         Value of ``--from``.
     any_scheduler, gpus_per_node
         As for `workbench.load`.
+    strict : bool
+        Leave with exit status 1 if a cluster would refuse an object.
     """
     from workbench.formats.load import load
 
@@ -251,7 +259,7 @@ def load_scenario(
         any_scheduler=any_scheduler,
         gpus_per_node=gpus_per_node,
     )
-    tell_reading(scenario)
+    tell_reading(scenario, strict=strict)
     return scenario
 
 
@@ -264,18 +272,41 @@ def matrix_files(matrices: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-def tell_reading(scenario: Scenario) -> None:
-    """Write to stderr how files were read: formats that were recognised, unused and refused objects."""
+def tell_reading(scenario: Scenario, *, strict: bool = False) -> None:
+    """Write to stderr how files were read: formats that were recognised, unused and refused objects.
+
+    With `strict` what a cluster would refuse ends the command with exit status 1.
+    """
     for source, name in scenario.formats.items():
         tell(f"note: {source}: read as {name}; --from FORMAT reads it as another format")
-    tell_ignored(scenario)
-
-
-def tell_ignored(scenario: Scenario) -> None:
-    """Write to stderr the kinds of objects that are not used, with counts, and each refused object with the reason."""
     tell_kinds(scenario.ignored)
+    subjects = {finding.subject for finding in scenario.findings}
+    tell_findings(scenario.findings, {refused.subject for refused in scenario.refused}, strict=strict)
     for refused in scenario.refused:
-        tell(f"refused: {refused.subject}: {refused}")
+        if refused.subject not in subjects:
+            tell(f"refused: {refused.subject}: {refused}")
+
+
+def tell_findings(findings: Iterable[Notice], refused: Container[str] = (), *, strict: bool = False) -> None:
+    """Write to stderr for what a cluster would refuse objects, one line for each violation.
+
+    Parameters
+    ----------
+    findings : iterable of Notice
+        Of `workbench.formats.review.Review.findings`.
+    refused : container of str
+        Objects that are not used for it; the others are used, with a warning.
+    strict : bool
+        Use none of them: leave with exit status 1 if there is a finding.
+    """
+    findings = list(findings)
+    for finding in findings[:_MOST_FINDINGS]:
+        is_refused = strict or finding.subject in refused
+        tell(f"{'refused:' if is_refused else 'warning: a cluster refuses'} {finding.subject}: {finding}")
+    if len(findings) > _MOST_FINDINGS:
+        tell(f"and {len(findings) - _MOST_FINDINGS} more; 'workbench validate' lists all that a cluster refuses")
+    if strict and findings:
+        raise typer.Exit(1)
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:

@@ -20,6 +20,7 @@ from workbench.cli.options import (
     Paths,
     Policies,
     SharedSettings,
+    Strict,
     TierSpeeds,
 )
 from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, to_json
@@ -43,6 +44,7 @@ def compare(
     matrix: Matrices = [],  # noqa: B006
     from_: From = None,
     any_scheduler: AnyScheduler = False,
+    strict: Strict = False,
     gpus_per_node: GpusPerNode = None,
     job: Job = "",
     output: Annotated[
@@ -84,7 +86,9 @@ def compare(
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
-    scenario = load_scenario(inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
+    scenario = load_scenario(
+        inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, strict=strict
+    )
     require_jobs(scenario)
     wanted = scenario.gang(job).key if job else ""
     priced = communication_plan(scenario.gangs, machine, shape, model, tier_gb_s, calibration)
@@ -103,7 +107,7 @@ def compare(
             found = difference_tables(comparison, lost_places(comparison, chosen)) if by_job else None
             print_tables(*(comparison_tables(comparison) if found is None else found))
     elif output is CompareOutput.json:
-        record = comparison.to_dict()
+        record = {**comparison.to_dict(), "findings": [finding.to_dict() for finding in scenario.findings]}
         if wanted:
             record["jobs"] = [wanted]
             for row in record["policies"]:

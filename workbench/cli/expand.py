@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import kinds_with_counts, standard_input, tell_kinds, tell_notes
+from workbench.cli.arguments import kinds_with_counts, standard_input, tell_findings, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
-from workbench.cli.options import ObjectOutput
+from workbench.cli.options import ObjectOutput, Strict
 from workbench.cli.output import emit, tell, to_json
 from workbench.errors import InputError
 
@@ -23,6 +23,7 @@ def expand(
     output: Annotated[
         ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
     ] = ObjectOutput.yaml,
+    strict: Strict = False,
 ) -> None:
     """Write the pods and other objects that Volcano Jobs and HyperJobs become.
 
@@ -38,14 +39,22 @@ def expand(
     """
     from workbench.formats.manifests import read_manifests
     from workbench.formats.mend import mended_documents
+    from workbench.formats.review import Reviewer
     from workbench.formats.write_manifests import to_yaml
     from workbench.jobs.before_submission import job_notices
     from workbench.jobs.expand import expand_hyper_job, expand_job, is_hyper_job, is_volcano_job
 
-    manifests = read_manifests(path, standard_input(path))
+    stdin = standard_input(path)
+    manifests = read_manifests(path, stdin)
+    reviewer = Reviewer(written_only=True)
+    for document in manifests.documents:
+        reviewer.take(document)
+    findings = reviewer.review().findings(stdin)
+    if strict:
+        tell_findings(findings, strict=True)
     objects: list[dict[str, Any]] = []
     jobs, others = 0, Counter(manifests.ignored)
-    for document, notices in mended_documents(manifests.documents):
+    for written, (document, notices) in zip(manifests.documents, mended_documents(manifests.documents), strict=True):
         makers = ((is_volcano_job, expand_job), (is_hyper_job, expand_hyper_job))
         expanding = next((make for is_one, make in makers if is_one(document.data)), None)
         if expanding is None:
@@ -60,7 +69,8 @@ def expand(
                     tell(f"warning: {document.source}: {notice.message}")
             objects += made
         except InputError as error:
-            raise document.error(error) from None
+            raise reviewer.error(written, document.error(error), stdin) from None
+    tell_findings(findings)
     if not jobs:
         got = ", ".join(kinds_with_counts(others))
         expected = "a Job (batch.volcano.sh/v1alpha1) or a HyperJob (training.volcano.sh/v1alpha1)"

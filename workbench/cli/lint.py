@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import given_paths, standard_input, tell_kinds, tell_notes
+from workbench.cli.arguments import given_paths, standard_input, tell_findings, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Files, From, Out, Paths
+from workbench.cli.options import Files, From, Out, Paths, Strict
 from workbench.cli.output import check_out, emit, print_tables, tell_lines, to_json
 from workbench.errors import InputError
 
@@ -39,6 +39,7 @@ def lint(
     ] = False,
     rules: Annotated[str, typer.Option("--rules", metavar="ID,…", help="Only these rules, by id or code.")] = "",
     ignore: Annotated[str, typer.Option("--ignore", metavar="ID,…", help="Not these rules, by id or code.")] = "",
+    strict: Strict = False,
     list_rules: Annotated[bool, typer.Option("--list-rules", help="List the rules instead.")] = False,
 ) -> None:
     """Report certain and likely mistakes in a topology.
@@ -82,6 +83,7 @@ def lint(
         linted = lint_files(inputs, standard_input(inputs), only, without, from_)
     tell_kinds(linted.ignored)
     tell_notes(linted.notes)
+    tell_findings(linted.findings, strict=strict)
     _show(linted, output, out)
     if linted.report.errors:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import policy_names, standard_input
+from workbench.cli.arguments import required_policy_names, standard_input
 from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
 from workbench.cli.option_values import one_of
 from workbench.cli.options import LiveCompareOutput, Out, TableOutput
@@ -117,7 +117,7 @@ def compare(
     check_out(out, "table" if output is LiveCompareOutput.wide else output)
     if recorded is not None and paths:
         raise InputError("nothing else is read", source="--recorded", expected="--recorded FILE or PATH")
-    names = policy_names(policies)
+    names = required_policy_names(policies) if policies else []
     said: dict[str, tuple[Said, ...]] = {}
     if recorded is not None:
         found = _of_sessions(recorded, names)

@@ -36,6 +36,7 @@ __all__ = [
     "SharedSettings",
     "ShowOutput",
     "SimulationOutput",
+    "Strict",
     "TableOutput",
     "TierSpeeds",
 ]
@@ -205,6 +206,9 @@ Paths = Annotated[
 AnyScheduler = Annotated[
     bool,
     typer.Option("--any-scheduler", help="Also place what names another scheduler than volcano or koord-scheduler."),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse what a cluster would refuse (see 'workbench validate'): exit status 1.")
 ]
 From = Annotated[
     str | None,

@@ -21,6 +21,7 @@ from workbench.cli.options import (
     Paths,
     PlaceOutput,
     SchedulerPolicy,
+    Strict,
 )
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
 from workbench.errors import InputError
@@ -54,6 +55,7 @@ def place(
     matrix: Matrices = [],  # noqa: B006
     from_: From = None,
     any_scheduler: AnyScheduler = False,
+    strict: Strict = False,
     gpus_per_node: GpusPerNode = None,
     job: Job = "",
     output: Annotated[
@@ -112,7 +114,9 @@ def place(
     if run_seconds is not None and not when:
         raise InputError("nothing to time", source="--run-seconds", expected="--when")
     chosen = policy_with(policy, set_)
-    scenario = load_scenario(inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
+    scenario = load_scenario(
+        inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, strict=strict
+    )
     require_jobs(scenario)
     wanted = scenario.gang(job).key if job else ""
     recorders = {i: Recorder() for i, gang in enumerate(scenario.gangs) if explain and wanted in ("", gang.key)}
@@ -158,6 +162,7 @@ def place(
                 row["rank_order"] = order.to_dict()
             if key in starts and row["outcome"] == "pending":
                 row["when"] = starts[key].to_dict()
+        record["findings"] = [finding.to_dict() for finding in scenario.findings]
         record["refused"] = [refused.to_dict() for refused in scenario.refused]
         record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
         if switches:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from workbench.cli.arguments import policy_names
+from workbench.cli.arguments import required_policy_names
 from workbench.cli.options import ShowOutput
 from workbench.cli.output import emit, print_tables, progress_bar, to_json
 from workbench.errors import InputError
@@ -42,7 +42,7 @@ def show_regret(
     """
     from workbench.evaluate.regret import DEFAULT_POLICIES, regret
 
-    names = DEFAULT_POLICIES if policies is None else policy_names([policies])
+    names = DEFAULT_POLICIES if policies is None else required_policy_names([policies])
     if k is not None and not 1 <= k <= len(matrix):
         raise InputError(
             "k does not fit the machine", source=matrix.source, got=f"k={k}", expected=f"1 to {len(matrix)} GPUs"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import given_paths, policy_with, standard_input
+from workbench.cli.arguments import given_paths, policy_with, standard_input, tell_findings
 from workbench.cli.option_values import one_of, seconds
-from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy
+from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy, Strict
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.duration_text import instant_text
@@ -91,6 +91,7 @@ def run(
             help="Let NPU or GPU N of a node, or of each node of a HyperNode, fail, and the pods on it. Repeatable.",
         ),
     ] = [],  # noqa: B006
+    strict: Strict = False,
     store: Annotated[
         Path | None,
         typer.Option("--store", metavar="FILE", help="Go on with the cluster in this file, and leave it there again."),
@@ -142,7 +143,7 @@ def run(
         known = read_bytes(store)
         cluster.resume(store)
     if inputs:
-        cluster.submit_read(inputs, standard_input(inputs))
+        _submit(cluster, inputs, strict=strict)
     token = Token()
     stopped = False
     with _stopping(token), live_table() as show:
@@ -164,6 +165,27 @@ def run(
         raise typer.Exit(130)
     if any(row.phase in unfinished or row.waits_for for row in cluster.jobs()):
         raise typer.Exit(1)
+
+
+def _submit(cluster: EmbeddedCluster, paths: Sequence[str], *, strict: bool) -> None:
+    """Submit the manifests of files, and write to stderr what a cluster would refuse of them as they are written."""
+    from workbench.formats.manifests import read_manifests
+    from workbench.formats.review import Reviewer
+
+    stdin = standard_input(paths)
+    documents = read_manifests(paths, stdin).documents
+    reviewer = Reviewer(written_only=True)
+    for document in documents:
+        reviewer.take(document)
+    findings = reviewer.review().findings(stdin)
+    if strict:
+        tell_findings(findings, strict=True)
+    try:
+        cluster.submit_documents(documents)
+    except InputError as error:
+        refused = next((one for one in documents if (one.source, one.where) == (error.source, error.where)), None)
+        raise (error if refused is None else reviewer.error(refused, error, stdin)) from None
+    tell_findings(findings)
 
 
 def _events(option: str, texts: Sequence[str]) -> Iterator[tuple[float, str, str]]:

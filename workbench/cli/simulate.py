@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,16 +19,8 @@ from workbench.cli.arguments import (
     tell_gaps,
     tell_notes,
 )
-from workbench.cli.network_options import (
-    Cables,
-    CardSpeed,
-    NetworkOptions,
-    PhasesOption,
-    Rails,
-    RoutesOption,
-    Step,
-    common_step,
-)
+from workbench.cli.network_options import NetworkOptions
+from workbench.cli.option_groups import grouped
 from workbench.cli.option_values import one_of, seconds, whole
 from workbench.cli.options import (
     ArrivalKind,
@@ -38,21 +30,22 @@ from workbench.cli.options import (
     GpusPerNode,
     Out,
     Paths,
-    Phases,
     Policies,
     Restarts,
     Retry,
-    Routes,
     SharedSettings,
     SimulationOutput,
-    TierSpeeds,
 )
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
 
 if TYPE_CHECKING:
+    from workbench.evaluate.contention import Network, TrainingStep
+    from workbench.model.job_log import JobLog
     from workbench.model.snapshot import ClusterSnapshot
+    from workbench.policies import Policy
+    from workbench.policies.retry import RetryRule
     from workbench.simulate import Breakdown, SimulatedJob, SimulationResult
 
 __all__ = ["simulate"]
@@ -63,9 +56,10 @@ _LONGEST = 1e9
 _JOBS = 100
 
 
-def simulate(
-    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
-    file: Files = [],  # noqa: B006
+@dataclass(frozen=True)
+class JobSource:
+    """The options that say where the jobs come from: a trace, or published shapes."""
+
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -73,24 +67,40 @@ def simulate(
             metavar="FILE",
             help="Jobs with times: CSV or YAML, - for standard input; see docs/simulation.md.",
         ),
-    ] = None,
+    ] = None
     shapes: Annotated[
         Path | None,
         typer.Option(
             "--shapes", metavar="FILE", help="Instead of a trace: published parallel shapes (JSON) to draw from."
         ),
-    ] = None,
+    ] = None
     count: Annotated[
         int | None,
         whole("--jobs", least=1, most=100_000, metavar="N", help="Jobs to draw from --shapes; by default 100."),
-    ] = None,
+    ] = None
     gpu_tflops: Annotated[
         str,
         typer.Option("--gpu-tflops", metavar="N", help="With --shapes: 10^12 operations a second that a GPU reaches."),
-    ] = "",
-    policies: Policies = _POLICIES,
-    set_: SharedSettings = [],  # noqa: B006
-    discipline: DisciplineName = "best-effort",
+    ] = ""
+
+    def check(self, load: int | None) -> None:
+        """Refuse jobs from nowhere or from two places; `load` is the value of ``--load``."""
+        if self.trace is None and self.shapes is None:
+            raise InputError("no jobs given", source="--trace", expected="a file of jobs with times")
+        if self.shapes is not None and (self.trace is not None or load is None):
+            got = "--trace beside it" if self.trace is not None else "no --load"
+            raise InputError(
+                "published shapes have no times", source="--shapes", got=got, expected="--load, and no --trace"
+            )
+        for option, given in (("--jobs", self.count is not None), ("--gpu-tflops", self.gpu_tflops)):
+            if given and self.shapes is None:
+                raise InputError("an option of published shapes", source=option, expected="--shapes beside it")
+
+
+@dataclass(frozen=True)
+class ArrivalOptions:
+    """The options that draw times of arrival anew."""
+
     load: Annotated[
         int | None,
         whole(
@@ -100,12 +110,40 @@ def simulate(
             metavar="PERCENT",
             help="Draw new times of arrival, so that the jobs ask for this much of the GPUs' time.",
         ),
-    ] = None,
+    ] = None
     arrivals: Annotated[
         ArrivalKind | None,
         one_of(ArrivalKind, "--arrivals", help="How arrivals are drawn for --load; by default poisson."),
-    ] = None,
-    seed: Annotated[int, whole("--seed", metavar="SEED", help="Seed of the arrivals and of hashed routes.")] = 0,
+    ] = None
+    seed: Annotated[int, whole("--seed", metavar="SEED", help="Seed of the arrivals and of hashed routes.")] = 0
+
+    def check(self) -> None:
+        """Refuse a kind of arrivals where none are drawn."""
+        if self.arrivals is not None and self.load is None:
+            raise InputError("only used with --load", source="--arrivals", got="no --load", expected="--load beside it")
+
+    def drawn(self, jobs: list[SimulatedJob], snapshot: ClusterSnapshot) -> list[SimulatedJob]:
+        """The jobs with new times of arrival, or as they are without ``--load``.
+
+        Parameters
+        ----------
+        jobs : list of SimulatedJob
+        snapshot : ClusterSnapshot
+        """
+        if self.load is None:
+            return jobs
+        import numpy as np
+
+        from workbench.simulate.arrivals import at_load
+
+        kind = self.arrivals or ArrivalKind.poisson
+        return at_load(jobs, snapshot, self.load / 100, np.random.default_rng(self.seed), kind.value)
+
+
+@dataclass(frozen=True)
+class FaultOptions:
+    """The options of faults, and of what they take from a job."""
+
     faults: Annotated[
         int | None,
         whole(
@@ -113,17 +151,48 @@ def simulate(
             metavar="SEED",
             help="Draw faults of nodes, GPUs, switches and cables; without it there are none.",
         ),
-    ] = None,
+    ] = None
     restart: Annotated[
         float, seconds("--restart", least=0, most=_LONGEST, help="From a placement after a fault until work goes on.")
-    ] = 300.0,
+    ] = 300.0
     restarts: Annotated[
         Restarts, one_of(Restarts, "--restarts", help="What a fault takes: the whole job, or the pods on what broke.")
-    ] = Restarts.job,
+    ] = Restarts.job
+
+    def drawn(
+        self, jobs: Sequence[SimulatedJob], snapshot: ClusterSnapshot, until: float | None, network: Network | None
+    ) -> tuple[Breakdown, ...]:
+        """The breakdowns until the end of the simulation; none without ``--faults``.
+
+        Parameters
+        ----------
+        jobs : sequence of SimulatedJob
+        snapshot : ClusterSnapshot
+        until : float, optional
+            Value of ``--until``; None: twice the time that the jobs may take.
+        network : Network, optional
+            Its cables may break, too.
+        """
+        if self.faults is None:
+            return ()
+        import numpy as np
+
+        from workbench.simulate import FaultRates, draw_breakdowns
+        from workbench.simulate.from_log import fault_horizon_s
+
+        horizon = until if until is not None else fault_horizon_s(jobs)
+        fabric = None if network is None else network.fabric
+        return draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(self.faults), fabric)
+
+
+@dataclass(frozen=True)
+class ClockOptions:
+    """The options that say when the simulation ends, and when waiting jobs are tried."""
+
     until: Annotated[
         float | None,
         seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),
-    ] = None,
+    ] = None
     retry: Annotated[
         Retry,
         one_of(
@@ -131,18 +200,42 @@ def simulate(
             "--retry",
             help="When waiting jobs are tried: at changes, or by the rule of the scheduler that the policy models.",
         ),
-    ] = Retry.changes,
+    ] = Retry.changes
     cycle: Annotated[
         float | None,
         seconds("--cycle", least=0, most=_LONGEST, help="Try waiting jobs in cycles of so many seconds."),
-    ] = None,
-    card_gb_s: CardSpeed = "",
-    tier_gb_s: TierSpeeds = [],  # noqa: B006
-    cables: Cables = [],  # noqa: B006
-    rails: Rails = 1,
-    routes: RoutesOption = Routes.hashed,
-    phases: PhasesOption = Phases.together,
-    step: Step = [],  # noqa: B006
+    ] = None
+
+    def check(self) -> None:
+        """Refuse cycles beside the policy's own rule."""
+        if self.cycle is not None and self.retry is Retry.own:
+            raise InputError(
+                "cannot be combined with --retry own",
+                source="--cycle",
+                got="--retry own beside it",
+                expected="one of them",
+            )
+
+    def rule(self, policy: Policy) -> RetryRule:
+        """When waiting jobs are tried under a policy."""
+        from workbench.policies.retry import RetryRule
+
+        return policy.traits.retry if self.retry is Retry.own else RetryRule(cycle_s=self.cycle or 0.0)
+
+
+@grouped
+def simulate(
+    *,
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
+    source: JobSource,
+    policies: Policies = _POLICIES,
+    set_: SharedSettings = [],  # noqa: B006
+    discipline: DisciplineName = "best-effort",
+    arriving: ArrivalOptions,
+    failing: FaultOptions,
+    clock: ClockOptions,
+    wires: NetworkOptions,
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
     output: Annotated[
@@ -165,74 +258,28 @@ def simulate(
         --tier-gb-s 2=6 --cables 1=8 --step compute_s=1 --step data_gb=40 -o html --out page.html
       workbench simulate topo.csv --gpus-per-node 8 --shapes shapes.json --gpu-tflops 400 --load 80
     """
-    from workbench.formats.job_logs import read_job_log
-    from workbench.formats.openb import is_openb_pods, read_openb_log
-    from workbench.model.job_log import JobLog
-    from workbench.policies.retry import RetryRule
-    from workbench.simulate import FaultRates, Simulation, draw_breakdowns, get_discipline
-    from workbench.simulate.from_log import fault_horizon_s, judging_by, simulated_jobs
+    from workbench.simulate import Simulation, get_discipline
 
-    if trace is None and shapes is None:
-        raise InputError("no jobs given", source="--trace", expected="a file of jobs with times")
-    if shapes is not None and (trace is not None or load is None):
-        got = "--trace beside it" if trace is not None else "no --load"
-        raise InputError(
-            "published shapes have no times", source="--shapes", got=got, expected="--load, and no --trace"
-        )
-    for option, given in (("--jobs", count is not None), ("--gpu-tflops", gpu_tflops)):
-        if given and shapes is None:
-            raise InputError("an option of published shapes", source=option, expected="--shapes beside it")
-    if arrivals is not None and load is None:
-        raise InputError("only used with --load", source="--arrivals", got="no --load", expected="--load beside it")
-    if cycle is not None and retry is Retry.own:
-        raise InputError(
-            "cannot be combined with --retry own", source="--cycle", got="--retry own beside it", expected="one of them"
-        )
+    source.check(arriving.load)
+    arriving.check()
+    clock.check()
     names = required_policy_names(policies)
-    shared = NetworkOptions(card_gb_s, tier_gb_s, cables, rails, routes, phases, seed)
-    shared.check(step)
-    common = common_step(step)
+    wires.check()
+    common = wires.common_step()
     inputs = given_paths(paths, file)
     check_out(out, output)
     chosen = policies_with(names, set_)
     for policy in chosen:
         get_discipline(discipline).check(policy)
-    content = None if trace is None else _content(trace, inputs)
-    if trace is not None and content is not None and is_openb_pods(content):
-        if len(inputs) != 1:
-            expected = "one table of nodes (sn, cpu_milli, memory_mib, gpu, model)"
-            got = counted(len(inputs), "path")
-            raise InputError("pods of openb need its nodes", source="PATH", got=got, expected=expected)
-        log, snapshot, usual = read_openb_log(inputs[0], trace, content)
-        chosen = [judging_by(policy, usual) for policy in chosen]
-    else:
-        log = JobLog((), "shapes") if trace is None else read_job_log(trace, content)
-        scenario = load_scenario(inputs, (), from_, gpus_per_node=gpus_per_node)
-        tell_gaps(scenario)
-        snapshot = scenario.snapshot
+    log, snapshot, chosen = _input(source.trace, inputs, chosen, from_, gpus_per_node)
     tell_notes(log.notes)
-    network = shared.network(snapshot)
-    if shapes is not None:
-        drawn = _shaped(shapes, snapshot, count or _JOBS, gpu_tflops, seed)
-        jobs = [replace(job, restart_s=restart, restarts=restarts.value) for job in drawn]
-    else:
-        jobs = simulated_jobs(log, snapshot, restart, common, restarts.value)
+    network = wires.network(snapshot, arriving.seed)
+    jobs = _jobs(source, failing, log, snapshot, arriving.seed, common)
     if network is not None and not any(job.step for job in jobs):
         expected = "columns compute_s and data_gb, or --step"
-        raise InputError("no job has a training step", source=str(trace), expected=expected)
-    if load is not None:
-        import numpy as np
-
-        from workbench.simulate.arrivals import at_load
-
-        jobs = at_load(jobs, snapshot, load / 100, np.random.default_rng(seed), (arrivals or ArrivalKind.poisson).value)
-    breakdowns: tuple[Breakdown, ...] = ()
-    if faults is not None:
-        import numpy as np
-
-        horizon = until if until is not None else fault_horizon_s(jobs)
-        fabric = None if network is None else network.fabric
-        breakdowns = draw_breakdowns(snapshot, FaultRates(), horizon, np.random.default_rng(faults), fabric)
+        raise InputError("no job has a training step", source=str(source.trace), expected=expected)
+    jobs = arriving.drawn(jobs, snapshot)
+    breakdowns = failing.drawn(jobs, snapshot, clock.until, network)
     results = []
     with progress_bar("simulating") as told:
         for policy in chosen:
@@ -243,13 +290,60 @@ def simulate(
                 discipline=discipline,
                 breakdowns=breakdowns,
                 quotas=log.quotas,
-                retry=policy.traits.retry if retry is Retry.own else RetryRule(cycle_s=cycle or 0.0),
+                retry=clock.rule(policy),
                 network=network,
             )
-            simulation.run(float("inf") if until is None else until, progress=told)
+            simulation.run(float("inf") if clock.until is None else clock.until, progress=told)
             results.append(simulation.result())
-    if faults is not None:
+    if failing.faults is not None:
         tell(_met(breakdowns, results))
+    _show(results, snapshot, output, out)
+    if any(result.done and result.measured()["never_placed"] for result in results):
+        raise typer.Exit(1)
+
+
+def _input(
+    trace: Path | None, inputs: Sequence[str], chosen: list[Policy], format: str | None, gpus_per_node: int | None
+) -> tuple[JobLog, ClusterSnapshot, list[Policy]]:
+    """The jobs of a trace, the cluster, and the policies, which an openb trace tells the usual pods."""
+    from workbench.formats.job_logs import read_job_log
+    from workbench.formats.openb import is_openb_pods, read_openb_log
+    from workbench.model.job_log import JobLog
+    from workbench.simulate.from_log import judging_by
+
+    content = None if trace is None else _content(trace, inputs)
+    if trace is not None and content is not None and is_openb_pods(content):
+        if len(inputs) != 1:
+            expected = "one table of nodes (sn, cpu_milli, memory_mib, gpu, model)"
+            got = counted(len(inputs), "path")
+            raise InputError("pods of openb need its nodes", source="PATH", got=got, expected=expected)
+        log, snapshot, usual = read_openb_log(inputs[0], trace, content)
+        return log, snapshot, [judging_by(policy, usual) for policy in chosen]
+    log = JobLog((), "shapes") if trace is None else read_job_log(trace, content)
+    scenario = load_scenario(inputs, (), format, gpus_per_node=gpus_per_node)
+    tell_gaps(scenario)
+    return log, scenario.snapshot, chosen
+
+
+def _jobs(
+    source: JobSource,
+    failing: FaultOptions,
+    log: JobLog,
+    snapshot: ClusterSnapshot,
+    seed: int,
+    common: TrainingStep | None,
+) -> list[SimulatedJob]:
+    from workbench.simulate.from_log import simulated_jobs
+
+    if source.shapes is None:
+        return simulated_jobs(log, snapshot, failing.restart, common, failing.restarts.value)
+    drawn = _shaped(source.shapes, snapshot, source.count or _JOBS, source.gpu_tflops, seed)
+    return [replace(job, restart_s=failing.restart, restarts=failing.restarts.value) for job in drawn]
+
+
+def _show(
+    results: Sequence[SimulationResult], snapshot: ClusterSnapshot, output: SimulationOutput, out: Path | None
+) -> None:
     if output is SimulationOutput.json:
         emit(to_json([result.to_dict() for result in results]), out)
     elif output is SimulationOutput.csv:
@@ -271,8 +365,6 @@ def simulate(
         from workbench.report.simulation_views import simulation_tables
 
         print_tables(*simulation_tables(results))
-    if any(result.done and result.measured()["never_placed"] for result in results):
-        raise typer.Exit(1)
 
 
 def _met(breakdowns: Sequence[Breakdown], results: Sequence[SimulationResult]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,14 @@ from workbench.cli.options import Files, From, Paths, ReviewOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
+from workbench.objects.admission.plugins import OWN_PLUGINS
+
+if TYPE_CHECKING:
+    from workbench.formats.review import Review
 
 __all__ = ["validate"]
+
+_OWN = ", ".join(sorted(OWN_PLUGINS))
 
 
 def validate(
@@ -22,11 +28,21 @@ def validate(
     from_: From = None,
     release: Annotated[
         Release | None,
-        one_of(Release, "--release", help="Release of Volcano; without it the newest, and mxnet is accepted."),
+        one_of(
+            Release,
+            "--release",
+            help=f"Release of Volcano; without it the newest, and {_OWN} is accepted.",
+        ),
     ] = None,
     output: Annotated[
         ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
     ] = ReviewOutput.table,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", show_default=False, help="Refuse what a cluster would refuse, as this command always does."
+        ),
+    ] = True,
 ) -> None:
     """Say whether a cluster would accept, complete or refuse objects.
 
@@ -50,9 +66,11 @@ def validate(
     from workbench.formats.review import review_manifests
     from workbench.objects.admission import REVIEWED_KINDS
 
+    del strict  # accepted so that all commands that read manifests take the same options
     inputs = given_paths(paths, file)
     intake = FabricIntake.of(from_)
-    manifests = read_manifests(inputs, standard_input(inputs), intake.claim)
+    stdin = standard_input(inputs)
+    manifests = read_manifests(inputs, stdin, intake.claim)
     review = review_manifests(manifests, release or Release.V1_15, own_plugins=release is None)
     unread = kinds_with_counts(review.not_reviewed)
     unread += [f"{source} (a fabric, {name})" for source, name in zip(intake.sources, intake.formats, strict=True)]
@@ -66,7 +84,17 @@ def validate(
             got=kinds or "no object",
             expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted(REVIEWED_KINDS)),
         )
+    _show(review, stdin, output)
+    if review.refused:
+        raise typer.Exit(1)
+
+
+def _show(review: Review, stdin: bytes | None, output: ReviewOutput) -> None:
     if output is ReviewOutput.json:
+        findings: dict[int, list[dict[str, str]]] = {}
+        for one, fault, place, _ in review.located(stdin):
+            record = {"code": "refused-by-admission", "path": fault.path, "message": fault.text.strip(), "place": place}
+            findings.setdefault(id(one), []).append(record)
         objects = [
             {
                 "kind": one.kind,
@@ -76,7 +104,7 @@ def validate(
                 "where": one.where,
                 "allowed": one.verdict.allowed,
                 "message": one.verdict.refusal,
-                "findings": [{"path": found.path, "message": found.text.strip()} for found in one.verdict.findings],
+                "findings": findings.get(id(one), []),
                 "defaults": dict(one.verdict.defaults),
                 "warnings": [warning.to_dict() for warning in one.verdict.warnings],
             }
@@ -89,11 +117,9 @@ def validate(
         for one in review.objects:
             if one.verdict.allowed:
                 emit(to_yaml([one.stored]).removesuffix("\n"))
-            else:
-                tell(f"refused: {one.key}: {one.verdict.refusal}")
+        for finding in review.findings(stdin):
+            tell(f"refused: {finding.subject}: {finding}")
     else:
         from workbench.report.tables import review_tables
 
-        print_tables(*review_tables(review))
-    if review.refused:
-        raise typer.Exit(1)
+        print_tables(*review_tables(review, stdin))

@@ -13,7 +13,7 @@ from workbench.jobs.expand import check_job
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.value import Working
-from workbench.objects.admission import REVIEWED_KINDS, Known, Verdict, notes_of, review
+from workbench.objects.admission import REVIEWED_KINDS, Known, notes_of, review
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.job_queue import job_queue_findings
 from workbench.objects.admission.job_update import refuse_job_update
@@ -73,7 +73,7 @@ class Webhooks(Working):
         verdict = review(data, Release.V1_15, _known(store, queues), strict=False)
         if verdict.refusal:
             reason = "Invalid" if any(one.by_schema for one in verdict.findings) else "Denied"
-            _refuse(reason, key, _with_paths(verdict))
+            _refuse(reason, key, "; ".join(one.said for one in verdict.findings))
         stored = with_defaults(data, verdict.defaults)
         if key.kind == "PodGroup" and (queue := stored["spec"]["queue"]) not in queues:
             _refuse("Denied", key, f'unable to find queue: queue.scheduling.volcano.sh "{queue}" not found')
@@ -143,15 +143,6 @@ def _known(store: MemoryStore, queues: Mapping[str, KnownQueue]) -> Known:
     tier_names = {str((one.get("spec") or {}).get("tierName") or "") for one in hypernodes}
     namespaces = {one["metadata"]["name"]: one["metadata"].get("annotations") or {} for one in store.list("Namespace")}
     return Known(queues, tier_names if hypernodes else None, namespaces)
-
-
-def _with_paths(verdict: Verdict) -> str:
-    """A refusal in the cluster's words, each violation behind the path of its field where the words do not name it."""
-    parts = []
-    for one in verdict.findings:
-        text = one.text.strip().rstrip(";,")
-        parts.append(text if not one.path or one.path in text else f"{one.path}: {text}")
-    return "; ".join(parts) or verdict.refusal
 
 
 def _refuse(reason: str, key: Ref, text: str) -> NoReturn:

@@ -48,7 +48,7 @@ from workbench.model.value import Working
 from workbench.objects.fields import shown, wrong
 from workbench.objects.metadata import is_stored
 from workbench.policies.contract import Policy
-from workbench.policies.registry import get_policy
+from workbench.policies.registry import as_policy
 
 __all__ = ["EmbeddedCluster"]
 
@@ -119,7 +119,7 @@ class EmbeddedCluster(Working, Displayed):
         ssh_keys: SshKeys = PLACEHOLDER_KEYS,
         order: np.random.Generator | None = None,
     ) -> None:
-        self._policy = get_policy(policy) if isinstance(policy, str) else policy
+        self._policy = as_policy(policy)
         self._behaviour = Behaviour(start_seconds, run_seconds)
         self._ssh_keys = ssh_keys
         self._order = order
@@ -365,19 +365,16 @@ class EmbeddedCluster(Working, Displayed):
         InputError
             A source cannot be read, or an object is refused; file and document are named.
         """
-        return self._submitted(
+        return self.submit_documents(
             [document for number, source in enumerate(sources) for document in _documents(source, number)]
         )
 
-    def submit_read(self, paths: Sequence[str], stdin: bytes | str | None = None) -> list[Ref]:
-        """Submit the manifests of files, as the command line names them.
+    def submit_documents(self, written: Sequence[Document]) -> list[Ref]:
+        """Submit manifests that were read from files: all of them, or, if one is refused, none.
 
         Parameters
         ----------
-        paths : sequence of str
-            As for `workbench.formats.manifests.read_manifests`.
-        stdin : bytes or str, optional
-            Content for the path ``-``.
+        written : sequence of Document
 
         Returns
         -------
@@ -388,9 +385,6 @@ class EmbeddedCluster(Working, Displayed):
         InputError
             As `submit`.
         """
-        return self._submitted(read_manifests(paths, stdin).documents)
-
-    def _submitted(self, written: Sequence[Document]) -> list[Ref]:
         mended = mended_documents(written)
         documents = [document for document, _ in mended]
         for document in documents:

@@ -25,7 +25,7 @@ from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
-from workbench.policies import Policy, get_policy
+from workbench.policies import Policy, as_policy
 
 if TYPE_CHECKING:
     import pandas
@@ -230,7 +230,7 @@ def compare(
     """
     if isinstance(policies, str):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
-    chosen = [get_policy(policy) if isinstance(policy, str) else policy for policy in policies]
+    chosen = [as_policy(policy) for policy in policies]
     if communication is not None:
         communication.check(snapshot.topology)
     rows = []

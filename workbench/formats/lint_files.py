@@ -6,6 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import no_collection, read_objects
 from workbench.formats.manifests import STDIN, Manifests, read_manifests, read_text
 from workbench.formats.mend import with_readable_head
-from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
+from workbench.formats.object_lines import decoded, not_editable, object_texts, spliced
+from workbench.formats.review import Reviewer
 from workbench.formats.whole_file import write_whole
 from workbench.model.notice import Notice
+from workbench.objects.admission import review
 from workbench.objects.hypernode import unreadable
 from workbench.objects.hypernode_manifest import is_hypernode
 from workbench.topology.lint import FieldEdit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
@@ -41,11 +44,14 @@ class LintedFiles:
         Number of objects of each kind that is not read.
     notes : tuple of Notice
         Notes of the readers of other formats about ignored or doubtful input, such as a printout that is cut off.
+    findings : tuple of Notice
+        Everything for which a cluster would refuse an object of any kind, in the words of `workbench validate`.
     """
 
     report: LintReport
     ignored: Mapping[str, int]
     notes: tuple[Notice, ...] = ()
+    findings: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,8 +124,12 @@ def lint_files(
 
     with no_collection():
         manifests = read_manifests(paths, stdin, claim)
+        reviewer = Reviewer(written_only=True)
+        for document in manifests.documents:
+            reviewer.take(document)
+        findings = reviewer.review().findings(stdin)
         refusals = _leave_out_refused(manifests)
-        cluster = read_objects(manifests, keep_patterns=True)
+        cluster = read_objects(manifests, keep_patterns=True, error_of=partial(reviewer.error, stdin=stdin))
         joined = intake.join(cluster)
         places |= {name: place for name, (place, _) in refusals.items()}
         written = {d.data["metadata"]["name"]: d for d in manifests.documents if is_hypernode(d.data)}
@@ -134,7 +144,7 @@ def lint_files(
             notes = tuple(joined.notes)
         report = lint(subject, only, ignore)
     ignored = dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
-    return LintedFiles(_with_lines(report, manifests, stdin), ignored, notes)
+    return LintedFiles(_with_lines(report, manifests, stdin), ignored, notes, findings)
 
 
 def _leave_out_refused(manifests: Manifests) -> dict[str, tuple[Place, list[str]]]:
@@ -150,11 +160,19 @@ def _leave_out_refused(manifests: Manifests) -> dict[str, tuple[Place, list[str]
         if error is None:
             kept.append(document)
         else:
-            texts.append(str(error))
+            texts += _said(document.data) or [str(error)]
         if texts and is_hypernode(document.data):
             refusals[document.data["metadata"]["name"]] = Place(document.source, document.where), texts
     manifests.documents[:] = kept
     return refusals
+
+
+def _said(hypernode: Mapping[str, Any]) -> list[str]:
+    """Admission's words on a HyperNode that cannot be read; empty if admission cannot read it either."""
+    try:
+        return [fault.said for fault in review(hypernode).findings]
+    except InputError:
+        return []
 
 
 def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | None) -> LintReport:
@@ -167,10 +185,10 @@ def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | N
     for source in manifests.inputs:
         if source in names:
             text = decoded(_content(source, stdin))[0]
-            texts.update(hypernode_texts(text, names[source]))
+            texts.update(object_texts(text, {f"HyperNode {name}" for name in names[source]}))
     findings = tuple(
-        replace(f, place=replace(f.place, line=texts[f.hypernode].line_of(f.path)))
-        if f.place is not None and f.hypernode in texts
+        replace(f, place=replace(f.place, line=texts[f"HyperNode {f.hypernode}"].line_of(f.path)))
+        if f.place is not None and f"HyperNode {f.hypernode}" in texts
         else f
         for f in report.findings
     )
@@ -246,7 +264,9 @@ def _changed(
     """
     content = read_bytes(file)
     text, codec, mark = decoded(content)
-    found = hypernode_texts(text, names)
+    keys = {name: f"HyperNode {name}" for name in names}
+    texts = object_texts(text, keys.values())
+    found = {name: texts[key] for name, key in keys.items() if key in texts}
     if missing := sorted(set(names) - set(found)):
         raise not_editable(file, f"HyperNode {missing[0]} has no position in the text")
     new = spliced(text, [(found[name], edits[name]) for name in sorted(names)])

@@ -24,6 +24,7 @@ from workbench.formats.file_bytes import read_bytes
 from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
 from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.formats.mend import mended, renamed_hypernodes
+from workbench.formats.review import Reviewer
 from workbench.formats.scenario_file import parse_scenario
 from workbench.jobs.before_submission import plugin_notices_of
 from workbench.jobs.frameworks.checking import plugin_fault
@@ -222,20 +223,34 @@ def load_and_keep(
     return scenario, kept
 
 
-def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> ClusterObjects:
+def read_objects(
+    manifests: Manifests,
+    *,
+    keep_patterns: bool = False,
+    error_of: Callable[[Document, InputError], InputError] = lambda _, error: error,
+) -> ClusterObjects:
     """Make typed objects of parsed manifests; an InputError names file, document and field.
 
-    `keep_patterns` as in `workbench.objects.hypernode.read_hypernode`.
+    Parameters
+    ----------
+    manifests : Manifests
+    keep_patterns : bool
+        As in `workbench.objects.hypernode.read_hypernode`.
+    error_of : callable
+        Chooses the error to raise for a document that cannot be read, such as `Reviewer.error`.
     """
     cluster = ClusterObjects(keep_patterns=keep_patterns)
     for document in manifests.documents:
-        _add(cluster, document)
+        try:
+            _add(cluster, document)
+        except InputError as error:
+            raise error_of(document, error) from None
     return cluster
 
 
-def _add(cluster: ClusterObjects, document: Document) -> None:
+def _add(cluster: ClusterObjects, document: Document, *, accepted: bool = False) -> None:
     try:
-        cluster.add(document.data, f"{document.source}: {document.where}")
+        cluster.add(document.data, f"{document.source}: {document.where}", accepted=accepted)
         fault, notices = plugin_fault(document.data), plugin_notices_of(document.data)
         if fault is not None or notices:
             name = f"{document.data['kind']} {read_metadata(document.data, namespaced=True).key}"
@@ -266,11 +281,14 @@ def _read(
     intake = FabricIntake.of(format)
     cluster = ClusterObjects()
 
+    reviewer = Reviewer(written_only=True)
     counts: Counter[str] = Counter()
     told: dict[tuple[str, str], Notice] = {}
 
     def take(document: Document) -> None:
+        written, accepted = document, False
         if mend:
+            accepted = reviewer.take(written)
             document, notices = mended(document)
             # Nodes by the thousand may have one slip.
             told.update({(one.code, one.message): one for one in notices if (one.code, one.message) not in told})
@@ -278,7 +296,10 @@ def _read(
                 # No cluster would store it: it is left out, and told with the other objects that are refused.
                 cluster.refused[f"HyperNode {document.data['metadata']['name']}"] = str(document.error(fault))
                 return
-        _add(cluster, document)
+        try:
+            _add(cluster, document, accepted=accepted and document is written)
+        except InputError as error:
+            raise (reviewer.error(written, error, stdin) if mend else error) from None
         kind = document.data["kind"]
         counts[kind] += 1
         reached(f"{kind} objects", counts[kind])
@@ -299,6 +320,7 @@ def _read(
     reached("joining topology files")
     if mend:
         manifests.notices += [*told.values(), *renamed_hypernodes(cluster.hypernodes)]
+        manifests.findings = reviewer.review().findings(stdin)
     joined = intake.join(cluster, derive=derive)
     if format is None and joined.snapshot is None:
         joined.formats = dict(zip(intake.sources, intake.formats, strict=True))
@@ -346,6 +368,7 @@ def _scenario(
         ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
         inputs=dict(manifests.inputs),
         formats=joined.formats,
+        findings=manifests.findings,
     )
 
 

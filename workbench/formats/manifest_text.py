@@ -18,6 +18,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from workbench.errors import InputError
+from workbench.formats.object_lines import line_in_document
 from workbench.formats.write_manifests import is_plain, to_yaml
 from workbench.formats.yaml_events import read_yaml
 from workbench.objects.hypernode import HyperNode, read_hypernode
@@ -28,7 +29,6 @@ __all__ = ["HyperNodeText", "TextError", "line_of", "split_documents"]
 
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _LINE = re.compile(r"line (\d+)")
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _DASH_INDENT = re.compile(r"^( *)[^\s#-][^\n]*:\s*\n( *)- ", re.MULTILINE)
 
 
@@ -171,29 +171,14 @@ def line_of(text: str, error: InputError) -> int:
         return start
     lines = text.splitlines(keepends=True)
     piece = split_documents("".join(lines[start - 1 :]))
-    return start + (_field_line(piece[0], field) if piece else 0)
+    return start + (line_in_document(piece[0], field) - 1 if piece else 0)
 
 
 def _at(error: InputError, part: str, line: int) -> TextError:
     """Turn an error in the document `part`, which begins at line `line` of the text, into a `TextError`
     with its line.
     """
-    return _text_error(error, line + _field_line(part, error.where or "metadata.name"))
-
-
-def _field_line(part: str, path: str) -> int:
-    """Number of lines in a document above the field at `path`, or above the innermost part of the path that exists."""
-    document = _load(part)
-    at = document.lc.line if isinstance(document, CommentedMap) else 0
-    value: Any = document
-    for name, position in _STEP.findall(path):
-        step: Any = int(position) if position else name
-        try:
-            at = (value.lc.item(step) if position else value.lc.key(step))[0]
-            value = value[step]
-        except (AttributeError, KeyError, IndexError, TypeError):
-            break
-    return int(at)
+    return _text_error(error, line + line_in_document(part, error.where or "metadata.name") - 1)
 
 
 def _text_error(error: InputError, line: int) -> TextError:

@@ -22,6 +22,7 @@ from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
 __all__ = [
+    "HAND_WRITTEN",
     "STDIN",
     "Claim",
     "Document",
@@ -37,8 +38,8 @@ __all__ = [
 #: The path that stands for standard input.
 STDIN = "-"
 
-#: Bytes of the longest text that is searched for slips of the pen.
-_HAND_WRITTEN = 1 << 22
+#: Bytes of the longest text that counts as written by hand: it is searched for slips of the pen and for lines.
+HAND_WRITTEN = 1 << 22
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -77,12 +78,15 @@ class Manifests:
     notices : list of Notice
         A notice about each slip of the author that `workbench.formats.mend` corrected, and about what the snapshot of a
         live cluster lacks.
+    findings : tuple of Notice
+        Everything for which a cluster would refuse an object (`workbench.formats.review.Reviewer`).
     """
 
     documents: list[Document] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
+    findings: tuple[Notice, ...] = ()
 
     def record(self, source: str, content: bytes) -> None:
         """Store the checksum of an input file."""
@@ -211,7 +215,7 @@ def objects_in(text: str, source: str) -> Iterator[Document]:
 
 def _with_slips(error: InputError, content: bytes) -> InputError:
     """The parser's error, followed by every slip that the text has if it is written by hand."""
-    slips = find_slips(content.decode("utf-8-sig", "replace")) if len(content) <= _HAND_WRITTEN else []
+    slips = find_slips(content.decode("utf-8-sig", "replace")) if len(content) <= HAND_WRITTEN else []
     if not slips:
         return error
     return error.remarking("; ".join(["to be mended", *slip_texts(slips)]))

@@ -1,8 +1,8 @@
-"""Find the lines of HyperNodes in a YAML text field by field, and change fields without touching anything else.
+"""Find the lines of Kubernetes objects in a YAML text field by field, and change fields without touching anything else.
 
-The reader of manifests keeps no positions, because few files need them. Here the documents that hold a HyperNode are
-parsed once more, with positions. `workbench.formats.yaml_events` has accepted them before, so they have no aliases, no
-tags and no dangerous depth.
+The reader of manifests keeps no positions, because few files need them. Here the documents that hold a wanted object
+are parsed once more, with positions. `workbench.formats.yaml_events` has accepted them before, so they have no aliases,
+no tags and no dangerous depth.
 """
 
 from __future__ import annotations
@@ -18,21 +18,25 @@ import yaml
 
 from workbench.errors import InputError
 from workbench.formats.write_manifests import to_yaml_scalar
+from workbench.objects.fields import path_steps
 from workbench.topology.lint import FieldEdit
 
-__all__ = ["ObjectText", "decoded", "hypernode_texts", "spliced"]
+__all__ = ["ObjectText", "decoded", "line_in_document", "object_texts", "spliced"]
 
 #: Beginning of a YAML document; at the start of a line it can be nothing else.
 _MARKER = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
+#: Kinds without a namespace.
+_CLUSTER_SCOPED = ("HyperNode", "Node", "Queue")
+
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class ObjectText:
-    """The position of a HyperNode in a YAML text: its YAML node, and where its document begins.
+    """The position of an object in a YAML text: its YAML node, and where its document begins.
 
     Attributes
     ----------
@@ -78,29 +82,44 @@ def decoded(content: bytes) -> tuple[str, str, bytes]:
     return content.decode("utf-8"), "utf-8", b""
 
 
-def hypernode_texts(text: str, names: Collection[str]) -> dict[str, ObjectText]:
-    """Positions of the HyperNodes of these names in a text.
+def line_in_document(text: str, path: str) -> int:
+    """Line, from 1, of the field at `path` in the first document of a text; 1 if the text is no YAML."""
+    try:
+        node = next(yaml.compose_all(text, Loader=yaml.CSafeLoader), None)
+    except yaml.YAMLError:
+        node = None
+    return 1 if node is None else ObjectText(node, 0, 0).line_of(path_steps(path))
+
+
+def object_texts(text: str, keys: Collection[str]) -> dict[str, ObjectText]:
+    """Positions of the objects with these keys in a text.
 
     Some may be missing, as not every JSON text is valid YAML.
+
+    Parameters
+    ----------
+    text : str
+    keys : collection of str
+        ``Kind namespace/name`` each, and ``Kind name`` of a kind without a namespace.
     """
     found: dict[str, ObjectText] = {}
+    kinds = {key.partition(" ")[0] for key in keys}
     starts = [0, *(match.start() for match in _MARKER.finditer(text)), len(text)]
     line = 0
     for start, end in pairwise(starts):
         document = text[start:end]
-        if "HyperNode" in document:
+        if any(kind in document for kind in kinds):
             try:
                 root = yaml.compose(document, Loader=yaml.CSafeLoader)
             except yaml.YAMLError:
                 root = None
-            for name, node in _hypernodes(root, ""):
-                if name in names:
-                    found[name] = ObjectText(node, start, line)
+            found.update((key, ObjectText(node, start, line)) for key, node in _objects(root, "") if key in keys)
         line += document.count("\n")
     return found
 
 
-def _hypernodes(node: Any, inherited: str) -> Iterator[tuple[str, Any]]:
+def _objects(node: Any, inherited: str) -> Iterator[tuple[str, Any]]:
+    """Key and YAML node of the object, or of each item of a List; `inherited` is the kind that a typed list gives."""
     if not isinstance(node, yaml.MappingNode):
         return
     fields = {key.value: value for key, value in node.value}
@@ -108,11 +127,14 @@ def _hypernodes(node: Any, inherited: str) -> Iterator[tuple[str, Any]]:
     items = fields.get("items")
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, yaml.SequenceNode):
         for item in items.value:
-            yield from _hypernodes(item, kind.removesuffix("List"))
-    elif kind == "HyperNode" and isinstance(fields.get("metadata"), yaml.MappingNode):
-        metadata = {key.value: value for key, value in fields["metadata"].value}
-        if "name" in metadata:
-            yield metadata["name"].value, node
+            yield from _objects(item, kind.removesuffix("List"))
+        return
+    metadata = fields.get("metadata")
+    named = {key.value: value.value for key, value in metadata.value} if isinstance(metadata, yaml.MappingNode) else {}
+    name = named.get("name") or (fields["name"].value if "name" in fields else None)
+    if name is not None:
+        namespace = "" if kind in _CLUSTER_SCOPED else f"{named.get('namespace') or 'default'}/"
+        yield f"{kind} {namespace}{name}", node
 
 
 def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[FieldEdit]]]) -> str:

@@ -9,6 +9,7 @@ from workbench.jobs.membership import Membership
 from workbench.jobs.roles import JOB_CLASS_LABEL
 from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
+from workbench.objects.frameworks import FRAMEWORKS
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 
@@ -18,7 +19,7 @@ __all__ = ["JobLabels", "completed", "read_job_labels"]
 FRAMEWORK_LABEL = "framework"
 
 #: Job plugins of Volcano that are training frameworks; of several the first counts.
-FRAMEWORK_PLUGINS = ("pytorch", "tensorflow", "mxnet", "mpi")
+FRAMEWORK_PLUGINS = tuple(name for name, framework in FRAMEWORKS.items() if framework.is_label)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     minimums = group.min_task_member if group else {}
     policies = group.sub_group_policies if group else ()
     started = [pod for pod in pods if pod.counts]
-    min_available = 1 if group is None or group.min_member is None else group.min_member
+    # Volcano stores a negative minMember and has no use for it.
+    min_available = 1 if group is None or group.min_member is None else max(0, group.min_member)
     roles = _roles(pending, minimums, priorities, notes, started, min_available)
     groups = _sub_groups(policies, roles, pods)
     sub_groups = groups.make()

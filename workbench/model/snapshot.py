@@ -539,6 +539,9 @@ class Scenario(Value, Displayed):
         scheduler, and fields of single objects that do not mean what they seem to.
     formats : mapping of str to str
         Format of each file that holds no Kubernetes objects and was recognised by its content, by the name of the file.
+    findings : tuple of Notice
+        Everything for which a cluster would refuse an object as it is written, with the object and its file and line;
+        also where the object is used all the same.
     """
 
     snapshot: ClusterSnapshot
@@ -548,6 +551,7 @@ class Scenario(Value, Displayed):
     inputs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Notice, ...] = ()
     formats: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Notice, ...] = ()
 
     def __repr__(self) -> str:
         refused = f", {counted(len(self.refused), 'object')} refused" if self.refused else ""

@@ -7,6 +7,7 @@ because 20,000 Nodes may be read at once, and because the message must name the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ __all__ = [
     "get_maps",
     "get_text",
     "get_texts",
+    "path_steps",
     "shown",
     "wrong",
 ]
@@ -32,12 +34,21 @@ MOST_PODS = 1_000_000
 
 _LONGEST_SHOWN = 60
 
+#: One step of a field path: a key in brackets and quotes, an index in brackets, or a key.
+_STEP = re.compile(r"\['([^']*)'\]|\[([0-9]{1,9})\]|([^.\[\]]+)")
+
 _KINDS = {dict: "a mapping", list: "a list", bool: "a truth value", int: "a number", float: "a number", str: "text"}
 
 
 def child(where: str, key: str) -> str:
     """The path of field `key` inside the mapping at path `where`; `where` is empty for the object itself."""
     return f"{where}.{key}" if where else key
+
+
+def path_steps(path: str) -> tuple[str | int, ...]:
+    """Split a field path such as ``spec.tasks[0].name`` into keys and indices."""
+    found = (match.groups("") for match in _STEP.finditer(path))
+    return tuple(int(index) if index else quoted or key for quoted, index, key in found)
 
 
 def shown(value: Any) -> str:

@@ -83,7 +83,7 @@ class ClusterObjects:
         cluster.nodes.update((node.name, node) for node in nodes)
         return cluster
 
-    def add(self, data: Mapping[str, Any], place: str = "") -> None:
+    def add(self, data: Mapping[str, Any], place: str = "", *, accepted: bool = False) -> None:
         """Read one parsed manifest and add the object.
 
         Parameters
@@ -91,6 +91,9 @@ class ClusterObjects:
         data : mapping
         place : str
             File and document of the manifest, for the error about a second object of that name; empty: unknown.
+        accepted : bool
+            Whether `workbench.objects.admission.review` has accepted the object, so that nobody needs to look again for
+            what it would refuse.
 
         Raises
         ------
@@ -128,6 +131,12 @@ class ClusterObjects:
             if kind == "StatefulSet":
                 return
             del objects[key]
+        if room == "pod_groups" and key in objects and objects[key].koordinator != value.koordinator:
+            # Objects of two API groups, which would be one gang: Volcano's is kept.
+            self.ignored["PodGroup of Koordinator beside Volcano's"] += 1
+            if value.koordinator:
+                return
+            del objects[key]
         if key in objects:
             first = self._places.get((room, key))
             message = f"the same {kind} twice" + (f", first in {first}" if first else "")
@@ -136,9 +145,9 @@ class ClusterObjects:
         if place:
             self._places[room, key] = place
         name = key if room == "requests" else f"{kind} {key}"
-        if message := refusal_of(data):
+        if not accepted and (message := refusal_of(data)):
             self.refused[name] = message
-        if notes := notes_of(data):
+        if notes := notes_of(data, accepted=accepted):
             self.notes[name] = tuple(notes)
 
 

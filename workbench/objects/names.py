@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 
 __all__ = [
     "LONGEST",
@@ -11,6 +13,7 @@ __all__ = [
     "is_label_value",
     "is_name",
     "is_subdomain",
+    "label_errors",
     "name_error",
     "qualified_name_errors",
 ]
@@ -30,6 +33,12 @@ _ALPHABET = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )
 _EXAMPLES = f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME_PART}')"
+
+_LABEL_VALUE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    f"'({_NAME_PART})?')"
+)
 
 
 def is_subdomain(name: str) -> bool:
@@ -53,6 +62,29 @@ def name_error(name: str) -> str:
         "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
         f"'{_SUBDOMAIN.pattern}')"
     )
+
+
+def label_errors(labels: Mapping[str, str], path: str) -> list[tuple[str, str]]:
+    """The path, and what the API server says, of each label whose key or value is not valid.
+
+    Parameters
+    ----------
+    labels : mapping of str to str
+    path : str
+        Path of the labels, such as ``metadata.labels``.
+    """
+    found = []
+    for key, value in labels.items():
+        errors = [(key, each) for each in qualified_name_errors(key)]
+        if len(value) > _LONGEST_NAME:
+            errors.append((value, f"must be no more than {_LONGEST_NAME} bytes"))
+        elif not is_label_value(value):
+            errors.append((value, _LABEL_VALUE))
+        found += [
+            (path, f"{path}: Invalid value: {json.dumps(wrong, ensure_ascii=False)}: {error}")
+            for wrong, error in errors
+        ]
+    return found
 
 
 def is_label_value(value: str) -> bool:

@@ -121,7 +121,13 @@ class FunctionPolicy(NodePolicy):
         return Assignment(node, reasons)
 
     def _nodes(self, gang: Gang, ledger: Ledger, answer: Sequence[Any]) -> Any:
-        entries = list(answer)
+        try:
+            entries = list(answer)
+        except TypeError:
+            expected = "a node per pod, None, a reason as text, or a Refusal"
+            raise InputError(
+                "no placement", source=self.name, where=gang.key, got=repr(answer), expected=expected
+            ) from None
         if len(entries) != gang.n_pods:
             raise InputError(
                 "one node per pod is needed",

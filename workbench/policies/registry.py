@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.policies.baselines import BinPack, GangFirstFit, Random, RandomParameters, ScoreParameters, Spread
@@ -406,6 +406,7 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
     InputError
         A part of the wrong kind, a value of the wrong type or out of range.
     """
+    _check_name(spec)
     of_gpu = dict(gpu or {})
     of_node: dict[str, object] = {}
     for name, value in parameters.items():
@@ -432,10 +433,38 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
     return entry.compose(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy), place_hyper_job)
 
 
+def as_policy(given: object) -> Policy:
+    """The policy that a name or a policy stands for.
+
+    Parameters
+    ----------
+    given : str or Policy
+
+    Raises
+    ------
+    UnknownNameError
+        No such policy.
+    InputError
+        Neither a name nor a policy, such as a function.
+    """
+    if isinstance(given, str):
+        return get_policy(given)
+    if not isinstance(given, Policy) and not callable(getattr(given, "schedule", None)):
+        expected = "a name such as 'volcano', or a Policy, which the decorator workbench.policy makes of a function"
+        raise InputError("not a policy", source="policy", got=repr(given), expected=expected)
+    return cast("Policy", given)
+
+
 def get_gpu_policy(name: str, **parameters: object) -> GpuPolicy:
     """Make a GPU policy without a node policy, for questions about one machine; errors as in `get_policy`."""
+    _check_name(name)
     made: GpuPolicy = _make(_find(name, ("gpu",)), parameters, GpuPolicy)
     return made
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise InputError("not the name of a policy", source="policy", got=repr(name), expected="text such as 'gang'")
 
 
 def _make(entry: Entry, given: Mapping[str, object], wanted: type[Any]) -> Any:

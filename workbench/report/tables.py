@@ -545,22 +545,20 @@ def plan_tables(plan: ReconcilePlan) -> list[Any]:
     return [*parts, Text(plan.summary)]
 
 
-def _finding_text(path: str, text: str) -> str:
-    """The text of an admission finding with its field path in front, unless the text begins with the path already."""
-    text = text.strip().removesuffix(";")
-    return text if not path or text.startswith(path) else f"{path}: {text}"
+def review_tables(review: Review, stdin: bytes | str | None = None) -> list[Any]:
+    """Terminal table of objects that admission refuses, completes or warns about; the others are only counted.
 
-
-def review_tables(review: Review) -> list[Any]:
-    """Terminal table of objects that admission refuses, completes or warns about; the others are only counted."""
+    `stdin` is the content of the file ``stdin``, for the lines of violations.
+    """
+    said: dict[int, list[str]] = {}
+    for one, fault, place, _ in review.located(stdin):
+        said.setdefault(id(one), []).append(f"{fault.said} ({place})")
     table = new_table("object", "verdict", "what")
     plain = listed = 0
     for one in review.objects:
         verdict = one.verdict
         filled = [f"{path} = {value}" for path, value in verdict.defaults.items()]
-        texts = [_finding_text(found.path, found.text) for found in verdict.findings] or (
-            ["; ".join(filled)] if filled else []
-        )
+        texts = said.get(id(one)) or (["; ".join(filled)] if filled else [])
         texts += [f"warning: {text}" for text in verdict.warnings]
         if not texts:
             plain += 1

@@ -20,7 +20,7 @@ from workbench.model.counted import counted
 from workbench.model.duration_text import duration_text, instant_text
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
-from workbench.policies import get_policy
+from workbench.policies import as_policy
 from workbench.policies.contract import Policy
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.simulate.active_jobs import ARRIVAL, BREAK, REPAIR, RETRY, ActiveJobs, Key, Quotas
@@ -121,7 +121,7 @@ class Simulation(Working):
         network: Network | None = None,
     ) -> None:
         self._discipline = get_discipline(discipline) if isinstance(discipline, str) else discipline
-        self._policy = get_policy(policy) if isinstance(policy, str) else policy
+        self._policy = as_policy(policy)
         self._discipline.check(self._policy)
         self._start_of, self._retry = snapshot, retry
         if 0 < retry.cycle_s < _SHORTEST_CYCLE_S:

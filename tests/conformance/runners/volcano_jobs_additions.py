@@ -1,11 +1,11 @@
-"""Pods and objects without what the design document adds to upstream: exactly `DESIGN_ADDITIONS`."""
+"""Pods and objects without what the design document adds to upstream: exactly what `Addition` names."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS, Addition
+from workbench.objects.frameworks import FRAMEWORKS, Addition
 
 __all__ = ["added_config_maps", "without_additions"]
 
@@ -16,10 +16,10 @@ def without_additions(
     """The pod of a Job without the names that its plugins add; a name that the pod had before the hook stays."""
     ours = _of(plugins)
     spec, old = dict(pod.get("spec") or {}), before.get("spec") or {}
-    volumes = {name.format(job=job) for each in ours for name in each.volumes} - _names(old.get("volumes"))
-    init = {name for each in ours for name in each.init_containers} - _names(old.get("initContainers"))
-    mounts = {path for each in ours for path in each.mounts}
-    env = {name for each in ours for name in each.env}
+    volumes = {each.volume.format(job=job) for each in ours} - _names(old.get("volumes"))
+    init = {each.init_container for each in ours} - _names(old.get("initContainers"))
+    mounts = {each.mount for each in ours}
+    env = {name for each in ours for name in each.env.values()}
     _drop(spec, "volumes", lambda volume: volume["name"] in volumes)
     _drop(spec, "initContainers", lambda container: container["name"] in init)
     for field in ("containers", "initContainers"):
@@ -47,11 +47,11 @@ def _container(
 
 def added_config_maps(job: str, plugins: Iterable[str]) -> set[str]:
     """Names of the ConfigMaps that the plugins of a Job add."""
-    return {name.format(job=job) for each in _of(plugins) for name in each.config_maps}
+    return {each.config_map.format(job=job) for each in _of(plugins) if each.config_map}
 
 
 def _of(plugins: Iterable[str]) -> list[Addition]:
-    return [DESIGN_ADDITIONS[plugin] for plugin in plugins if plugin in DESIGN_ADDITIONS]
+    return [FRAMEWORKS[plugin].additions for plugin in plugins if plugin in FRAMEWORKS]
 
 
 def _names(entries: Iterable[Mapping[str, Any]] | None) -> set[str]:

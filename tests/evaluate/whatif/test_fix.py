@@ -11,7 +11,9 @@ from tests.cli.conftest import cluster_yaml, job_yaml
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport, advise_session, fix_report
+from workbench.evaluate.whatif.job_edits import FewerReplicas, LowerMinimum, minimum_name
 from workbench.formats.load import load
+from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement
 from workbench.model.snapshot import Scenario
 from workbench.policies import Policy, get_policy
@@ -261,3 +263,13 @@ def test_a_name_that_jobs_of_two_namespaces_have_is_ambiguous(scenario) -> None:
     with pytest.raises(InputError, match=r"several jobs have this name .*default/a, other/a"):
         loaded.fix("a")
     assert loaded.fix("other/a", "gang").job == "other/a"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("Job", "minAvailable"), ("PodGroup", "minMember"), ("Deployment", "group-min-member"), ("Gang", "the minimum")],
+)
+def test_the_minimum_is_called_as_in_the_object_that_is_patched(kind: str, name: str) -> None:
+    gang = Gang("d", "j", (Role("w", 2, {}, ()),), 2, kind=kind)
+    assert LowerMinimum("d/j", 2, 1, minimum_name(gang)).text == f"lower {name} from 2 to 1"
+    assert FewerReplicas.of(gang, gang.roles[0], 1).text == f"1 instead of 2 pods of w, {name} lower by 1"

@@ -13,7 +13,6 @@ from tests.conformance.runners.volcano_jobs_additions import without_additions
 from tests.jobs.frameworks.jobs import env_of, job_of, task_of
 from workbench.errors import InputError
 from workbench.jobs.create_pod import create_pod
-from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
 from workbench.jobs.frameworks.contract import SshKeys
 from workbench.jobs.frameworks.registry import (
     PLUGINS,
@@ -24,6 +23,7 @@ from workbench.jobs.frameworks.registry import (
 )
 from workbench.jobs.stored_job import as_stored
 from workbench.jobs.task_pods import tasks_of
+from workbench.objects.frameworks import FRAMEWORKS, Addition
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = [task_of(name, 2, gpus=2) for name in ("master", "worker", "head", "ps", "scheduler", "server")]
@@ -65,13 +65,14 @@ def test_the_page_names_every_flag_and_every_addition() -> None:
     missing = [
         name
         for plugin in PLUGINS
-        for name in [*(f"`--{flag.name}`" for flag in plugin.flags), *DESIGN_ADDITIONS.get(plugin.name, _NONE).env]
+        for name in [*(f"`--{flag.name}`" for flag in plugin.flags), *_additions(plugin.name).env.values()]
         if name.strip("`") not in rows[plugin.name]
     ]
     assert missing == []
 
 
-_NONE = DESIGN_ADDITIONS["mpi"].__class__()
+def _additions(plugin: str) -> Addition:
+    return FRAMEWORKS[plugin].additions if plugin in FRAMEWORKS else Addition()
 
 
 @pytest.mark.parametrize("task", range(len(ROLES)))
@@ -81,7 +82,7 @@ def test_without_the_listed_additions_a_pod_is_what_upstream_makes_of_it(task: i
     for plugin in PLUGINS:
         alone = {**JOB, "spec": {**JOB["spec"], "plugins": {plugin.name: ALL[plugin.name]}}}
         added = on_pod_create(before, alone, {plugin.name: ALL[plugin.name]})
-        if plugin.name not in DESIGN_ADDITIONS:
+        if _additions(plugin.name) == Addition():
             assert without_additions(added, before, "jobname", [plugin.name]) == added
         # One after the other, as upstream runs them, each without its additions.
         hooked = on_pod_create(upstream, JOB, {plugin.name: ALL[plugin.name]})
@@ -90,7 +91,7 @@ def test_without_the_listed_additions_a_pod_is_what_upstream_makes_of_it(task: i
 
 
 def test_additions_come_last() -> None:
-    ours = {name for each in DESIGN_ADDITIONS.values() for name in each.env}
+    ours = {name for each in FRAMEWORKS.values() for name in each.additions.env.values()}
     names = [each["name"] for each in on_pod_create(pod_of(JOB), JOB, ALL)["spec"]["containers"][0]["env"]]
     first = next(i for i, name in enumerate(names) if name in ours)
     assert ours.issuperset(names[first:]) and ours.isdisjoint(names[:first])

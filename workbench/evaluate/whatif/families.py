@@ -28,6 +28,7 @@ from workbench.evaluate.whatif.job_edits import (
     LowerMinimum,
     RaisePriority,
     Tolerate,
+    minimum_name,
     minimum_of,
 )
 from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWeight, Withdraw
@@ -281,8 +282,9 @@ def _minimums(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
     old = minimum_of(gang)
     # A job of which nothing more has to start is no pending job.
+    name = minimum_name(gang)
     least = sum(part.gang is None for part in gang.jobs) + 1 if gang.jobs else gang.ready + 1
-    edits = tuple(LowerMinimum(case.job, old, new) for new in range(old - 1, max(least, 1) - 1, -1))
+    edits = tuple(LowerMinimum(case.job, old, new, name) for new in range(old - 1, max(least, 1) - 1, -1))
     if edits:
         yield Several(edits)
 

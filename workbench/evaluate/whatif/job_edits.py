@@ -27,6 +27,7 @@ __all__ = [
     "LowerMinimum",
     "RaisePriority",
     "Tolerate",
+    "minimum_name",
     "minimum_of",
     "requirement_text",
     "taint_text",
@@ -107,6 +108,20 @@ class AllowTier(JobEdit):
         return f"allow tier {self.tier}"
 
 
+#: What the minimum of a gang is called in its object, by kind.
+_MINIMUM_NAMES = {
+    "Job": "minAvailable",
+    "HyperJob": "minAvailable",
+    "PodGroup": "minMember",
+    "Deployment": "group-min-member",
+}
+
+
+def minimum_name(gang: Gang) -> str:
+    """What a user calls the minimum of a gang: the field, or the end of the annotation, in which it is written."""
+    return _MINIMUM_NAMES.get(gang.kind, "the minimum")
+
+
 def minimum_of(gang: Gang) -> int:
     """The minAvailable that a user sees: pods of a gang, Jobs of a HyperJob (those that run count)."""
     if not gang.jobs:
@@ -121,11 +136,14 @@ class LowerMinimum(JobEdit):
     Attributes
     ----------
     old, new : int
-        minAvailable before and after, counting what runs already.
+        Minimum before and after, counting what runs already.
+    name : str
+        What the minimum is called in the job's object.
     """
 
     old: int
     new: int
+    name: str = "minAvailable"
 
     kind = "min-available"
     category = "shrink"
@@ -146,7 +164,7 @@ class LowerMinimum(JobEdit):
 
     @property
     def text(self) -> str:
-        return f"lower minAvailable from {self.old} to {self.new}"
+        return f"lower {self.name} from {self.old} to {self.new}"
 
 
 def _with_resources_of(before: Gang, after: Gang) -> Gang:
@@ -188,13 +206,16 @@ class FewerReplicas(JobEdit):
     old, new : int
         Number of pending pods of the role before and after.
     lower : int
-        By how much minAvailable of the gang falls: it stays above what runs.
+        By how much the minimum of the gang falls: it stays above what runs.
+    name : str
+        What the minimum is called in the job's object.
     """
 
     role: str
     old: int
     new: int
     lower: int
+    name: str = "minAvailable"
 
     kind = "replicas"
     category = "shrink"
@@ -218,6 +239,7 @@ class FewerReplicas(JobEdit):
             role.count,
             new,
             gang.min_available - lower_minimum(gang.min_available, fewer, gang.ready),
+            minimum_name(gang),
         )
 
     def changed(self, gang: Gang) -> Gang:
@@ -239,7 +261,7 @@ class FewerReplicas(JobEdit):
 
     @property
     def text(self) -> str:
-        least = f", minAvailable lower by {self.lower}" if self.lower else ""
+        least = f", {self.name} lower by {self.lower}" if self.lower else ""
         return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}{least}"
 
     @property

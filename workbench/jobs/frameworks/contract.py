@@ -115,13 +115,13 @@ class Plugin:
     inject : callable
         Hook that returns a new pod as Volcano's plugin changes it.
     extend_pod : callable
-        Hook that adds to a pod what `DESIGN_ADDITIONS` names for the plugin; it runs after `inject` of every plugin.
+        Hook that adds to a pod what the `Addition` of its framework names; it runs after `inject` of every plugin.
     on_add : callable
         Actions when the Job is new; not called once the marker is set.
     on_update, on_delete : callable
         Actions when the Job runs, and when it is killed; the latter is called only while the marker is set.
     extend_job : callable
-        Actions, on add and on update, on the objects that `DESIGN_ADDITIONS` names.
+        Actions, on add and on update, on the objects that the `Addition` of its framework names.
     marked : bool
         Whether the plugin leaves its marker in ``status.controlledResources``.
     sets_commands : bool

@@ -18,7 +18,7 @@ from workbench.jobs.stored_job import as_stored
 from workbench.jobs.task_pods import name_of, spec_of, tasks_of
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.objects.framework_flags import FRAMEWORK_FLAGS
+from workbench.objects.frameworks import FRAMEWORKS
 
 __all__ = ["may_have_notices", "plugin_notices"]
 
@@ -67,7 +67,7 @@ def plugin_notices(job: Object) -> list[Notice]:
 def may_have_notices(job: Object) -> bool:
     """Whether `plugin_notices` may say anything about a Job: a cheap test for Jobs with few pods and other plugins."""
     plugins, tasks = spec_of(job).get("plugins") or (), spec_of(job).get("tasks") or ()
-    if any(name in FRAMEWORK_FLAGS for name in plugins):
+    if any(name in FRAMEWORKS for name in plugins):
         return True
     return bool(plugins) and sum(int(task.get("replicas") or 0) for task in tasks) > _FEW_PODS
 

@@ -1,7 +1,7 @@
 """Job plugin mpi: tells the MPI master the hosts of its workers.
 
 Volcano's part, ports and MPI_HOST, follows docs/reference/volcano-jobs.md, section 2.6. The design document adds the
-host file with slots, the variable that names it and the init container that waits for the workers (`DESIGN_ADDITIONS`).
+host file with slots, the variable that names it and the init container that waits for the workers (`Addition`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench.jobs.frameworks.accelerators import accelerators_of
-from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
 from workbench.jobs.frameworks.contract import (
     Action,
     Object,
@@ -32,13 +31,11 @@ from workbench.jobs.frameworks.pod_edits import (
     with_volume,
 )
 from workbench.jobs.task_pods import hosts_of_task, name_of, task_key, task_named, template_spec_of
-from workbench.objects.framework_flags import FRAMEWORK_FLAGS
+from workbench.objects.frameworks import FRAMEWORKS
 
 __all__ = ["PLUGIN"]
 
-_OURS = DESIGN_ADDITIONS["mpi"]
-_SLOTS, _IMAGE, _TIMEOUT = _OURS.flags
-(_VARIABLE,), (_FOLDER,), (_WAITING,) = _OURS.env, _OURS.mounts, _OURS.init_containers
+_OURS = FRAMEWORKS["mpi"].additions
 _FILE = "hostfile"
 
 #: Asks each worker in turn, and all of them again after five seconds; the shell's own SECONDS is bash's alone.
@@ -89,23 +86,28 @@ def _extend_pod(pod: Object, call: PluginCall) -> Object:
         return pod
     name = _config_map_name(call)
     pod = with_volume(pod, config_map_volume(name))
-    values, mount = {_VARIABLE: f"{_FOLDER}/{_FILE}"}, {"name": name, "mountPath": _FOLDER}
+    values, mount = {_OURS.env["host file"]: f"{_OURS.mount}/{_FILE}"}, {"name": name, "mountPath": _OURS.mount}
     pod = edit_containers(pod, lambda each: with_missing_env(with_mount(each, mount), values))
     return with_init_container(pod, _waiting(call, worker)) if task_key(pod) == call.text("master") else pod
 
 
 def _waiting(call: PluginCall, worker: Object) -> Object:
     hosts = " ".join(hosts_of_task(call.job, worker))
-    environment = [variable("IP_LIST", hosts), variable("WAIT_TIMEOUT", str(call.number(_TIMEOUT)))]
+    environment = [variable("IP_LIST", hosts), variable("WAIT_TIMEOUT", str(call.number("wait-worker-timeout")))]
     command = ["sh", "-c", _WAIT]
-    return {"name": _WAITING, "image": call.text(_IMAGE), "command": command, "env": environment}
+    return {
+        "name": _OURS.init_container,
+        "image": call.text("wait-worker-image"),
+        "command": command,
+        "env": environment,
+    }
 
 
 def _extend_job(call: PluginCall) -> Iterable[Action]:
     worker = _worker(call)
     if worker is None:
         return ()
-    slots = call.number(_SLOTS)
+    slots = call.number("slots")
     if slots < 1:
         slots = accelerators_of(template_spec_of(worker))
     data = {_FILE: "\n".join(f"{host} slots={slots}" for host in hosts_of_task(call.job, worker))}
@@ -123,9 +125,9 @@ def _worker(call: PluginCall) -> Object | None:
 
 
 def _config_map_name(call: PluginCall) -> str:
-    return _OURS.config_maps[0].format(job=name_of(call.job))
+    return _OURS.config_map.format(job=name_of(call.job))
 
 
 PLUGIN = Plugin(
-    "mpi", FRAMEWORK_FLAGS["mpi"], inject=_inject, extend_pod=_extend_pod, extend_job=_extend_job, on_delete=_on_delete
+    "mpi", FRAMEWORKS["mpi"].flags, inject=_inject, extend_pod=_extend_pod, extend_job=_extend_job, on_delete=_on_delete
 )

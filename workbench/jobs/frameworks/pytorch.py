@@ -1,13 +1,12 @@
 """Job plugin pytorch: sets the variables for torch.distributed's rendezvous and makes workers wait for the master.
 
 Volcano's variables follow docs/reference/volcano-jobs.md, section 2.5; the variables ``PET_*``, which
-``torch.distributed.run`` reads, follow the design document's table (`DESIGN_ADDITIONS`).
+``torch.distributed.run`` reads, follow the design document's table (`Addition`).
 """
 
 from __future__ import annotations
 
 from workbench.jobs.frameworks.accelerators import accelerators_of
-from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.pod_edits import (
     edit_containers,
@@ -18,13 +17,13 @@ from workbench.jobs.frameworks.pod_edits import (
     with_port,
 )
 from workbench.jobs.task_pods import domain_name, number_in_name, spec_of, task_key, task_named, tasks_of
-from workbench.objects.framework_flags import FRAMEWORK_FLAGS
+from workbench.objects.frameworks import FRAMEWORKS
 
 __all__ = ["PLUGIN"]
 
-_ADDRESS, _PORT, _NODES, _RANK, _PROCESSES = DESIGN_ADDITIONS["pytorch"].env
-#: Variables of torch.distributed.run that repeat one of upstream's.
-_OF_UPSTREAM = {_ADDRESS: "MASTER_ADDR", _PORT: "MASTER_PORT", _NODES: "WORLD_SIZE", _RANK: "RANK"}
+_OURS = FRAMEWORKS["pytorch"].additions.env
+#: Variables of torch.distributed.run, by what they tell, that repeat one of upstream's.
+_OF_UPSTREAM = {"address": "MASTER_ADDR", "port": "MASTER_PORT", "nodes": "WORLD_SIZE", "rank": "RANK"}
 
 #: A try every two seconds, by netcat or by bash where there is no netcat.
 _WAIT = """\
@@ -82,9 +81,9 @@ def _extend_pod(pod: Object, call: PluginCall) -> Object:
     rendezvous = _rendezvous(pod, call)
     if not rendezvous:
         return pod
-    values = {own: rendezvous[upstream] for own, upstream in _OF_UPSTREAM.items() if upstream in rendezvous}
-    values[_PROCESSES] = str(accelerators_of(spec_of(pod)))
+    values = {_OURS[own]: rendezvous[upstream] for own, upstream in _OF_UPSTREAM.items() if upstream in rendezvous}
+    values[_OURS["processes"]] = str(accelerators_of(spec_of(pod)))
     return edit_containers(pod, lambda each: with_missing_env(each, values))
 
 
-PLUGIN = Plugin("pytorch", FRAMEWORK_FLAGS["pytorch"], inject=_inject, extend_pod=_extend_pod)
+PLUGIN = Plugin("pytorch", FRAMEWORKS["pytorch"].flags, inject=_inject, extend_pod=_extend_pod)

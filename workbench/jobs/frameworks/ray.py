@@ -21,7 +21,7 @@ from workbench.jobs.frameworks.contract import (
 from workbench.jobs.frameworks.pod_edits import edit_containers
 from workbench.jobs.membership import ROLE_LABEL
 from workbench.jobs.task_pods import domain_name, name_of, task_key, task_named
-from workbench.objects.framework_flags import FRAMEWORK_FLAGS
+from workbench.objects.frameworks import FRAMEWORKS
 
 __all__ = ["PLUGIN"]
 
@@ -87,4 +87,6 @@ def _service_name(call: PluginCall) -> str:
     return f"{name_of(call.job)}-head-svc"
 
 
-PLUGIN = Plugin("ray", FRAMEWORK_FLAGS["ray"], inject=_inject, on_add=_on_add, on_delete=_on_delete, sets_commands=True)
+PLUGIN = Plugin(
+    "ray", FRAMEWORKS["ray"].flags, inject=_inject, on_add=_on_add, on_delete=_on_delete, sets_commands=True
+)

@@ -1,8 +1,8 @@
 """The table of all job plugins in running order, and functions that run the hooks of all plugins of a Job.
 
 Volcano iterates over a Go map, so its order differs from run to run. Here the framework plugins run first, so that
-hcclrank finds pytorch's RANK, and svc, env and ssh also reach the init container of pytorch. `DESIGN_ADDITIONS` are
-applied after all plugins have done what Volcano's do (docs/jobs.md).
+hcclrank finds pytorch's RANK, and svc, env and ssh also reach the init container of pytorch. What `Addition` names
+is added after all plugins have done what Volcano's do (docs/jobs.md).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.pod_edits import edit_containers, variable, with_env
 from workbench.jobs.task_pods import domain_name, number_in_name, task_key, tasks_of
-from workbench.objects.framework_flags import FRAMEWORK_FLAGS
+from workbench.objects.frameworks import FRAMEWORKS
 
 __all__ = ["PLUGIN"]
 
@@ -46,4 +46,4 @@ def _cluster(call: PluginCall) -> dict[str, Any]:
     return {role: hosts[role] for role in _IN_CLUSTER if hosts.get(role)}
 
 
-PLUGIN = Plugin("tensorflow", FRAMEWORK_FLAGS["tensorflow"], inject=_inject)
+PLUGIN = Plugin("tensorflow", FRAMEWORKS["tensorflow"].flags, inject=_inject)

@@ -11,7 +11,7 @@ from workbench.jobs.frameworks.registry import arguments_of, on_pod_create
 from workbench.jobs.task_pods import spec_of, task_named, tasks_of
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.objects.framework_flags import FRAMEWORK_FLAGS
+from workbench.objects.frameworks import FRAMEWORKS
 
 __all__ = ["unmatched_notices"]
 
@@ -36,11 +36,13 @@ def unmatched_notices(job: Object) -> Iterator[Notice]:
         a task that it finds. The code is ``plugin-without-effect``.
     """
     for plugin in spec_of(job)["plugins"]:
-        if plugin not in FRAMEWORK_FLAGS:
+        if plugin not in FRAMEWORKS:
             continue
         values = arguments_of(plugin, spec_of(job)["plugins"][plugin]).values
         roles = {
-            flag.name: str(values[flag.name]) for flag in FRAMEWORK_FLAGS[plugin] if flag.meaning.startswith(_TASK_FLAG)
+            flag.name: str(values[flag.name])
+            for flag in FRAMEWORKS[plugin].flags
+            if flag.meaning.startswith(_TASK_FLAG)
         }
         containers = list(_unmatched_containers(job, plugin, roles, values))
         yield from containers or _unmatched_tasks(job, plugin, roles)

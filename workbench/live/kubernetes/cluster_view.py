@@ -11,7 +11,7 @@ from workbench.model.placement import Decision, Refusal
 from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.policies.contract import Policy
-from workbench.policies.registry import get_policy
+from workbench.policies.registry import as_policy
 
 __all__ = ["ClusterView"]
 
@@ -27,7 +27,7 @@ class ClusterView:
     """
 
     def __init__(self, store: ReadStore, policy: str | Policy = "volcano") -> None:
-        self.policy = get_policy(policy) if isinstance(policy, str) else policy
+        self.policy = as_policy(policy)
         self._store = store
         # A scheduler that is never asked to work: it knows how changes of objects change a snapshot.
         self._observer = Scheduler(store, WallClock(), EventLog(), self.policy)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ class ClusterView:
         policy : str or Policy, optional
             None: that of this view.
         """
-        chosen = self.policy if policy is None else get_policy(policy) if isinstance(policy, str) else policy
+        chosen = self.policy if policy is None else as_policy(policy)
         snapshot, gangs = self._observer.observed()
         return chosen.schedule(gangs, snapshot) if gangs else []
 

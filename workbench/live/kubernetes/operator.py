@@ -24,7 +24,7 @@ from workbench.live.kubernetes.mirror import without_managed_fields
 from workbench.live.kubernetes.writer import Writer
 from workbench.model.placement import Refusal
 from workbench.policies.contract import Policy
-from workbench.policies.registry import get_policy
+from workbench.policies.registry import as_policy
 
 __all__ = ["Operator"]
 
@@ -86,7 +86,7 @@ class Operator(Loop):
         secrets: Collection[tuple[str, str]] = (),
         plain_http: bool = False,
     ) -> None:
-        self.policy = get_policy(policy) if isinstance(policy, str) else policy
+        self.policy = as_policy(policy)
         self.schedulers = frozenset(schedulers)
         self._controllers = controllers
         self._secrets = frozenset(secrets)

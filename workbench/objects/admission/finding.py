@@ -26,6 +26,12 @@ class Fault:
     text: str
     by_schema: bool = False
 
+    @property
+    def said(self) -> str:
+        """The error text without the webhook's separators, after the path of the field unless it begins with that."""
+        text = self.text.strip().rstrip(";,")
+        return text if not self.path or text.startswith(self.path) else f"{self.path}: {text}"
+
 
 def refusal_text(findings: Iterable[Fault]) -> str:
     """Join the texts of violations into one refusal, those of the API server's schema first.

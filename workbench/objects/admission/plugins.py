@@ -13,7 +13,7 @@ from workbench.model.notice import Notice
 from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.flags import parse_arguments
-from workbench.objects.framework_flags import FRAMEWORK_FLAGS
+from workbench.objects.frameworks import FRAMEWORKS
 from workbench.objects.job import Job
 
 __all__ = [
@@ -27,15 +27,11 @@ __all__ = [
 ]
 
 #: Plugins of Volcano, in every release that is followed.
-PLUGINS = frozenset({"ssh", "env", "svc", "tensorflow", "mpi", "pytorch", "hcclrank", "ray"})
+PLUGINS = frozenset({"ssh", "env", "svc", "hcclrank", *(name for name, of in FRAMEWORKS.items() if of.in_volcano)})
 #: Plugins that only this project has; Volcano refuses a Job that names one.
-OWN_PLUGINS = frozenset({"mxnet"})
+OWN_PLUGINS = frozenset(name for name, framework in FRAMEWORKS.items() if not framework.in_volcano)
 
-_NEED_SERVICE = ("tensorflow", "mpi", "pytorch", "ray", *OWN_PLUGINS)
-_NEED_KEYS = ("mpi",)
-
-#: Plugin -> flag that names the task that leads the framework.
-_MASTERS = {"mpi": "master", "pytorch": "master", "tensorflow": "chief", "ray": "head", "mxnet": "scheduler"}
+_NEED_KEYS = tuple(name for name, framework in FRAMEWORKS.items() if framework.needs_keys)
 
 
 def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
@@ -46,7 +42,7 @@ def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
     if plugins is None:
         return {}
     added: dict[str, list[str]] = {}
-    for name, needed_by in (("svc", _NEED_SERVICE), ("ssh", _NEED_KEYS)):
+    for name, needed_by in (("svc", tuple(FRAMEWORKS)), ("ssh", _NEED_KEYS)):
         if name not in plugins and any(plugin in plugins for plugin in needed_by):
             added[name] = []
     return added
@@ -111,7 +107,7 @@ def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
     plugins = get_map(spec, "plugins", "spec")
     found = []
     for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
-        frameworks = [name for name in _MASTERS if name in plugins and _master(plugins, name) == task.name]
+        frameworks = [name for name in FRAMEWORKS if name in plugins and _master(plugins, name) == task.name]
         if not frameworks:
             continue
         who = f"task {task.name} leads the job of the plugin {frameworks[0]}"
@@ -127,8 +123,8 @@ def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
 
 
 def _master(plugins: Mapping[str, Any], plugin: str) -> str:
-    values = parse_arguments(FRAMEWORK_FLAGS[plugin], _arguments(plugins, plugin)).values
-    return str(values[_MASTERS[plugin]])
+    framework = FRAMEWORKS[plugin]
+    return str(parse_arguments(framework.flags, _arguments(plugins, plugin)).values[framework.leader])
 
 
 def _arguments(plugins: Mapping[str, Any], plugin: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Validation of a Job task's pod template, with the error texts of Kubernetes.
 
-Checked are containers, ports, mounts, policies and resources, after Kubernetes' defaults have been filled in;
+Checked are labels, containers, ports, mounts, policies and resources, after Kubernetes' defaults have been filled in;
 Kubernetes' other rules are not modelled.
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 from workbench.objects.admission import schema
 from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.pod_resources import container_resource_findings, pod_resource_findings
-from workbench.objects.fields import child, get_int, get_map, get_maps, get_text
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
+from workbench.objects.names import label_errors
 from workbench.objects.quantity import read_resources
 
 __all__ = ["template_findings", "topology_policy_findings"]
@@ -41,8 +42,10 @@ def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> lis
     pod_level_resources : bool
         The feature gate PodLevelResources; if off, resources of the pod as a whole are not checked.
     """
-    spec = get_map(get_map(task, "template", ""), "spec", "template")
-    return list(_spec_findings(spec, "template.spec", pod_level_resources))
+    template = get_map(task, "template", "")
+    metadata, spec = get_map(template, "metadata", "template"), get_map(template, "spec", "template")
+    labels = label_errors(get_texts(metadata, "labels", "template.metadata"), "template.metadata.labels")
+    return [*(Fault(*each) for each in labels), *_spec_findings(spec, "template.spec", pod_level_resources)]
 
 
 def topology_policy_findings(task: Mapping[str, Any], position: int) -> list[Fault]:

@@ -31,7 +31,7 @@ from workbench.objects.fields import child, get_map, get_maps, get_text, get_tex
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
-from workbench.objects.names import name_error
+from workbench.objects.names import label_errors, name_error
 from workbench.objects.pod import read_pod, read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
 from workbench.objects.queue import read_queue
@@ -129,10 +129,11 @@ def review(
         findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
     verdict = _decoded(data, release, known, own_plugins)
-    if strict and not verdict.refusal and data["kind"] in _CUSTOM and (wrong := wrong_types_in(data)):
+    if not verdict.refusal and data["kind"] in _CUSTOM and (wrong := wrong_types_in(data)):
         return Verdict(wrong[0][1], findings=tuple(Fault(*each) for each in wrong))
-    if not verdict.refusal and (wrong_name := _wrong_name(data)):
-        verdict = Verdict(wrong_name, warnings=verdict.warnings, findings=(Fault("metadata.name", wrong_name),))
+    if not verdict.refusal and (wrong := _wrong_metadata(data)):
+        found = tuple(Fault(*each) for each in wrong)
+        verdict = Verdict("; ".join(one.text for one in found), warnings=verdict.warnings, findings=found)
     unknown = unknown_tier_names(data, release, known.tier_names)
     dropped = () if strict else unknown_notes(unknown_fields)
     warnings = (*dropped, *verdict.warnings, *unknown, *_annotation_notes(data))
@@ -140,12 +141,19 @@ def review(
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings, findings)
 
 
-def notes_of(data: Mapping[str, Any]) -> list[Notice]:
+def notes_of(data: Mapping[str, Any], *, accepted: bool = False) -> list[Notice]:
     """Notices about an input object that is accepted although parts of it have no effect.
 
     The notices concern unknown fields and keys, defaults that the schema of every release writes into the
     networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
     of a Pod that has a node are ignored, because the Pod is scheduled already.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed manifest.
+    accepted : bool
+        Whether `review` has accepted the object, which then has no unknown field.
     """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
     if (group, kind) == ("apps", "StatefulSet"):
@@ -161,8 +169,9 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
     fills_in = data["kind"] in ("Job", "PodGroup", "HyperJob") and not is_stored(data)
     holders = topology_holders(data, Release.V1_15) if fills_in else []
     filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.V1_15).items()}
+    unknown = () if accepted else unknown_in_hyper_job(data) if data["kind"] == "HyperJob" else unknown_in(data)
     return [
-        *unknown_notes(unknown_in_hyper_job(data) if data["kind"] == "HyperJob" else unknown_in(data)),
+        *unknown_notes(unknown),
         *(
             Notice("default-filled-in", f"{path}: {value} is filled in, as the API server does")
             for path, value in filled.items()
@@ -266,11 +275,18 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
     return []
 
 
-def _wrong_name(data: Mapping[str, Any]) -> str:
-    """The API server's refusal of a name; empty for a valid name and for an object that is named when it is stored."""
-    name = get_text(get_map(data, "metadata", ""), "name", "metadata")
-    error = name_error(name) if name else ""
-    return f"metadata.name: Invalid value: {json.dumps(name, ensure_ascii=False)}: {error}" if error else ""
+def _wrong_metadata(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Paths and texts with which the API server refuses the name and the labels of an object.
+
+    An object that is named only when it is stored has no name yet.
+    """
+    metadata = get_map(data, "metadata", "")
+    name = get_text(metadata, "name", "metadata")
+    found = label_errors(get_texts(metadata, "labels", "metadata"), "metadata.labels")
+    if name and (error := name_error(name)):
+        path = "metadata.name"
+        found.insert(0, (path, f"{path}: Invalid value: {json.dumps(name, ensure_ascii=False)}: {error}"))
+    return found
 
 
 def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
@@ -291,7 +307,8 @@ def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
     read_metadata(data, namespaced=False)
     findings = tuple(hypernode_findings(data, release))
-    return Verdict(refuse_hypernode(data, release), warnings=_ignored_members(data), findings=findings)
+    refusal = refuse_hypernode(data, release) if findings else ""
+    return Verdict(refusal, warnings=_ignored_members(data), findings=findings)
 
 
 def _ignored_members(data: Mapping[str, Any]) -> tuple[Notice, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["with_defaults"]
+from workbench.objects.fields import path_steps
 
-_PART = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
+__all__ = ["with_defaults"]
 
 
 def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -18,7 +17,7 @@ def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
     """
     whole = _copied(data)
     for path, value in defaults.items():
-        *parents, last = (int(index) if index else key for key, index in _PART.findall(path))
+        *parents, last = path_steps(path)
         place: Any = whole
         for part in parents:
             if isinstance(place, dict) and place.get(part) is None:

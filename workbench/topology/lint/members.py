@@ -9,6 +9,7 @@ from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.release import Release
 from workbench.objects.admission import review
+from workbench.objects.fields import path_steps
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.names import name_error
 from workbench.objects.selectors import Selector, pattern_error
@@ -197,7 +198,7 @@ def _refused(subject: Subject) -> Iterator[Found]:
 
 
 def _refusal(subject: Subject, name: str) -> tuple[str, Path]:
-    """Why a cluster would refuse a HyperNode, in the words of `workbench validate`, and the field if it is the name.
+    """Why a cluster would refuse a HyperNode, in the words of `workbench validate`, and the first field concerned.
 
     Empty if the cluster accepts it, or if it refuses only the name of a member that has a finding of its own.
     """
@@ -207,9 +208,7 @@ def _refusal(subject: Subject, name: str) -> tuple[str, Path]:
     except InputError as error:
         return str(error), ()
     own = [fault for fault in verdict.findings if not _is_judged_itself(subject, name, fault.path)]
-    text = verdict.refusal if len(own) == len(verdict.findings) else ", ".join(fault.text for fault in own)
-    by_name = bool(own) and own[0].path == _NAME_PATH
-    return text, ("metadata", "name") if by_name else ()
+    return "; ".join(fault.said for fault in own), path_steps(own[0].path) if own else ()
 
 
 def _is_judged_itself(subject: Subject, name: str, path: str) -> bool:
@@ -223,7 +222,6 @@ def _is_judged_itself(subject: Subject, name: str, path: str) -> bool:
     return subject.nodes_known and member.selector.exact in subject.nodes
 
 
-_NAME_PATH = "metadata.name"
 _MEMBER_NAME = re.compile(r"spec\.members\[(\d{1,9})\]\.selector\.exactMatch\.name")
 
 
