@@ -90,3 +90,13 @@ def test_what_has_no_objects_has_the_line_alone(said: object) -> None:
     assert bench._present.restarts is None
     assert ask(bench.editor, "state")["restarts"] == {"policies": [], "rows": []}
     bench.end()
+
+
+def test_the_page_is_told_only_of_a_change(said: list[dict[str, object]]) -> None:
+    bench = Workbench(None, ["gang"])
+    nothing: dict[str, list[object]] = {"policies": [], "rows": []}
+    some = {"policies": ["gang"], "rows": [{"job": "a/b", "loss": "loses 1 pod", "told": ["stays pending"]}]}
+    for shown in (nothing, some, some, nothing, nothing):
+        bench.editor.show_restarts(shown)
+    assert [message["body"] for message in said if message["type"] == "restarts"] == [some, nothing]
+    bench.end()

@@ -216,7 +216,12 @@ class TopologyEditor(Panel):
         return hit_jobs(self.draft, self._before)
 
     def show_restarts(self, restarts: Mapping[str, Any]) -> None:
-        """Show what policies would do with those jobs, as `workbench.widgets.restarts.restart_table` says it."""
+        """Show what policies would do with those jobs, as `workbench.widgets.restarts.restart_table` says it.
+
+        The page is told only of a change: most comparisons end without any such job.
+        """
+        if restarts == self._restarts or not (restarts["rows"] or self._restarts["rows"]):
+            return
         self._restarts = dict(restarts)
         self.tell("restarts", self._restarts)
 
