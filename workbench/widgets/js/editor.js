@@ -2,7 +2,7 @@
 import { Canvas } from "./canvas.js";
 import { placeCard } from "./card.js";
 import { listenToClipboard } from "./clipboard.js";
-import { foldToRead } from "./folding.js";
+import { NEARLY_SAME, foldToRead } from "./folding.js";
 import { gpuQuestion } from "./gpu_question.js";
 import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
@@ -11,8 +11,6 @@ import { acceptFiles, download, h, loadingLine, openPanel } from "./panel.js";
 import { presetForm } from "./presets.js";
 import { yamlPane } from "./yaml_pane.js";
 
-// A room for the drawing that changed by fewer pixels is the same.
-const NEARLY_SAME = 12;
 // Proportions that a drawing takes on.
 const [TALLEST, WIDEST] = [0.9, 2.4];
 // Of an edit of more items not all are kept unfolded.
@@ -140,8 +138,7 @@ function render(context) {
 
   /** Draw and fit everything after switches were folded or opened. */
   function redraw() {
-    asAsked = false;
-    foldToRead(items, canvas.room, opened);
+    if (!asAsked) foldToRead(items, canvas.room, opened);
     canvas.draw();
     canvas.choose(selected);
     canvas.fit();
@@ -239,8 +236,9 @@ function render(context) {
     }
     if (first) arrange();
     else if (grows && !canvas.held && !asAsked) {
-      const touched = patch.set.length > FEW ? [] : patch.set.flatMap(({ id }) => items.above(id)).filter((id) => !items.folded.has(id));
-      foldToRead(items, canvas.room, opened, touched);
+      const many = patch.set.length > FEW;
+      const touched = many ? [] : patch.set.flatMap(({ id }) => items.above(id)).filter((id) => !items.folded.has(id));
+      foldToRead(items, canvas.room, opened, touched, many ? 0 : 1);
     }
     canvas.draw();
     if (first) canvas.fit();
@@ -421,6 +419,7 @@ function render(context) {
   }
 
   function foldLeaves() {
+    asAsked = false;
     opened = [];
     for (const item of items.byId.values()) {
       if (item.kind === "switch" && items.hasChildren(item.id) && items.children(item.id).every((c) => c.kind === "node")) {

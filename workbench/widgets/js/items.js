@@ -45,11 +45,13 @@ export class Items {
     for (const map of [this.blocks, this.places, this.slots]) map.clear();
   }
 
-  /** Apply a patch: changed records, and ids of removed items. */
+  /** Apply a patch: changed records, and ids of removed items. After one of most items all is laid out and named afresh. */
   apply({ set, gone }) {
     for (const id of gone) this.remove(id);
     for (const record of set) this.set(record);
-    if (2 * set.length > this.byId.size) this.starts.clear();
+    if (2 * set.length <= this.byId.size) return;
+    this.starts.clear();
+    this.tidy();
   }
 
   set(record) {

@@ -257,3 +257,50 @@ test("four equal children stand two by two or in one row, sixteen four by four",
     }
   }
 });
+
+test("what was folded to be read can still be read in a room that is a little smaller", () => {
+  for (let leaves = 2; leaves < 40; leaves++) {
+    for (const nodesEach of [2, 4, 8]) {
+      const items = fabric(leaves, nodesEach);
+      foldToRead(items, { w: 600, h: 480 });
+      const { block } = layout(items).get(ROOT);
+      assert.ok(FONT * zoomToFit(block, { w: 589, h: 469 }) >= READABLE, `${leaves} of ${nodesEach}`);
+    }
+  }
+});
+
+test("after much has come, even what was opened last folds", () => {
+  const items = fabric(40, 8);
+  const [first] = items.children(1);
+  foldToRead(items, { w: 300, h: 300 }, [[first.id]]);
+  assert.ok(!items.folded.has(first.id));
+  foldToRead(items, { w: 300, h: 300 }, [[first.id]], [], 0);
+  assert.ok(items.folded.has(first.id));
+});
+
+test("switches that come in twos stand two by two", () => {
+  const items = new Items();
+  items.aspect = 0.9;
+  const leaf = (n) => {
+    items.set({ id: 10 * n, kind: "switch", name: `leaf-${n}`, parent: ROOT, tier: 1 });
+    for (const i of [1, 2]) items.set({ id: 10 * n + i, kind: "node", name: `node-${n}-${i}`, parent: 10 * n });
+  };
+  for (const two of [[1, 2], [3, 4]]) {
+    two.forEach(leaf);
+    layout(items);
+  }
+  const at = [10, 20, 30, 40].map((id) => items.places.get(id).block);
+  assert.deepEqual([new Set(at.map(({ x }) => x)).size, new Set(at.map(({ y }) => y)).size], [2, 2]);
+});
+
+test("an edit of most items lays all out afresh, with names by what most begin with now", () => {
+  const items = fabric(2, 2);
+  const [node] = items.children(items.children(1)[0].id);
+  assert.equal(items.startOf("node"), "node-");
+  layout(items);
+  items.apply({ set: Array.from({ length: 40 }, (_, i) => ({ id: 100 + i, kind: "node", name: `gpu-${i}`, parent: 1 })), gone: [] });
+  assert.equal(items.slots.size, 0);
+  assert.equal(items.startOf("node"), "gpu-");
+  layout(items);
+  assert.equal(labelFor(items, node, items.places.get(node.id).block.w), node.name);
+});

@@ -101,14 +101,14 @@ function arrange(children, sizes, head, aspect, even) {
  * Slots of children in an earlier arrangement: who was there stays, and who comes takes a free slot, a place at the end of
  * a row, or a row of its own. Whoever has grown pushes what is right of it and the rows beneath.
  *
- * @returns As `arrange`; null where all are better laid out afresh: equal items have no place left, or most are new.
+ * @returns As `arrange`; null where all are better laid out afresh: equal items have no place left, or half of several are new.
  */
 function keep(before, children, sizes, even) {
   const at = new Map([...before.at].map(([id, slot]) => [id, { ...slot }]));
   const here = new Set(children.map((child) => child.id));
   const come = [];
   children.forEach((child, i) => (at.has(child.id) ? push(at, at.get(child.id), sizes[i]) : come.push(i)));
-  if (2 * come.length > children.length) return null;
+  if (2 * come.length > children.length || (come.length > 1 && 2 * come.length === children.length)) return null;
   const right = () => [...at.values()].reduce((most, slot) => Math.max(most, slot.x + slot.w), before.w);
   const low = () => [...at.values()].reduce((most, slot) => Math.max(most, slot.y + slot.h), 0);
   for (const i of come) {
