@@ -149,6 +149,10 @@ def test_no_text_of_a_picture_is_too_small(chromium, lab: Server, sizes, least, 
     for _, *letters in pictures:
         assert len(letters) >= least
         assert min(letters, default=9) >= 9
+    # The columns of the policies are equally wide, and none is cut.
+    columns = [one.bounding_box()["width"] for one in comparer.locator(".wb-table .wb-of-policy").all()]
+    assert len(columns) == 3 and max(columns) - min(columns) < 8
+    assert comparer.locator(".wb-table").evaluate("table => table.scrollWidth <= table.clientWidth")
     # A picture that is too small for its own title has one above it.
     assert comparer.locator(".wb-picture").first.inner_text().strip() != ""
     notebook.page.screenshot(path=ROOT / "out" / "screenshots" / f"letters-{sizes.replace(', ', 'x')}-{width}.png")

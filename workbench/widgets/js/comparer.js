@@ -442,7 +442,9 @@ function render(context) {
   }
 
   function heading(...columns) {
-    return h("tr", {}, h("th", {}, "job"), ...columns.map((name) => h("th", {}, name)), ...view.policies.map((p) => h("th", {}, p.name)));
+    // Policies share the width that is left evenly, whatever is written below them.
+    const share = `width: ${Math.floor(100 / view.policies.length)}%`;
+    return h("tr", {}, h("th", {}, "job"), ...columns.map((name) => h("th", {}, name)), ...view.policies.map((p) => h("th", { class: "wb-of-policy", style: share }, p.name)));
   }
 
   /** A line of a table about the job at a position; the pointer on it marks the job in the pictures. */
