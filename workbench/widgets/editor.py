@@ -216,10 +216,8 @@ class TopologyEditor(Panel):
         return hit_jobs(self.draft, self._before)
 
     def show_restarts(self, restarts: Mapping[str, Any]) -> None:
-        """Show what policies would do with those jobs, as `workbench.widgets.restarts.restart_table` says it.
-
-        The page is told only of a change: most comparisons end without any such job.
-        """
+        """Show what policies would do with those jobs, as `workbench.widgets.restarts.restart_table` says it."""
+        # The page is told only of a change: most comparisons end without any such job.
         if restarts == self._restarts or not (restarts["rows"] or self._restarts["rows"]):
             return
         self._restarts = dict(restarts)

@@ -40,15 +40,12 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
         self.on_msg(lambda _, content, buffers: self._hear(content))
 
     def open(self) -> None:
-        """Open the widget's comm.
-
-        ipykernel 7.4 hands a request of a page to the subshell under which the comm last spoke, whichever page that was
-        of. Once that page is closed its subshell is gone, and requests of all other pages would be lost. So every
-        request goes to the subshell that it names itself, as with earlier releases.
-        """
+        """Open the widget's comm."""
         super().open()
+        # ipykernel 7.4 hands requests to the subshell under which the comm last spoke. Once the page of that subshell
+        # is closed, all others would wait for ever; so each goes to the subshell that it names, as in earlier releases.
         if hasattr(self.comm, "_reply_subshell_for"):
-            self.comm._reply_subshell_for = _named_subshell
+            self.comm._reply_subshell_for = lambda data, named: named
 
     def receive(self, content: Any) -> dict[str, Any]:
         """Handle one message of the page and return the answer; never raises, so that every request is answered."""
@@ -89,8 +86,3 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
             self._held.append(news(event, body))
         else:
             self.send(news(event, body))
-
-
-def _named_subshell(data: Any, named: str | None) -> str | None:
-    """The subshell for a request: the one that it names."""
-    return named
