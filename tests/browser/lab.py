@@ -194,6 +194,11 @@ def open_notebook(browser: Browser, server: Server, name: str, cells: Sequence[s
     document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(document, server.folder / f"{name}.ipynb")
+    return open_page(browser, server, name, theme)
+
+
+def open_page(browser: Browser, server: Server, name: str, theme: str = "light") -> Notebook:
+    """Open a notebook of the server's folder in a fresh page; one that is open already shares its kernel."""
     context = browser.new_context(viewport={"width": 1500, "height": 1000}, color_scheme=theme)  # type: ignore[arg-type]
     page = context.new_page()
     notebook = Notebook(page, server, name)

@@ -50,7 +50,7 @@ def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server)
     notebook.screenshot(panel, "comparer-demo")
 
     panel.get_by_role("button", name="Jobs …").click()
-    panel.get_by_label("job name").fill("too-big-1")
+    panel.get_by_label("name", exact=True).fill("too-big-1")
     panel.get_by_label("network topology").select_option("hard")
     panel.get_by_role("button", name="Add job").click()
     results(panel, 2)
@@ -257,7 +257,7 @@ def test_links_charts_exports_errors_parameters_and_a_run_that_is_cancelled(chro
 
     # A field of the wrong type is marked at its line; the jobs from before stay.
     panel.get_by_role("button", name="Jobs …").click()
-    panel.get_by_label("job name").fill("mine-1")
+    panel.get_by_label("name", exact=True).fill("mine-1")
     panel.get_by_role("button", name="Add job").click()
     results(panel, 2)
     text = panel.locator(".wb-job-text .cm-content")

@@ -48,7 +48,7 @@ def test_a_pending_cell_is_short_and_a_click_says_what_would_help(chromium, lab:
     panel = notebook.panel("comparer")
     results(panel, 1)
     panel.get_by_role("button", name="Jobs …").click()
-    panel.get_by_label("job name").fill("too-big-1")
+    panel.get_by_label("name", exact=True).fill("too-big-1")
     panel.get_by_label("pods", exact=True).fill("2")
     panel.get_by_label("network topology").select_option("hard")
     panel.get_by_role("button", name="Add job").click()
@@ -57,7 +57,7 @@ def test_a_pending_cell_is_short_and_a_click_says_what_would_help(chromium, lab:
     cell = panel.locator("td.wb-pending").first
     assert cell.inner_text().startswith("pending") and cell.inner_text().endswith("why?")
     assert len(cell.inner_text()) < 160
-    cell.press("Enter")
+    cell.get_by_role("button").press("Enter")
     notebook.settle(panel)
     fixes = panel.locator(".wb-fix")
     fixes.get_by_role("list", name="fixes").wait_for(timeout=PATIENCE_MS)

@@ -98,7 +98,7 @@ def test_a_legend_and_cards_by_mouse_and_keyboard(drawn):
 
 def test_the_drawing_has_the_colours_of_the_pictures(small):
     panel = small.panel("editor")
-    shown = {node["label"]: node["colour"] for node in panel.evaluate("root => root.shown(false).nodes")}
+    shown = {node["name"]: node["colour"] for node in panel.evaluate("root => root.shown(false).nodes")}
     colours = small.kernel(
         "[__import__('workbench.report.colours').report.colours.tier_colour(tier) for tier in (1, 2, 3)]"
     )

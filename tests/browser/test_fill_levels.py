@@ -16,7 +16,7 @@ editor = TopologyEditor(snapshot_of(document_tree(), busy={0: 0b11111, 1: 0b1111
 editor
 """
 
-LEVELS = "root => Object.fromEntries(root.shown(false).nodes.map(({label, used, of}) => [label, [used, of]]))"
+LEVELS = "root => Object.fromEntries(root.shown(false).nodes.map(({name, used, of}) => [name, [used, of]]))"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

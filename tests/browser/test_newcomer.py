@@ -89,11 +89,11 @@ def test_three_tiers_a_matrix_and_a_pending_job(chromium, lab: Server):
 
     # Only a hard job has a highest tier.
     comparer.get_by_role("button", name="Jobs …").click()
-    tier = comparer.get_by_label("tier", exact=True)
+    tier = comparer.get_by_label("highest tier", exact=True)
     assert tier.is_disabled()
     comparer.get_by_label("network topology").select_option("hard")
     assert tier.is_enabled()
-    comparer.get_by_label("gpus", exact=True).fill("4")
+    comparer.get_by_label("GPUs each", exact=True).fill("4")
     comparer.get_by_role("button", name="Add job").click()
     pending = comparer.locator(".wb-pending").first
     pending.wait_for(timeout=PATIENCE_MS)

@@ -130,6 +130,8 @@ def test_the_patched_drawing_of_a_topology_equals_a_fresh_one(chromium, lab: Ser
             assert sorted(patched[kind], key=str) == sorted(fresh[kind], key=str)
         assert len(fresh["nodes"]) == items and len(fresh["links"]) == items - 1
 
+    # All of it, however small.
+    editor.get_by_role("button", name="Unfold", exact=True).click()
     same(33)
     for statement, items in (
         ("edit(op='set', ids=[ids['node00']], fields={'failed': True, 'link_failed': True})", 33),

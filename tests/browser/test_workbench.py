@@ -120,7 +120,7 @@ def test_nodes_without_gpus_are_given_some_by_a_button_and_by_undo_none(chromium
 
     # Asked again when the jobs are others, and told to leave them.
     comparer.get_by_role("button", name="Jobs …").click()
-    comparer.get_by_label("job name").fill("more-1")
+    comparer.get_by_label("name", exact=True).fill("more-1")
     comparer.get_by_role("button", name="Add job").click()
     question.wait_for(timeout=PATIENCE_MS)
     question.get_by_role("button", name="Leave them").click()

@@ -42,9 +42,9 @@ def heard(said, kind):
     return [m["body"] for m in said if m["type"] == kind]
 
 
-def wait_for(said, kind, seconds=20):
+def wait_for(said, kind, body=None, seconds=60):
     for _ in range(seconds * 100):
-        if found := heard(said, kind):
+        if (found := heard(said, kind)) and (body is None or body in found):
             return found[-1]
         threading.Event().wait(0.01)
     raise AssertionError(f"no message {kind}")
@@ -53,7 +53,7 @@ def wait_for(said, kind, seconds=20):
 def test_a_workbench_of_a_slow_file_begins_empty_and_tells_its_progress(gate, said):
     bench = Workbench("datasets/demo", ["gang"])
     assert len(bench._editor.draft) == 0
-    assert wait_for(said, "loading") == {"text": "reading demo: 12,000 Node objects"}
+    wait_for(said, "loading", {"text": "reading demo: 12,000 Node objects"})
     assert ask(bench._bar, "state")["loading"] == "reading demo: 12,000 Node objects"
     gate.set()
     wait_for(said, "loaded")

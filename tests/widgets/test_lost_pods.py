@@ -41,7 +41,7 @@ def test_a_failed_node_names_the_running_jobs_that_lose_pods(said):
     told = next(m["body"] for m in reversed(said) if m["type"] == "patch")
     assert told["lost"] == "1 running job loses pods on failed nodes: ml/run: 2 of 3 pods"
     card = dict(ask(editor, "card", id=node.id)["lines"])
-    assert card["lost"] == "ml/run: 2 of 3 pods" and "failed" in card["state"]
+    assert card["jobs"] == "ml/run: loses 2 of 3 pods" and card["state"] == "failed"
     editor.undo()
     assert ask(editor, "state")["lost"] == ""
     bench.comparer.wait()
@@ -57,4 +57,20 @@ def test_cards_show_taints(said):
     bench.comparer.wait()
     lines = ask(bench.comparer, "card", policy=0, kind="square", name="c")["lines"]
     assert ("taints", "team=x:NoSchedule") in [tuple(line) for line in lines]
+    bench.end()
+
+
+def test_a_cordoned_node_says_whose_pods_go_on(said):
+    pods = "".join(POD.replace("NUMBER", str(i)).replace("NODE", node) for i, node in enumerate("aac"))
+    bench = Workbench(workbench.load("-", stdin=CLUSTER + pods + GROUP), ["gang"])
+    editor = bench.editor
+    node = editor.draft.find("node", "c")
+    editor.edit(op="set", ids=[node.id], fields={"cordoned": True})
+    assert ask(editor, "state")["lost"] == (
+        "1 running job has pods on cordoned nodes, which go on: ml/run: 1 of 3 pods"
+    )
+    card = dict(ask(editor, "card", id=node.id)["lines"])
+    assert card["jobs"] == "ml/run: 1 of 3 pods goes on, on cordoned nodes"
+    assert card["state"] == "cordoned"
+    bench.comparer.wait()
     bench.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import comm
 import pytest
 
 from workbench.errors import InputError
@@ -104,3 +105,17 @@ def test_what_is_told_meanwhile_comes_before_the_answer_in_one_message(said, add
     adder.tell("at", {"i": 2})
     adder._handle_custom_msg({"id": 4, "type": "add", "body": {"a": 1}}, [])
     assert [(m["id"], m["type"]) for m in said[1:]] == [(0, "at"), (4, "answer")]
+
+
+def test_a_request_goes_to_the_subshell_that_it_names(monkeypatch):
+    class Remembering(comm.DummyComm):
+        """A comm as of ipykernel 7.4, which last spoke under a subshell that is gone."""
+
+        def _reply_subshell_for(self, data, default):
+            return "gone"
+
+    monkeypatch.setattr(comm, "create_comm", Remembering)
+    panel = Adder()
+    assert panel.comm._reply_subshell_for({"content": {"id": 1}}, "named") == "named"
+    assert panel.comm._reply_subshell_for({"content": {"id": 1}}, None) is None
+    panel.close()

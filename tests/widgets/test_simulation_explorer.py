@@ -211,3 +211,22 @@ def test_only_what_has_changed_is_drawn_anew() -> None:
     over_time, gantt = explorer.charts.charts, explorer.charts.gantt
     explorer.at.value = 30.0
     assert explorer.charts.charts is over_time and explorer.charts.gantt is gantt
+
+
+def test_a_result_is_summed_up_once(results: list[SimulationResult], monkeypatch: pytest.MonkeyPatch) -> None:
+    summed = []
+    summary = SimulationResult.summary
+
+    def counted(result: SimulationResult, *rest: object) -> object:
+        summed.append(result.policy)
+        return summary(result, *rest)
+
+    monkeypatch.setattr(SimulationResult, "summary", counted)
+    explorer = SimulationExplorer(results, switches(4))
+    for hours in (60.0, 70.0, 80.0):
+        explorer.time.value = (10.0, hours)
+    explorer.policy.value = 1
+    explorer.at.value = 20.0
+    explorer.policy.value = 0
+    assert len(summed) == 2
+    assert explorer.charts.said["story"] == repr(results[0])

@@ -25,6 +25,7 @@ from workbench.report.legend import legend_html
 from workbench.report.metric_columns import Column, MetricCell, groups, job_cells, job_columns, run_cells, run_columns
 from workbench.report.occupancy import Occupancy, occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
+from workbench.widgets.page_words import page_words
 
 __all__ = [
     "brief_cause",
@@ -75,7 +76,7 @@ def comparison_view(comparison: Comparison, plan: DrawingPlan | None = None) -> 
         ],
         "metrics": _metrics_view(comparison),
         "charts": comparison_charts(comparison),
-        "gaps": texts_of(comparison.snapshot.gaps),
+        "gaps": list(map(page_words, texts_of(comparison.snapshot.gaps))),
     }
 
 
@@ -217,7 +218,7 @@ def _row_view(row: ComparisonRow) -> dict[str, Any]:
         "error": None if row.error is None else {"message": row.error.message, "traceback": row.error.traceback},
         "steps": [decision.gang.key for decision in row.in_turn],
         "milliseconds": row.decision_s * 1e3,
-        "warnings": [f"{d.gang.key}: {text}" for d in row.decisions for text in d.result.warnings],
+        "warnings": [f"{d.gang.key}: {page_words(str(text))}" for d in row.decisions for text in d.result.warnings],
     }
 
 

@@ -43,8 +43,9 @@ from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_ask
 from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.item_card import item_card
 from workbench.widgets.loading import Loading
-from workbench.widgets.lost_pods import lost_line
+from workbench.widgets.lost_pods import HitJob, hit_jobs, lost_line
 from workbench.widgets.messages import one_line, text_in
+from workbench.widgets.page_words import page_words
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
 
@@ -121,6 +122,8 @@ class TopologyEditor(Panel):
         self._before = begun.snapshot
         self._matrices: dict[int, BandwidthMatrix] = {}
         self._in_use = GpusInUse(self._before)
+        #: What policies would do with running jobs that lose pods, as the page shows it.
+        self._restarts: dict[str, Any] = {"policies": [], "rows": []}
 
     @property
     def draft(self) -> Draft:
@@ -206,6 +209,19 @@ class TopologyEditor(Panel):
         self._matrices.update((node.id, matrix) for node in fitting)
         self._notify()
         return [node.name for node in fitting]
+
+    @property
+    def hit_jobs(self) -> list[HitJob]:
+        """The running jobs with pods on nodes of the drawing that are cut off or cordoned, by name."""
+        return hit_jobs(self.draft, self._before)
+
+    def show_restarts(self, restarts: Mapping[str, Any]) -> None:
+        """Show what policies would do with those jobs, as `workbench.widgets.restarts.restart_table` says it."""
+        # The page is told only of a change: most comparisons end without any such job.
+        if restarts == self._restarts or not (restarts["rows"] or self._restarts["rows"]):
+            return
+        self._restarts = dict(restarts)
+        self.tell("restarts", self._restarts)
 
     def edit(self, **op: Any) -> None:
         """Carry out an operation of the page from Python, such as ``editor.edit(op="add_switches", count=32,
@@ -335,6 +351,7 @@ class TopologyEditor(Panel):
             "formats": list(writable_formats()),
             "presets": _presets(),
             "without_gpus": self._without_gpus({})["ids"],
+            "restarts": self._restarts,
             **self._importing.state,
             **self._marks(),
         }
@@ -460,7 +477,11 @@ class TopologyEditor(Panel):
         if chosen.write is None:
             raise InputError("cannot be written", source=name, expected=", ".join(writable_formats()))
         written = chosen.write(self.snapshot)
-        return {"name": f"topology-{name}{_suffix(written.text)}", "text": written.text, "losses": list(written.losses)}
+        return {
+            "name": f"topology-{name}{_suffix(written.text)}",
+            "text": written.text,
+            "losses": list(map(page_words, written.losses)),
+        }
 
     # ---- synchronising page, text and drawing ----
 
@@ -494,7 +515,7 @@ class TopologyEditor(Panel):
             "revision": self.history.revision,
             "undo": self.history.undo_label,
             "redo": self.history.redo_label,
-            "lost": lost_line(self.draft, self._before),
+            "lost": lost_line(self.hit_jobs),
         }
 
     def _assigned(self) -> list[tuple[BandwidthMatrix, set[str]]]:
@@ -563,8 +584,8 @@ def _findings(draft: Draft) -> dict[str, Any]:
                 "id": item.id if item is not None else 0,
                 "severity": str(finding.rule.severity),
                 "rule": finding.rule.id,
-                "message": finding.message,
-                "what_to_do": finding.rule.todo,
+                "message": page_words(finding.message),
+                "what_to_do": page_words(finding.rule.todo),
                 "fix": finding.fix.meaning if finding.fix is not None else "",
                 "hypernode": finding.hypernode,
                 "field": finding.field,

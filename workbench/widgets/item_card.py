@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from workbench.evaluate.whatif.job_edits import taint_text
@@ -10,7 +11,7 @@ from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.topology.draft import Draft, Item
 from workbench.widgets.gpus_in_use import GpusInUse
-from workbench.widgets.lost_pods import lost_texts
+from workbench.widgets.lost_pods import hit_jobs
 from workbench.widgets.place_card import label_texts, listed
 
 __all__ = ["item_card"]
@@ -38,9 +39,9 @@ def item_card(draft: Draft, item_id: int, in_use: GpusInUse, before: ClusterSnap
     above = ", ".join(f"{switch.name} (tier {switch.tier})" for switch in draft.ancestors(item_id))
     lines += [("in", above)] if above else []
     lines += [("link", f"{item.link_gbit_s:g} Gbit/s")] if item.link_gbit_s else []
-    state = [word for word, holds in _states(item) if holds]
+    state = [word for word, holds in _states(item) if holds] + _above(draft, item_id) + _beneath(item, nodes)
     lines += [("state", ", ".join(state))] if state else []
-    lines += listed("lost", lost_texts(draft, before, {node.id for node in nodes}))
+    lines += listed("jobs", [f"{hit.key}: {hit.text}" for hit in hit_jobs(draft, before, {node.id for node in nodes})])
     if item.node is not None:
         lines += listed("taints", [taint_text(taint) for taint in item.node.taints])
     return {"title": item.name, "lines": lines + listed("labels", label_texts(item.labels))}
@@ -54,6 +55,24 @@ def _states(item: Item) -> list[tuple[str, bool]]:
         ("failed", item.failed),
         ("link failed", item.link_failed),
     ]
+
+
+def _above(draft: Draft, item_id: int) -> list[str]:
+    """What cuts the item off: switches above it that have failed, or whose link has."""
+    words = [
+        (one.name, "failed" if one.failed else "link failed")
+        for one in draft.ancestors(item_id)
+        if one.failed or one.link_failed
+    ]
+    return [f"cut off: {name} {word}" for name, word in words]
+
+
+def _beneath(item: Item, nodes: Sequence[Item]) -> list[str]:
+    """Which states the nodes under a switch have, with their numbers."""
+    if item.kind == "node":
+        return []
+    found = Counter(word for node in nodes for word, holds in _states(node) if holds)
+    return [f"{n:,} of its nodes {word}" for word, n in found.items()]
 
 
 def _free(nodes: Collection[Item], in_use: GpusInUse) -> list[tuple[str, str]]:

@@ -1,9 +1,10 @@
-"""Running jobs that lose pods because an item of the drawing has failed."""
+"""Running jobs on items of the drawing that have failed or are cordoned, and the pods that they lose."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from workbench.evaluate.whatif.cluster_edits import pod_subject
 from workbench.model.counted import counted
@@ -11,14 +12,44 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.topology.draft import Draft
 from workbench.topology.draft_objects import cut_off
 
-__all__ = ["lost_line", "lost_texts"]
+__all__ = ["HitJob", "hit_jobs", "lost_line"]
 
 #: Jobs that the line names; the rest is counted.
 _NAMED = 6
 
 
-def lost_texts(draft: Draft, before: ClusterSnapshot | None, ids: Collection[int] | None = None) -> list[str]:
-    """The running jobs that lose pods on nodes that a failed node, switch or link cuts off.
+@dataclass(frozen=True)
+class HitJob:
+    """A running job with pods on nodes that are cut off or cordoned.
+
+    Attributes
+    ----------
+    key : str
+        ``namespace/name``, or ``pod namespace/name`` of a pod that belongs to no gang.
+    pods : int
+        Its running pods.
+    lost : int
+        Those on nodes that a failed node, switch or link cuts off.
+    staying : int
+        Those on nodes that are only cordoned: they go on, but would not come back there.
+    """
+
+    key: str
+    pods: int
+    lost: int
+    staying: int
+
+    @property
+    def text(self) -> str:
+        """What happens to its pods: ``loses 3 of 6 pods``."""
+        of = f"of {counted(self.pods, 'pod')}"
+        staying = f"{self.staying} {of} {'goes' if self.staying == 1 else 'go'} on, on cordoned nodes"
+        lost = f"loses {self.lost} {of}"
+        return "; ".join(text for text, n in ((lost, self.lost), (staying, self.staying)) if n)
+
+
+def hit_jobs(draft: Draft, before: ClusterSnapshot | None, ids: Collection[int] | None = None) -> list[HitJob]:
+    """The running jobs with pods on nodes that are cut off or cordoned, by name.
 
     Parameters
     ----------
@@ -26,32 +57,39 @@ def lost_texts(draft: Draft, before: ClusterSnapshot | None, ids: Collection[int
     before : ClusterSnapshot, optional
         The cluster that is drawn, for its running pods; None: nothing runs.
     ids : collection of int, optional
-        Only on these nodes; None: on all.
-
-    Returns
-    -------
-    list of str
-        ``research/llama-70b: 3 of 6 pods``, by name.
+        Only pods on these nodes; None: on all.
     """
-    if before is None or not before.running or not any(item.failed or item.link_failed for item in draft):
+    if before is None or not before.running or not any(i.failed or i.link_failed or i.cordoned for i in draft):
         return []
-    cut = cut_off(draft)
-    names = {draft[i].name for i in cut if draft[i].kind == "node" and (ids is None or i in ids)}
-    node_names = before.topology.node_names
-    running, lost = Counter[str](), Counter[str]()
+    nodes = [item for item in draft if item.kind == "node" and (ids is None or item.id in ids)]
+    cut_ids = cut_off(draft)
+    cut = {item.name for item in nodes if item.id in cut_ids}
+    cordoned = {item.name for item in nodes if item.cordoned} - cut
+    names = before.topology.node_names
+    running, lost, staying = Counter[str](), Counter[str](), Counter[str]()
     for pod in before.running:
         key = pod.gang or pod_subject(pod)
         running[key] += 1
-        lost[key] += pod.node >= 0 and node_names[pod.node] in names
-    hit = sorted((key for key, n in lost.items() if n), key=str.encode)
-    return [f"{key}: {lost[key]} of {counted(running[key], 'pod')}" for key in hit]
+        if pod.node >= 0:
+            lost[key] += names[pod.node] in cut
+            staying[key] += names[pod.node] in cordoned
+    hit = sorted((key for key in running if lost[key] or staying[key]), key=str.encode)
+    return [HitJob(key, running[key], lost[key], staying[key]) for key in hit]
 
 
-def lost_line(draft: Draft, before: ClusterSnapshot | None) -> str:
-    """All that is lost in one line; empty if nothing is."""
-    texts = lost_texts(draft, before)
-    if not texts:
-        return ""
+def lost_line(hits: Sequence[HitJob]) -> str:
+    """The jobs that lose pods, and those with pods on cordoned nodes, in one line; empty if there are none."""
+    losing = [f"{hit.key}: {hit.lost} of {counted(hit.pods, 'pod')}" for hit in hits if hit.lost]
+    staying = [f"{hit.key}: {hit.staying} of {counted(hit.pods, 'pod')}" for hit in hits if not hit.lost]
+    lost = counted(len(losing), "running job loses pods on failed nodes", "running jobs lose pods on failed nodes")
+    kept = counted(
+        len(staying),
+        "running job has pods on cordoned nodes, which go on",
+        "running jobs have pods on cordoned nodes, which go on",
+    )
+    return ". ".join(f"{head}: {_listed(jobs)}" for head, jobs in ((lost, losing), (kept, staying)) if jobs)
+
+
+def _listed(texts: Sequence[str]) -> str:
     more = f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    lost = counted(len(texts), "running job loses pods on failed nodes", "running jobs lose pods on failed nodes")
-    return f"{lost}: {'; '.join(texts[:_NAMED])}{more}"
+    return "; ".join(texts[:_NAMED]) + more

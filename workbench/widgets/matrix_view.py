@@ -25,6 +25,7 @@ from workbench.report.colours import SET_COLOURS
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.machine_svg import draw_machine
 from workbench.widgets.messages import text_in
+from workbench.widgets.page_words import page_words
 
 __all__ = [
     "BEST",
@@ -184,7 +185,7 @@ def reading_notes(reading: MatrixReading) -> list[str]:
     lines = [f"line {number} could not be read: {text[:60]}" for number, text in reading.unread[:_UNREAD]]
     more = len(reading.unread) - _UNREAD
     return [
-        *texts_of(reading.notes),
+        *map(page_words, texts_of(reading.notes)),
         *lines,
         *([f"{counted(more, 'more line')} could not be read"] if more > 0 else []),
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.objects.fields import shown
+from workbench.widgets.page_words import page_words
 
 __all__ = ["PageRequest", "answer", "check_texts", "failure", "news", "one_line", "read_request", "text_in", "together"]
 
@@ -109,7 +110,8 @@ def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
 
 
 def one_line(message: str) -> str:
-    """A message for display on the page: without line breaks and control characters, and shortened if long."""
+    """A message in the words of the page, without line breaks and control characters, and shortened if long."""
+    message = page_words(message)
     if len(message) > _LONGEST:
         message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)

@@ -39,6 +39,14 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
         self._answering: int | None = None
         self.on_msg(lambda _, content, buffers: self._hear(content))
 
+    def open(self) -> None:
+        """Open the widget's comm."""
+        super().open()
+        # ipykernel 7.4 hands requests to the subshell under which the comm last spoke. Once the page of that subshell
+        # is closed, all others would wait for ever; so each goes to the subshell that it names, as in earlier releases.
+        if hasattr(self.comm, "_reply_subshell_for"):
+            self.comm._reply_subshell_for = lambda data, named: named
+
     def receive(self, content: Any) -> dict[str, Any]:
         """Handle one message of the page and return the answer; never raises, so that every request is answered."""
         request = PageRequest(0, "")

@@ -14,6 +14,7 @@ from workbench.evaluate.choices import make_policy, with_config
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.job_text import load_with_job_text
+from workbench.formats.load import load_objects
 from workbench.formats.scenario_file import (
     ScenarioFile,
     parse_scenario,
@@ -23,6 +24,7 @@ from workbench.formats.scenario_file import (
 from workbench.formats.whole_file import write_whole
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.objects.kinds import ClusterObjects
 from workbench.topology.history import Beside
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.comparer import PlacementComparer
@@ -32,6 +34,7 @@ from workbench.widgets.live_strip import LiveStrip
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.panel import Panel
 from workbench.widgets.replay import Replay
+from workbench.widgets.restarts import LostJobRestarts
 from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
@@ -48,12 +51,15 @@ class _Begun(NamedTuple):
     drawing : BegunDrawing
     follower : Follower or Replay, optional
         Of the live cluster, or the recording of one, that the scenario is the first moment of.
+    objects : callable, optional
+        Reads the objects of the cluster again; None: there are none, as with a value.
     """
 
     content: ScenarioFile
     given: Scenario | None
     drawing: BegunDrawing
     follower: Follower | Replay | None = None
+    objects: Callable[[], ClusterObjects] | None = None
 
 
 class _Shown(NamedTuple):
@@ -64,6 +70,7 @@ class _Shown(NamedTuple):
     matrices: MatrixLoader
     strip: LiveStrip | None
     panels: Mapping[str, Panel]
+    restarts: LostJobRestarts | None
 
 
 _Named = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -200,6 +207,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         for shown in (self._shown, self._other):
             if shown is not None:
                 shown.comparer.cancel()
+                if shown.restarts is not None:
+                    shown.restarts.cancel()
                 _close(shown.panels)
         self.layout.close()
         self.close()
@@ -243,13 +252,16 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         comparer.steps = editor
         comparer.jobs_changed.append(editor.ask_for_gpus)
         comparer.ended.append(lambda line: self._tell_result(comparer, line))
+        restarts = None if begun.objects is None else LostJobRestarts(editor, comparer, begun.objects)
+        if restarts is not None:
+            comparer.ended.append(lambda _: restarts.look())
         panels: dict[str, Panel] = {"drawing": editor, "matrix": matrices, "placements": comparer}
         for part, panel in panels.items():
             panel.add_class(f"wb-part-{part}")
         strip = None if begun.follower is None else _strip_of(begun.follower, editor, comparer)
         if strip is not None:
             panels["live"] = strip
-        before, shown = self._shown, _Shown(editor, comparer, matrices, strip, panels)
+        before, shown = self._shown, _Shown(editor, comparer, matrices, strip, panels, restarts)
         self._put(shown)
         self._bar.show_result("")
         if before is not None:
@@ -350,7 +362,7 @@ def _read_text(text: str, name: str) -> _Begun:
         scenario, jobs = load_with_job_text("-", text)
     except InputError as error:
         raise error.of(name) from None
-    return _drawn(ScenarioFile(scenario.snapshot, jobs))
+    return _drawn(ScenarioFile(scenario.snapshot, jobs), lambda: load_objects("-", stdin=text))
 
 
 def _read_cluster(context: str, follow: bool) -> _Begun:
@@ -389,10 +401,11 @@ def _begun_of(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
     if saved is not None:
         return _drawn(saved)
     scenario, jobs = load_with_job_text(source)
-    return _drawn(ScenarioFile(scenario.snapshot, jobs))
+    return _drawn(ScenarioFile(scenario.snapshot, jobs), lambda: load_objects(source))
 
 
-def _drawn(content: ScenarioFile) -> _Begun:
-    """The content of a scenario file with its drawing."""
+def _drawn(content: ScenarioFile, objects: Callable[[], ClusterObjects] | None = None) -> _Begun:
+    """The content of a scenario file with its drawing; `objects` reads those of its cluster again."""
     snapshot = content.snapshot
-    return _Begun(content, None if snapshot is None else Scenario(snapshot, ()), begin_drawing(snapshot))
+    given = None if snapshot is None else Scenario(snapshot, ())
+    return _Begun(content, given, begin_drawing(snapshot), objects=objects)

@@ -1,8 +1,10 @@
 // The drawing: Cytoscape holds only what is visible, at the places that layout.js gives.
 import cytoscape from "cytoscape";
 import { SYMBOL, WITH_GPUS, drawFarNodesPlainly, drawInOrder, position } from "./far.js";
+import { EDGE, zoomToFit } from "./folding.js";
 import { ROOT } from "./items.js";
-import { CELL, labelWidth, layout, switchAt, wayTo } from "./layout.js";
+import { FONT, labelFor } from "./labels.js";
+import { CELL, layout, switchAt, wayTo } from "./layout.js";
 import { h } from "./panel.js";
 import { showLegend } from "./legend.js";
 import { drawLevels } from "./levels.js";
@@ -28,13 +30,14 @@ function themeColours(root) {
 function stylesheet(c) {
   return [
     { selector: "node", style: {
-      label: "data(label)", color: c.ink, "font-size": 11, "min-zoomed-font-size": 6, "text-valign": "bottom",
-      "text-margin-y": 2, "text-max-width": "data(room)",
-      "text-background-color": c.ground, "text-background-opacity": 0.8, "text-wrap": "ellipsis", width: SYMBOL, height: SYMBOL,
+      label: "data(label)", color: c.ink, "font-size": FONT, "min-zoomed-font-size": 6, "text-valign": "bottom",
+      "text-margin-y": 2, "text-background-color": c.ground, "text-background-opacity": 0.8, "text-wrap": "wrap", width: SYMBOL, height: SYMBOL,
       shape: "round-rectangle", "background-color": c.node, "border-width": 1, "border-color": c.line } },
     { selector: "node[kind = 'switch']", style: {
       width: 34, height: 22, "background-color": "data(colour)", "border-width": 0, "font-size": 12 } },
     { selector: "node[kind = 'switch'][?folded]", style: { "border-width": 3, "border-style": "double", "border-color": c.ink } },
+    { selector: "node[inside = 'cordoned']", style: { "border-style": "dashed" } },
+    { selector: "node[inside = 'failed']", style: { "border-style": "solid", "border-color": c.bad } },
     { selector: "node[?gpus]", style: { "background-color": WITH_GPUS } },
     { selector: "node[?cordoned]", style: { "background-opacity": 0.2, "border-style": "dashed", "border-width": 2 } },
     { selector: "node[?failed]", style: { shape: "octagon", "border-color": c.bad, "border-width": 3, "border-style": "solid" } },
@@ -47,6 +50,12 @@ function stylesheet(c) {
   ];
 }
 
+const LARGEST = 1.6;
+// After an edit the view changes only where this much larger a picture would fit.
+const MUCH = 2;
+// A second click within so many milliseconds makes a double click.
+const TWICE_MS = 300;
+
 /** Update only the data of an element that changed: each change recomputes its style. */
 function set(element, data) {
   const has = element.data();
@@ -58,7 +67,7 @@ export class Canvas {
   /**
    * @param handlers select(ids, more), move(id, parent), fold(id): called for actions of the user. `more`: a key was
    *   held that adds to the selection. moved(id): the items that a drag of this one moves. point(id, box): the pointer
-   *   is on an item at this place of the window; null: on none.
+   *   is on an item at this place of the window; null: on none. resized(): the room of the drawing has changed.
    */
   constructor(element, root, items, handlers) {
     this.items = items;
@@ -93,12 +102,13 @@ export class Canvas {
     drawFarNodesPlainly(this.cy, () => this.colours);
     drawLevels(this.cy, () => this.colours);
     drawInOrder(this.cy);
-    // The whole drawing stays fitted until the user moves or zooms it; what it was fitted to, last.
+    // The whole drawing stays fitted until the user moves or zooms it; the room for which it was fitted, last.
     this.held = false;
-    this.fitted = "";
+    this.fitted = { w: 0, h: 0 };
     this.cy.on("dragpan scrollzoom pinchzoom", () => (this.held = true));
     this.resizing = new ResizeObserver(() => {
       this.cy.resize();
+      handlers.resized();
       this.refit();
     });
     this.resizing.observe(element);
@@ -142,13 +152,18 @@ export class Canvas {
     });
     // A click that does not change the selection of drawn items may still deselect hidden ones.
     cy.on("tap", () => this.chosen.every((id) => this.nodes.has(id)) || tell());
-    // Cytoscape's own double tap does not check that both taps hit the same item.
+    // Cytoscape's own double tap does not check that both taps hit the same item. One click unfolds, two fold or unfold.
     let last = { id: "", at: 0 };
+    let opening = 0;
     cy.on("tap", "node[kind = 'switch']", ({ target, timeStamp }) => {
-      const twice = last.id === target.id() && timeStamp - last.at < 400;
-      last = twice ? { id: "", at: 0 } : { id: target.id(), at: timeStamp };
-      if (twice) handlers.fold(Number(target.id()));
+      clearTimeout(opening);
+      const id = Number(target.id());
+      const twice = last.id === id && timeStamp - last.at < TWICE_MS;
+      last = twice ? { id: "", at: 0 } : { id, at: timeStamp };
+      if (twice) handlers.fold(id);
+      else if (!more && this.items.folded.has(id)) opening = setTimeout(() => this.items.folded.has(id) && handlers.fold(id), TWICE_MS);
     });
+    cy.on("grab", () => clearTimeout(opening));
     cy.on("drag", "node", ({ target }) => this.mark(this.targetOf(target, handlers.moved(Number(target.id())))));
     cy.on("dragfree", "node", ({ target }) => {
       const dragged = Number(target.id());
@@ -245,14 +260,20 @@ export class Canvas {
   }
 
   dataOf(item) {
-    const folded = item.kind === "switch" && this.items.folded.has(item.id) && this.items.hasChildren(item.id);
+    const { items } = this;
+    const folded = item.kind === "switch" && items.folded.has(item.id) && items.hasChildren(item.id);
     const tier = item.tier ?? 0;
-    const { gpus: of, used } = this.items.gpusOf(item.id);
+    const { gpus: of, used } = items.gpusOf(item.id);
+    const { failed, cordoned } = folded ? items.holds(item.id) : { failed: 0, cordoned: 0 };
     return {
-      id: String(item.id), kind: item.kind, label: this.items.label(item), room: labelWidth(this.items, item),
+      id: String(item.id), kind: item.kind, label: this.labelOf(item), inside: failed > 0 ? "failed" : cordoned > 0 ? "cordoned" : "",
       tier, colour: tierColour(tier), folded, gpus: item.gpus ?? 0, used, of,
       cordoned: item.cordoned ?? false, failed: item.failed ?? false, finding: this.findings.get(item.id) ?? "",
     };
+  }
+
+  labelOf(item) {
+    return labelFor(this.items, item, this.places.get(item.id).block.w);
   }
 
   /** Mark items with the worst severity of their linter findings: id -> "error" or "warning". */
@@ -299,11 +320,12 @@ export class Canvas {
   /** Whether an item changed since its node was last updated; stores the present values for the next call. */
   isNew(id) {
     const item = this.items.get(id);
-    const hidden = this.items.folded.has(id) ? this.items.sizeBeneath(id) : -1;
+    const inside = this.items.folded.has(id) ? this.items.holds(id) : null;
+    const label = this.labelOf(item);
     const { gpus, used } = this.items.gpusOf(id);
     const was = this.madeFrom.get(id);
-    if (was?.item === item && was.hidden === hidden && was.gpus === gpus && was.used === used) return false;
-    this.madeFrom.set(id, { item, hidden, gpus, used });
+    if (was?.item === item && was.inside === inside && was.label === label && was.gpus === gpus && was.used === used) return false;
+    this.madeFrom.set(id, { item, inside, label, gpus, used });
     return true;
   }
 
@@ -324,16 +346,21 @@ export class Canvas {
   /** Show in an element what the colours and lines of the drawing mean. */
   explain(element) {
     const bandwidths = this.links.fans.flatMap(({ to }) => to.map(({ gbits }) => gbits));
-    showLegend(element, [...this.nodes.values()].map((node) => node.data()), bandwidths);
+    showLegend(element, [...this.nodes.values()].map((node) => node.data()), bandwidths, this.items.startOf("node"));
   }
 
   get size() {
     return this.nodes.size;
   }
 
-  /** The drawing as values: data and place of every node, and every link. */
+  /** Size of the smallest letters in pixels. */
+  get labelSize() {
+    return FONT * this.cy.zoom();
+  }
+
+  /** The drawing as values: name, data and place of every node, and every link. */
   shown() {
-    const nodes = [...this.nodes.values()].map((node) => ({ ...node.data(), ...node.position() }));
+    const nodes = [...this.nodes.values()].map((node) => ({ ...node.data(), name: this.items.get(Number(node.id())).name, ...node.position() }));
     const links = this.links.fans.flatMap(({ from, to }) => to.map(({ node, cut, gbits }) => ({ from: from.id(), to: node.id(), cut, gbits })));
     return { nodes, links };
   }
@@ -349,36 +376,41 @@ export class Canvas {
     this.draw();
   }
 
+  /** Room for the drawing in pixels. */
+  get room() {
+    return { w: this.cy.width(), h: this.cy.height() };
+  }
+
   /** Zoom to some items, or to everything; only everything stays fitted from then on. */
   fit(ids = []) {
-    const chosen = ids.length > 0 ? this.cy.collection(ids.map((id) => this.nodes.get(id)).filter((node) => node !== undefined)) : this.cy.nodes();
-    if (chosen.empty()) return;
-    this.held = ids.length > 0;
     this.cy.resize();
-    this.cy.fit(chosen, 20);
-    if (this.cy.zoom() > 1.6) {
-      this.cy.zoom(1.6);
+    this.held = ids.length > 0;
+    if (ids.length > 0) {
+      const chosen = this.cy.collection(ids.map((id) => this.nodes.get(id)).filter((node) => node !== undefined));
+      if (chosen.empty()) return;
+      this.cy.fit(chosen, 20);
+      if (this.cy.zoom() <= LARGEST) return;
+      this.cy.zoom(LARGEST);
       this.cy.center(chosen);
+      return;
     }
-    this.fitted = this.extent();
+    const block = this.places.get(ROOT)?.block;
+    if (this.nodes.size === 0 || this.room.w === 0) return;
+    const zoom = Math.min(zoomToFit(block, this.room), LARGEST);
+    // The block of the whole drawing also bounds its links.
+    this.cy.viewport({ zoom, pan: { x: (this.room.w - zoom * block.w) / 2, y: (this.room.h - zoom * block.h) / 2 } });
+    this.fitted = this.room;
   }
 
-  /** Fit everything again if its extent or the room for it changed, unless the user chose another view. */
+  /** Fit everything again if it left the view, could be much larger, or its room changed, unless the user chose a view. */
   refit() {
-    if (!this.held && this.cy.width() > 0 && this.fitted !== this.extent()) this.fit();
-  }
-
-  /** Extent of the drawn items and size of the canvas, as text. */
-  extent() {
-    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
-    for (const id of this.nodes.keys()) {
-      const { x, y } = this.places.get(id);
-      left = Math.min(left, x);
-      right = Math.max(right, x);
-      top = Math.min(top, y);
-      bottom = Math.max(bottom, y);
-    }
-    return [left, right, top, bottom, this.cy.width(), this.cy.height()].join();
+    const { w, h: height } = this.room;
+    if (this.held || w === 0 || this.nodes.size === 0) return;
+    const { block } = this.places.get(ROOT);
+    const [zoom, { x, y }] = [this.cy.zoom(), this.cy.pan()];
+    const inside = x >= 0 && y >= 0 && x + zoom * block.w <= w && y + zoom * block.h <= height;
+    const same = this.fitted.w === w && this.fitted.h === height;
+    if (!inside || !same || Math.min(zoomToFit(block, this.room), LARGEST) > MUCH * zoom) this.fit();
   }
 
   destroy() {

@@ -5,6 +5,7 @@ import { fixPanel } from "./fix.js";
 import { latest } from "./latest.js";
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
+import { leaveOutTiny } from "./tiny.js";
 import { yamlPane } from "./yaml_pane.js";
 
 // How what no file holds yet is saved under the name that a command uses.
@@ -119,7 +120,7 @@ function render(context) {
           } }, "×")),
         h("div", { class: "wb-parameters" },
           about?.kind === "whole" ? null : h("label", { class: "wb-row", title: "who chooses the GPUs of a pod on its node; automatic: gpu-bottleneck where a matrix is known, else the lowest numbers" }, h("span", {}, "GPU policy"),
-            h("select", { onchange: (event) => rename(event.target.value ? `${node}+${event.target.value}` : node) },
+            h("select", { "aria-label": "GPU policy", onchange: (event) => rename(event.target.value ? `${node}+${event.target.value}` : node) },
               h("option", { value: "" }, "automatic"),
               ...gpus.map((choice) => h("option", { value: choice.name, selected: choice.name === gpu }, choice.name)))),
           ...(about?.parameters ?? []).filter((p) => p.type !== "configuration").map((p) => parameter(one, i, p))));
@@ -159,14 +160,14 @@ function render(context) {
       jobs.replaceChildren();
       return;
     }
-    const field = (name, type, value) => h("input", { name, type, value, class: "wb-small", "aria-label": name, min: 0 });
+    const field = (name, type, value) => h("input", { name, type, value, class: "wb-small", min: 0 });
     const tier = field("tier", "number", 1);
     // Only a hard job has a highest tier; disabled fields are not sent.
     tier.disabled = true;
     const mode = h("select", { name: "mode", "aria-label": "network topology", onchange: () => (tier.disabled = mode.value !== "hard") },
       ...["none", "hard", "soft"].map((m) => h("option", { value: m }, m)));
     const form = h("form", { class: "wb-bar", onsubmit: addJob },
-      h("label", {}, "name ", h("input", { name: "name", value: "job-1", size: 10, "aria-label": "job name" })),
+      h("label", {}, "name ", h("input", { name: "name", value: "job-1", size: 10 })),
       h("label", {}, "pods ", field("pods", "number", 8)), h("label", {}, "GPUs each ", field("gpus", "number", 8)),
       h("label", {}, "CPUs each ", field("cpu", "number", 8)),
       h("label", { title: "hard: all pods within the highest tier, or pending; soft: as near as possible" }, "network topology ", mode),
@@ -399,10 +400,13 @@ function render(context) {
       }
       last = { number, groups: grown(last.groups, shown.groups), places: shown.places ?? last.places };
       picture.draw({ frame: shown.frame, groups: last.groups, places: last.places });
+      leaveOutTiny(element, drawing);
       at = null;
       around = {};
     }
-    return { element: h("div", { class: "wb-picture" }, title, drawing, time), draw, redraw: (shown) => picture.draw(shown) };
+    const element = h("div", { class: "wb-picture" }, title, drawing, time);
+    new ResizeObserver(() => leaveOutTiny(element, drawing)).observe(drawing);
+    return { element, draw, redraw: (shown) => picture.draw(shown) };
   }
 
   /** Cell with the value of a metric; bold if no policy has a better value. */
@@ -438,7 +442,9 @@ function render(context) {
   }
 
   function heading(...columns) {
-    return h("tr", {}, h("th", {}, "job"), ...columns.map((name) => h("th", {}, name)), ...view.policies.map((p) => h("th", {}, p.name)));
+    // Policies share the width that is left evenly, whatever is written below them.
+    const share = `width: ${Math.floor(100 / view.policies.length)}%`;
+    return h("tr", {}, h("th", {}, "job"), ...columns.map((name) => h("th", {}, name)), ...view.policies.map((p) => h("th", { class: "wb-of-policy", style: share }, p.name)));
   }
 
   /** A line of a table about the job at a position; the pointer on it marks the job in the pictures. */
@@ -451,8 +457,8 @@ function render(context) {
   /** A cell that explains the decision of a policy on a job when it is clicked. */
   function whyCell(policy, index, ...content) {
     const job = view.jobs[index];
-    return h("td", { class: `wb-cell wb-${job.cells[policy].outcome}`, tabindex: 0, role: "button", title: "why?",
-      onclick: () => explain(policy, job.key), onkeydown: (event) => event.key === "Enter" && explain(policy, job.key) }, ...content);
+    return h("td", { class: `wb-cell wb-${job.cells[policy].outcome}` },
+      h("button", { class: "wb-explain", title: "why?", onclick: () => explain(policy, job.key) }, ...content));
   }
 
   function resultTable() {

@@ -2,6 +2,7 @@
 import { Canvas } from "./canvas.js";
 import { placeCard } from "./card.js";
 import { listenToClipboard } from "./clipboard.js";
+import { NEARLY_SAME, foldToRead } from "./folding.js";
 import { gpuQuestion } from "./gpu_question.js";
 import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
@@ -10,8 +11,10 @@ import { acceptFiles, download, h, loadingLine, openPanel } from "./panel.js";
 import { presetForm } from "./presets.js";
 import { yamlPane } from "./yaml_pane.js";
 
-// Up to about this many items a drawing moves smoothly; with more, switches are folded when it is opened.
-const DRAWN_AT_FIRST = 700;
+// Proportions that a drawing takes on.
+const [TALLEST, WIDEST] = [0.9, 2.4];
+// Of an edit of more items not all are kept unfolded.
+const FEW = 50;
 // With more items one picture takes seconds; unfolding stops before this number.
 const DRAWN_AT_MOST = 6000;
 // More findings of one rule are folded under its name.
@@ -28,6 +31,11 @@ function render(context) {
   let pane = null;
   // Names of the HyperNodes in the text beside the drawing; null: all of them.
   let inText = null;
+  // Switches that were opened, in groups, the latest last; and the room for which the others were folded.
+  let opened = [];
+  let arranged = { w: 0, h: 0 };
+  // Whether somebody asked for more than can be read: then edits fold nothing.
+  let asAsked = false;
 
   const button = (text, title, run, more = {}) => h("button", { title, onclick: run, ...more }, text);
   const undo = button("↶ Undo", "Ctrl+Z", () => attempt("undo"));
@@ -60,8 +68,9 @@ function render(context) {
   const yamlButton = button("YAML", "HyperNodes as YAML beside the drawing", toggleText, { "aria-pressed": "false" });
 
   const loading = loadingLine(panel, imported);
-  // Running jobs that lose pods by what has failed in the drawing.
+  // Running jobs that lose pods by what has failed in the drawing, and what policies would do with them.
   const lost = h("div", { class: "wb-lost", role: "status", hidden: true });
+  const restarts = h("div", { class: "wb-lost wb-restarts", hidden: true });
 
   root.append(
     h("div", { class: "wb-bar" },
@@ -72,15 +81,16 @@ function render(context) {
       button("Group", "put a switch above what is selected (G)", group),
       button("Delete", "Delete", remove),
       search,
-      button("Fit", "zoom to the selection, or to everything (F)", () => canvas.fit(selected)),
+      button("Fit", "zoom to the selection, or to everything (F)", fit),
       button("Fold", "fold every switch that holds nodes only", foldLeaves),
       button("Unfold", "unfold the next level under the selection, or of everything (U)", unfold),
       yamlButton,
       button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
-    presets.element, loading.element, panel.message, lost, panel.busy,
-    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text), legend);
+    presets.element, loading.element, lost, restarts, panel.busy,
+    // The message stands over the drawing: a line that came and went above it would move what is being clicked.
+    h("div", { class: "wb-editor-body" }, h("div", { class: "wb-stage" }, drawing, question.element, panel.message), side, text), legend);
   const card = placeCard(root);
   const help = helpOverlay(root);
   const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
@@ -98,6 +108,13 @@ function render(context) {
     select: (drawn, more) => select(more ? [...drawn, ...selected.filter((id) => !canvas.isDrawn(id))] : drawn),
     move: async (id, parent) => (await edit({ op: "move", ids: selected.includes(id) ? selected : [id], parent })) ?? canvas.draw(),
     fold: toggleFold,
+    resized: () => {
+      const { w, h: height } = canvas.room;
+      if (w === 0 || canvas.held || (Math.abs(w - arranged.w) < NEARLY_SAME && Math.abs(height - arranged.h) < NEARLY_SAME)) return;
+      arrange();
+      canvas.draw();
+      drawnTo();
+    },
     moved: (id) => (selected.includes(id) ? selected : [id]),
     point: (id, box) => (id === null ? card.hide() : card.offer(() => cardOf(id), () => box)),
   });
@@ -107,6 +124,25 @@ function render(context) {
 
   function edit(op) {
     return attempt("edit", op);
+  }
+
+  /** Lay everything out afresh for the room that the drawing has now; what folded by itself may open. */
+  function arrange() {
+    asAsked = false;
+    arranged = canvas.room;
+    if (arranged.w > 0) items.aspect = Math.min(Math.max(arranged.w / arranged.h, TALLEST), WIDEST);
+    items.unfoldAll();
+    items.tidy();
+    foldToRead(items, arranged, opened);
+  }
+
+  /** Draw and fit everything after switches were folded or opened. */
+  function redraw() {
+    if (!asAsked) foldToRead(items, canvas.room, opened);
+    canvas.draw();
+    canvas.choose(selected);
+    canvas.fit();
+    drawnTo();
   }
 
   const number = (value) => value.toLocaleString("en");
@@ -133,9 +169,10 @@ function render(context) {
 
   /** Select items; unfold switches that hide them, unless too many items would be drawn. */
   function show(ids, zoom = false) {
-    if (items.reveal(ids, DRAWN_AT_MOST)) {
-      canvas.draw();
-      drawnTo();
+    const revealed = items.reveal(ids, DRAWN_AT_MOST);
+    if (revealed.length > 0) {
+      opened.push(revealed);
+      redraw();
     }
     canvas.choose(ids);
     select(ids);
@@ -153,18 +190,20 @@ function render(context) {
     count.textContent = `${number(items.switches)} HyperNodes, ${number(items.byId.size - items.switches)} nodes`;
   }
 
-  function opened(state) {
+  function begin(state) {
     if (state === undefined) return;
     items.reset(state.items);
+    opened = [];
     format.replaceChildren(...state.formats.map((name) => h("option", { value: name, selected: name === "hypernodes" }, name)));
     presets.offer(state.presets);
-    items.foldToFit(DRAWN_AT_FIRST);
+    arrange();
     marks(state);
     canvas.draw();
     canvas.fit();
     select([]);
     drawnTo();
     question.ask(state.without_gpus);
+    showRestarts(state.restarts);
   }
 
   /** Publish the version and size of the picture for tests and benchmarks. */
@@ -181,19 +220,25 @@ function render(context) {
     // If this view missed a patch while it was being opened, ask for the whole state.
     const selects = patch.view === view;
     if (revision >= 0 && patch.revision > revision + 1) {
-      opened(await attempt("state"));
+      begin(await attempt("state"));
       return selects && show(patch.selected);
     }
     if (patch.revision <= revision) return undefined;
     const first = items.byId.size === 0;
-    const added = patch.set.filter(({ id }) => items.get(id) === undefined).length;
+    const grows = patch.set.some(({ id }) => items.get(id) === undefined);
     items.apply(patch);
     question.keep((id) => items.get(id) !== undefined && !items.get(id).gpus);
-    if (added > DRAWN_AT_FIRST) items.foldToFit(DRAWN_AT_FIRST);
     marks(patch);
     if (selects) {
       selected = patch.selected;
-      items.reveal(selected, DRAWN_AT_MOST);
+      const revealed = selected.length > FEW ? [] : items.reveal(selected);
+      if (revealed.length > 0) opened.push(revealed);
+    }
+    if (first) arrange();
+    else if (grows && !canvas.held && !asAsked) {
+      const many = patch.set.length > FEW;
+      const touched = many ? [] : patch.set.flatMap(({ id }) => items.above(id)).filter((id) => !items.folded.has(id));
+      foldToRead(items, canvas.room, opened, touched, many ? 0 : 1);
     }
     canvas.draw();
     if (first) canvas.fit();
@@ -204,6 +249,14 @@ function render(context) {
     lintSoon();
     return undefined;
   });
+
+  function showRestarts({ policies, rows }) {
+    restarts.hidden = rows.length === 0;
+    restarts.replaceChildren(h("table", { "aria-label": "what each policy would do" },
+      h("thead", {}, h("tr", {}, ...["running job", "pods", ...policies].map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, ...rows.map(({ job, loss, told }) => h("tr", {}, h("th", { scope: "row" }, job), ...[loss, ...told].map((text) => h("td", {}, text)))))));
+  }
+  panel.on("restarts", showRestarts);
 
   panel.on("without_gpus", ({ ids }) => question.ask(ids));
 
@@ -359,35 +412,46 @@ function render(context) {
 
   function toggleFold(id) {
     if (!items.hasChildren(id)) return;
-    if (!items.unfold(id)) items.fold(id);
-    canvas.draw();
-    canvas.fit();
-    drawnTo();
+    opened = opened.map((group) => group.filter((one) => one !== id)).filter((group) => group.length > 0);
+    if (items.unfold(id)) opened.push([id]);
+    else items.fold(id);
+    redraw();
   }
 
   function foldLeaves() {
+    asAsked = false;
+    opened = [];
     for (const item of items.byId.values()) {
       if (item.kind === "switch" && items.hasChildren(item.id) && items.children(item.id).every((c) => c.kind === "node")) {
         items.fold(item.id);
       }
     }
-    canvas.draw();
-    canvas.fit();
-    drawnTo();
+    redraw();
   }
 
   function unfold() {
-    const opened = items.nextFolded(selected.length > 0 ? selected : [ROOT]);
-    const more = opened.reduce((sum, id) => sum + items.children(id).length, 0);
+    const next = items.nextFolded(selected.length > 0 ? selected : [ROOT]);
+    const more = next.reduce((sum, id) => sum + items.children(id).length, 0);
     if (canvas.size + more > DRAWN_AT_MOST) {
       say(`${more} more items would be drawn, at most ${DRAWN_AT_MOST} are; select a switch and unfold that`, "note");
       return;
     }
-    for (const id of opened) items.unfold(id);
-    for (const id of opened) for (const child of items.children(id)) if (items.hasChildren(child.id)) items.fold(child.id);
+    for (const id of next) items.unfold(id);
+    for (const id of next) for (const child of items.children(id)) if (items.hasChildren(child.id)) items.fold(child.id);
+    // Whoever asks for a level gets it, however small its labels.
+    opened = [[...opened.flat(), ...next]];
+    asAsked = true;
     canvas.draw();
     canvas.choose(selected);
     canvas.fit(selected.flatMap((id) => [id, ...items.visible(id)]));
+    drawnTo();
+  }
+
+  /** Zoom to the selection, or lay out and show everything. */
+  function fit() {
+    if (selected.length === 0) arrange();
+    canvas.draw();
+    canvas.fit(selected);
     drawnTo();
   }
 
@@ -438,7 +502,7 @@ function render(context) {
   // ---- keys ----
 
   const KEYS = {
-    Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: group,
+    Delete: remove, Backspace: remove, f: fit, g: group,
     s: () => add("switch"), n: () => add("node"), "/": () => search.focus(), u: unfold, "?": () => help.toggle(drawing),
     c: () => toggle("cordoned"), x: () => toggle("failed"),
     F2: () => form.querySelector("input")?.select(), Escape: () => {
@@ -480,16 +544,18 @@ function render(context) {
   });
 
   attempt("state").then((state) => {
-    opened(state);
+    begin(state);
     if (state !== undefined) loading.resume(state);
     lintSoon();
     panel.ready();
   });
 
-  // For the browser tests: the size of the picture in pixels and of its smallest symbol, what is drawn, and where an item is.
+  // For the browser tests: sizes in pixels of the picture, its smallest symbol and its labels, and where links are; what is
+  // drawn, and where an item is.
   root.pictureBox = () => {
     const { w, h: height } = canvas.cy.elements().renderedBoundingBox();
-    return { width: w, height, smallest: Math.min(...canvas.cy.nodes().map((n) => Math.min(n.renderedWidth(), n.renderedHeight()))) };
+    const smallest = Math.min(...canvas.cy.nodes().map((n) => Math.min(n.renderedWidth(), n.renderedHeight())));
+    return { width: w, height, smallest, label: canvas.labelSize, links: canvas.links.box() };
   };
   root.shown = (afresh) => {
     if (afresh) canvas.drawAfresh();

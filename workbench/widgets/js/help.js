@@ -19,7 +19,8 @@ const ROWS = [
     ["/ or Ctrl+F", "search: part of a name, a regular expression, or label:key=value"],
     ["Ctrl+A, Escape", "select everything, also in folded switches; nothing"],
     ["F", "zoom to the selection, or to everything"],
-    ["Enter or double click", "fold or unfold a switch; a double border and “(+16)” say what is hidden"],
+    ["click", "unfold a switch with a double border: “▸ 16 nodes” says what it holds; Shift+click selects it only"],
+    ["Enter or double click", "fold or unfold a switch; others fold by themselves where labels could not be read"],
     ["U", "unfold the next level under the selection"],
   ]],
   ["Files", [

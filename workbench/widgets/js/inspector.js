@@ -30,7 +30,8 @@ export function inspect(element, selected, edit) {
   const kinds = [...new Set(selected.map((item) => item.kind))];
   const rows = [];
   const one = selected.length === 1;
-  const name = h("input", { "aria-label": "name", placeholder: one ? "" : "gpu- → gpu-0, gpu-1 …" });
+  const name = h("input", { "aria-label": "name", placeholder: one ? "" : "gpu-",
+    title: one ? "" : "all are numbered: gpu- makes gpu-0, gpu-1 …" });
   onEdit(name, one ? selected[0].name : "", async () => {
     if (!one && name.value === "") return undefined;
     // Several items get the text followed by numbers, in the order of their names.

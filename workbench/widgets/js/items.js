@@ -1,5 +1,7 @@
 // The page's copy of a drawing: records by id as Python sends them, children by parent, and the folded switches.
 
+import { commonStart } from "./labels.js";
+
 export const ROOT = 0;
 
 export class Items {
@@ -7,12 +9,19 @@ export class Items {
     this.byId = new Map();
     this.childIds = new Map([[ROOT, new Set()]]);
     this.folded = new Set();
+    // Those of the folded switches that nobody folded by hand.
+    this.byItself = new Set();
     this.sorted = new Map();
     this.sizes = new Map();
     this.sums = new Map();
-    // Results of layout.js: the block of each item, and its position.
+    this.held = new Map();
+    this.starts = new Map();
+    // Results of layout.js: the block of each item, its position, and the slots of its children, which outlast edits.
     this.blocks = new Map();
     this.places = new Map();
+    this.slots = new Map();
+    // Wanted width over height of every block: that of the usual panel.
+    this.aspect = 1.7;
     this.switches = 0;
   }
 
@@ -23,17 +32,26 @@ export class Items {
     this.sorted.clear();
     this.sizes.clear();
     this.sums.clear();
-    this.blocks.clear();
-    this.places.clear();
+    this.held.clear();
+    this.starts.clear();
+    this.tidy();
     this.switches = 0;
     for (const record of columns) this.set(record);
-    for (const id of this.folded) if (!this.byId.has(id)) this.folded.delete(id);
+    for (const set of [this.folded, this.byItself]) for (const id of set) if (!this.byId.has(id)) set.delete(id);
   }
 
-  /** Apply a patch: changed records, and ids of removed items. */
+  /** Let everything be laid out afresh. */
+  tidy() {
+    for (const map of [this.blocks, this.places, this.slots]) map.clear();
+  }
+
+  /** Apply a patch: changed records, and ids of removed items. After one of most items all is laid out and named afresh. */
   apply({ set, gone }) {
     for (const id of gone) this.remove(id);
     for (const record of set) this.set(record);
+    if (2 * set.length <= this.byId.size) return;
+    this.starts.clear();
+    this.tidy();
   }
 
   set(record) {
@@ -62,6 +80,7 @@ export class Items {
     for (let up = parent, steps = 0; up !== undefined && up !== ROOT && steps < 100; steps++) {
       this.sizes.delete(up);
       this.sums.delete(up);
+      this.held.delete(up);
       this.blocks.delete(up);
       up = this.byId.get(up)?.parent;
     }
@@ -70,13 +89,40 @@ export class Items {
 
   fold(id) {
     this.folded.add(id);
-    this.forget(id);
+    this.byItself.delete(id);
+    this.rearrange(id);
+  }
+
+  /** Fold an item that nobody asked to fold: it may unfold by itself, too. */
+  foldByItself(id) {
+    if (this.folded.has(id)) return;
+    this.fold(id);
+    this.byItself.add(id);
   }
 
   /** Unfold an item; returns whether it was folded. */
   unfold(id) {
-    this.forget(id);
+    this.rearrange(id);
+    this.byItself.delete(id);
     return this.folded.delete(id);
+  }
+
+  /** Unfold all that folded by itself. */
+  unfoldAll() {
+    for (const id of [...this.byItself]) this.unfold(id);
+  }
+
+  /** Let the children of an item, and of those above it, be laid out afresh. */
+  rearrange(id) {
+    this.forget(id);
+    for (const up of [id, ...this.above(id), ROOT]) this.slots.delete(up);
+  }
+
+  /** Ids of the switches above an item, the nearest first. */
+  above(id) {
+    const found = [];
+    for (let up = this.byId.get(id)?.parent; up !== undefined && up !== ROOT && found.length < 100; up = this.byId.get(up)?.parent) found.push(up);
+    return found;
   }
 
   get(id) {
@@ -110,10 +156,28 @@ export class Items {
     return (this.childIds.get(id)?.size ?? 0) > 0;
   }
 
-  /** The label under an item's symbol: its name, and the number of items that it hides. */
-  label(item) {
-    const hidden = this.folded.has(item.id) ? this.sizeBeneath(item.id) : 0;
-    return hidden > 0 ? `${item.name} (+${hidden})` : item.name;
+  /** What nearly all names of a kind begin with; found again only when the drawing has become another one. */
+  startOf(kind) {
+    const had = this.starts.get(kind);
+    if (had !== undefined && this.byId.size <= 2 * had.size && had.size <= 2 * this.byId.size) return had.start;
+    const names = [...this.byId.values()].filter((item) => item.kind === kind).map((item) => item.name);
+    this.starts.set(kind, { start: commonStart(names, kind), size: this.byId.size });
+    return this.starts.get(kind).start;
+  }
+
+  /** What a switch holds at any depth: {nodes, switches, failed, cordoned}, numbers of items. */
+  holds(id) {
+    let sum = this.held.get(id);
+    if (sum !== undefined) return sum;
+    sum = { nodes: 0, switches: 0, failed: 0, cordoned: 0 };
+    for (const child of this.childIds.get(id) ?? []) {
+      const { kind, failed = false, link_failed: cut = false, cordoned = false } = this.byId.get(child);
+      const own = { nodes: Number(kind === "node"), switches: Number(kind === "switch"), failed: Number(failed || cut), cordoned: Number(cordoned) };
+      const beneath = kind === "switch" ? this.holds(child) : {};
+      for (const what in sum) sum[what] += own[what] + (beneath[what] ?? 0);
+    }
+    this.held.set(id, sum);
+    return sum;
   }
 
   /** Number of items under an item, at any depth. */
@@ -179,42 +243,14 @@ export class Items {
     return above === ROOT;
   }
 
-  /**
-   * Fold level by level from the nodes upwards until at most `most` items are drawn.
-   *
-   * A drawing of many thousand items shows its upper levels first; switches unfolded by hand stay unfolded.
-   */
-  foldToFit(most) {
-    if (this.byId.size <= most) return;
-    const depths = new Map();
-    const byDepth = [];
-    const open = [[ROOT, 0]];
-    while (open.length > 0) {
-      const [id, depth] = open.pop();
-      for (const child of this.childIds.get(id) ?? []) {
-        depths.set(child, depth);
-        (byDepth[depth] ??= []).push(child);
-        open.push([child, depth + 1]);
-      }
-    }
-    let shown = this.byId.size;
-    for (let depth = byDepth.length - 1; depth > 0 && shown > most; depth--) {
-      for (const id of byDepth[depth - 1]) if (this.hasChildren(id)) this.fold(id);
-      shown -= byDepth[depth].length;
-    }
-  }
-
-  /** Unfold the switches that hide these items, unless more than `most` items would be drawn; returns whether any was. */
+  /** Unfold the switches that hide these items, unless more than `most` items would be drawn; returns those unfolded. */
   reveal(ids, most = Infinity) {
-    const unfolded = new Set();
-    for (const id of ids) {
-      for (let up = this.byId.get(id)?.parent; up !== undefined && up !== ROOT; up = this.byId.get(up)?.parent) {
-        if (this.folded.has(up) && this.unfold(up)) unfolded.add(up);
-      }
-    }
-    if (unfolded.size === 0 || this.visible().length <= most) return unfolded.size > 0;
-    for (const id of unfolded) this.fold(id);
-    return false;
+    const hiding = new Set(ids.flatMap((id) => this.above(id)).filter((id) => this.folded.has(id)));
+    const by = new Map([...hiding].map((id) => [id, this.byItself.has(id)]));
+    for (const id of hiding) this.unfold(id);
+    if (hiding.size === 0 || this.visible().length <= most) return [...hiding];
+    for (const [id, itself] of by) itself ? this.foldByItself(id) : this.fold(id);
+    return [];
   }
 }
 

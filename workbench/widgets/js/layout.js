@@ -1,25 +1,25 @@
 // Packed blocks: every switch heads a block that holds its children's blocks in rows.
 //
 // A tidy tree of a data centre is a line of one pixel's height; blocks in rows stay legible at any size.
+//
+// An arrangement is kept: a block that was laid out gives each child a slot, and an edit moves only what its item pushes.
 import { ROOT } from "./items.js";
+import { labelWidth, linesOf } from "./labels.js";
 
 export const CELL = 48;
-// Width of a letter of a label, and where a label is cut off with an ellipsis.
-const LETTER = 6.6;
-const WIDEST = 130;
+// Height of a second line of a label.
+const LINE = 14;
 const HEAD = 58;
 const PAD = 12;
 // Distance below a row's upper edge at which links run along it: above its symbols, below the labels of the row before.
 const ALONG = 5;
-// Desired width over height of a block, that of the usual panel.
-const ASPECT = 1.7;
 // Row widths to try, relative to the ideal one, which whole items seldom fill.
 const WIDER = [1, 1.1, 1.25, 1.5];
 // Up to so many items, every width at which a first row ends is tried, between these shares of the ideal one.
 const FEW = 400;
 // Proportions that are taken if any arrangement has one, and how much empty places count beside the proportion: of any number
 // of items, and of a square number, which fills a square.
-const SANE = [0.8, 3];
+const SANE = [0.6, 3];
 const UNWANTED = 100;
 const EMPTY = 3;
 const EMPTY_SQUARE = 6;
@@ -33,9 +33,15 @@ const WIDEST_ROW = 2;
  *   left corner, for finding the switch under the pointer. `ROOT` has the block of the whole drawing.
  */
 export function layout(items) {
-  measure(items, ROOT);
+  sizeOf(items);
   place(items, ROOT, 0, 0);
   return items.places;
+}
+
+/** Size {w, h} of the whole drawing as it is folded now. */
+export function sizeOf(items) {
+  measure(items, ROOT);
+  return items.blocks.get(ROOT);
 }
 
 /**
@@ -54,7 +60,7 @@ function drawnChildren(items, id) {
 }
 
 function measure(items, id) {
-  const { blocks } = items;
+  const { blocks, slots } = items;
   if (blocks.get(id)?.offsets.length > 0) return;
   const children = drawnChildren(items, id);
   if (children.length === 0) {
@@ -62,34 +68,96 @@ function measure(items, id) {
     return;
   }
   for (const child of children) measure(items, child.id);
-  // Siblings without drawn children are placed in columns as wide as their longest label.
-  const single = children.map((child) => blocks.get(child.id)).map((block, i) => (block.offsets.length === 0 ? i : -1));
-  const column = single.reduce((most, i) => (i < 0 ? most : Math.max(most, labelWidth(items, children[i]))), 0);
-  for (const i of single) if (i >= 0) blocks.get(children[i].id).w = column;
+  const before = slots.get(id);
+  // Siblings without drawn children are placed in columns as wide as their longest label was when they were laid out.
+  const single = children.filter((child) => blocks.get(child.id).offsets.length === 0);
+  const column = before?.column || single.reduce((most, child) => Math.max(most, labelWidth(items, child)), 0);
+  for (const child of single) Object.assign(blocks.get(child.id), { w: column, h: CELL + LINE * (linesOf(items, child).length - 1) });
   const sizes = children.map((child) => blocks.get(child.id));
   const head = id === ROOT ? 0 : HEAD;
-  const rows = pack(sizes, head);
-  blocks.set(id, { w: Math.max(rows.w, CELL) + 2 * PAD, h: head + rows.h + PAD, offsets: rows.offsets });
+  const even = children.every((child) => child.kind === "node");
+  const now = before ? keep(before, children, sizes, even) : arrange(children, sizes, head, items.aspect, even);
+  if (now === null) {
+    slots.delete(id);
+    measure(items, id);
+    return;
+  }
+  slots.set(id, { ...now, column });
+  const offsets = children.map((child) => now.at.get(child.id));
+  blocks.set(id, { w: Math.max(now.w, CELL) + 2 * PAD, h: head + now.h + PAD, middle: PAD + now.middle, offsets });
 }
 
-/** Width of the space for an item's label beneath its symbol. */
-export function labelWidth(items, item) {
-  return Math.min(Math.max(items.label(item).length * LETTER + 8, CELL), WIDEST);
+/** Slots of children that are laid out afresh: {at: slot {x, y, w, h} of each, w, h: of all of them, middle: of the rows}. */
+function arrange(children, sizes, head, aspect, even) {
+  const rows = pack(sizes, head, aspect);
+  const at = new Map(children.map((child, i) => [child.id, { ...rows.offsets[i], w: sizes[i].w, h: sizes[i].h }]));
+  const last = rows.offsets.at(-1).x + sizes.at(-1).w;
+  // Nodes keep a place for one more, unless the last row has one.
+  const spare = even && rows.w - last < sizes[0].w ? sizes[0].w : 0;
+  return { at, w: rows.w + spare, h: rows.h, middle: Math.max(rows.w, CELL) / 2 };
+}
+
+/**
+ * Slots of children in an earlier arrangement: who was there stays, and who comes takes a free slot, a place at the end of
+ * a row, or a row of its own. Whoever has grown pushes what is right of it and the rows beneath.
+ *
+ * @returns As `arrange`; null where all are better laid out afresh: equal items have no place left, or half of several are new.
+ */
+function keep(before, children, sizes, even) {
+  const at = new Map([...before.at].map(([id, slot]) => [id, { ...slot }]));
+  const here = new Set(children.map((child) => child.id));
+  const come = [];
+  children.forEach((child, i) => (at.has(child.id) ? push(at, at.get(child.id), sizes[i]) : come.push(i)));
+  if (2 * come.length > children.length || (come.length > 1 && 2 * come.length === children.length)) return null;
+  const right = () => [...at.values()].reduce((most, slot) => Math.max(most, slot.x + slot.w), before.w);
+  const low = () => [...at.values()].reduce((most, slot) => Math.max(most, slot.y + slot.h), 0);
+  for (const i of come) {
+    const { w, h } = sizes[i];
+    const left = [...at].find(([id, slot]) => !here.has(id) && slot.w >= w && slot.h >= h);
+    if (left !== undefined) {
+      at.delete(left[0]);
+      at.set(children[i].id, left[1]);
+      continue;
+    }
+    const ends = new Map();
+    for (const slot of at.values()) {
+      const row = ends.get(slot.y) ?? { x: 0, y: slot.y, h: 0 };
+      ends.set(slot.y, { x: Math.max(row.x, slot.x + slot.w), y: slot.y, h: Math.max(row.h, slot.h) });
+    }
+    const rows = [...ends.values()].sort((a, b) => a.y - b.y);
+    const row = rows.find((one, n) => one.x + w <= before.w + 1 && (h <= one.h || n === rows.length - 1));
+    if (row === undefined && even) return null;
+    at.set(children[i].id, { x: row?.x ?? 0, y: row?.y ?? low(), w, h });
+  }
+  return { at, w: right(), h: Math.max(low(), before.h), middle: before.middle };
+}
+
+/** Give a slot at least a size; the slots right of it in its row, and the rows beneath, make way. */
+function push(at, slot, { w, h }) {
+  const others = [...at.values()];
+  const wider = w - slot.w;
+  if (wider > 0) {
+    for (const other of others) if (other.y === slot.y && other.x > slot.x) other.x += wider;
+    slot.w = w;
+  }
+  const bottom = others.reduce((most, other) => (other.y === slot.y ? Math.max(most, other.h) : most), 0);
+  if (h > bottom) for (const other of others) if (other.y > slot.y) other.y += h - bottom;
+  slot.h = Math.max(slot.h, h);
 }
 
 /**
  * Rows from left to right whose block, with its head, comes close to the wanted proportion and has few empty places: four
  * equal items stand two by two, not as three and one.
  */
-function pack(sizes, head) {
+function pack(sizes, head, aspect) {
   const area = sizes.reduce((sum, size) => sum + size.w * size.h, 0);
   const widest = sizes.reduce((most, size) => Math.max(most, size.w), 0);
   const weight = Number.isInteger(Math.sqrt(sizes.length)) ? EMPTY_SQUARE : EMPTY;
   const off = ({ w, h }) => {
     const ratio = (w + 2 * PAD) / (head + h + PAD);
-    return (ratio < SANE[0] || ratio > SANE[1] ? UNWANTED : 0) + Math.abs(Math.log(ratio / ASPECT)) + weight * (1 - area / (w * h));
+    return (ratio < SANE[0] || ratio > SANE[1] ? UNWANTED : 0) + Math.abs(Math.log(ratio / aspect)) + weight * (1 - area / (w * h));
   };
-  const ideal = Math.sqrt(area * ASPECT);
+  const ideal = Math.sqrt(area * aspect);
   const widths = new Set(WIDER.map((factor) => Math.max(widest, factor * ideal)));
   let end = 0;
   for (const { w } of sizes.length > FEW ? [] : sizes) {
@@ -113,7 +181,7 @@ function fill(sizes, limit) {
       y += rowHeight;
       rowHeight = 0;
     }
-    offsets.push([x, y]);
+    offsets.push({ x, y });
     x += size.w;
     rowHeight = Math.max(rowHeight, size.h);
     w = Math.max(w, x);
@@ -125,13 +193,13 @@ function place(items, id, left, top) {
   const { blocks, places } = items;
   const of = blocks.get(id);
   const was = places.get(id);
-  if (was?.of === of && was.block.x === left && was.block.y === top && was.block.w === of.w) return;
-  const { w, h, offsets } = of;
-  const head = id === ROOT ? 0 : offsets.length > 0 ? HEAD : CELL;
-  places.set(id, { x: left + w / 2, y: top + head / 2, block: { x: left, y: top, w, h }, of });
+  if (was?.of === of && was.block.x === left && was.block.y === top && was.block.w === of.w && was.block.h === of.h) return;
+  const { w, h, offsets, middle = w / 2 } = of;
+  const head = offsets.length > 0 ? HEAD : CELL;
+  places.set(id, { x: left + middle, y: top + head / 2, block: { x: left, y: top, w, h }, of });
   drawnChildren(items, id).forEach((child, i) => {
-    const [dx, dy] = offsets[i];
-    place(items, child.id, left + PAD + dx, top + (id === ROOT ? 0 : HEAD) + dy);
+    const { x, y } = offsets[i];
+    place(items, child.id, left + PAD + x, top + (id === ROOT ? 0 : HEAD) + y);
   });
 }
 

@@ -68,6 +68,14 @@ export class Links {
     this.colours = { edge, bad, ink };
   }
 
+  /** Where the links are in the canvas, in pixels: {left, top, right, bottom}. */
+  box() {
+    const points = this.fans.flatMap(({ place, to }) => to.flatMap(({ place: end, way }) => [place, end, { x: way.down, y: way.along }]));
+    const [zoom, pan] = [this.cy.zoom(), this.cy.pan()];
+    const [xs, ys] = ["x", "y"].map((axis) => points.map((point) => pan[axis] + zoom * point[axis]));
+    return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
+  }
+
   paint() {
     this.stale = false;
     const { canvas, cy } = this;

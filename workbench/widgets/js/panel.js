@@ -88,6 +88,8 @@ export function openPanel({ model, el }, name) {
   }
 
   let shownAt = 0;
+  // Number of the message that is shown.
+  let said = 0;
 
   /** Hide an error that somebody could read: what it was about has succeeded since. */
   function forgive() {
@@ -99,17 +101,22 @@ export function openPanel({ model, el }, name) {
     message.replaceChildren();
     message.hidden = !what;
     if (!what) return;
+    said += 1;
     message.dataset.kind = kind;
     shownAt = performance.now();
     message.append(h("span", {}, what.message ?? String(what)));
     if (what.traceback) message.append(h("details", {}, h("summary", {}, "traceback"), h("pre", {}, what.traceback)));
   }
 
-  /** Call `ask` and show an error if it fails; resolves with undefined then. */
+  /**
+   * Call `ask` and show an error if it fails; resolves with undefined then. A success hides the message that stood there
+   * when it was asked for, not one that has come since.
+   */
   async function attempt(type, body) {
+    const before = said;
     try {
       const result = await ask(type, body);
-      say("");
+      if (said === before) say("");
       return result;
     } catch (error) {
       say(error);
