@@ -1,6 +1,6 @@
 """Assigns a gang's pods to its sub-jobs, and orders the pods of queues, in one walk over the pods.
 
-What a sub-job is, is told in ``workbench.policies.volcano.newest.splitting``. Arguments are checked in
+What a sub-job is, is told in ``workbench.policies.volcano.v1_15.splitting``. Arguments are checked in
 ``workbench.kernels.sub_jobs``.
 """
 

@@ -1,4 +1,4 @@
-"""Volcano's newest topology search: HyperNodes for a job, and inside each of them HyperNodes for its sub-jobs.
+"""The topology search of Volcano 1.15: HyperNodes for a job, and inside each of them HyperNodes for its sub-jobs.
 
 What makes an exhaustive search cheap:
 

@@ -20,8 +20,7 @@ def unique_rows(table: NDArray[T]) -> tuple[NDArray[T], NDArray[np.intp]]:
 
     Parameters
     ----------
-    table : ndarray of shape (n, c)
-        Whole numbers.
+    table : ndarray of shape (n, c), any dtype of whole numbers
 
     Returns
     -------
