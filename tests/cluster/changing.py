@@ -277,7 +277,7 @@ changes = st.builds(
 )
 
 
-_INDEX = ("gangs", "queues", "ending", "assuming")
+_INDEX = ("gangs", "queues", "terminating", "assuming")
 
 
 def compare_with_rebuild(state: ClusterState, matrices: Any = (), **settings: Any) -> list[str]:

@@ -29,7 +29,7 @@ def test_afterwards_the_cluster_is_as_before(before: list[ObjectChange]) -> None
     for one in observed_gangs(state):
         running = {name: node for name, node in one.nodes.items() if node is not None}
         assert running.keys() <= {pod.name for pod in one.gang.pods()}
-        assert running and all(pod.gang != one.gang.key or pod.ending for pod in one.snapshot.running)
+        assert running and all(pod.gang != one.gang.key or pod.terminating for pod in one.snapshot.running)
     assert compare_with_rebuild(state) == []
 
 

@@ -54,7 +54,9 @@ def test_running_jobs_count_for_switches_and_not_as_placed() -> None:
     assert found is not None
     assert found.crossing == {"s0": 2, "s1": 1, "s2": 1}
     assert found.jobs == {"default/a": JobSwitches(2, 1, 1)}
-    leaving = dataclasses.replace(busy, running=tuple(dataclasses.replace(pod, ending=True) for pod in busy.running))
+    leaving = dataclasses.replace(
+        busy, running=tuple(dataclasses.replace(pod, terminating=True) for pod in busy.running)
+    )
     gone = measure_switches(decided(leaving, a=[0, 3]), leaving)
     assert gone is not None and gone.crossing == {"s0": 1, "s1": 1, "s2": 0}
 

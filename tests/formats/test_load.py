@@ -320,7 +320,7 @@ def test_pods_that_are_ending_hold_their_room_and_count_for_nobody(tmp_path: Pat
     s = scenario(tmp_path, node("n0"), group, *pods)
     (gang,) = s.gangs
     assert (gang.ready, gang.n_pods) == (1, 1)
-    assert [(p.name, p.gang, p.queue, p.ending) for p in s.snapshot.running] == [
+    assert [(p.name, p.gang, p.queue, p.terminating) for p in s.snapshot.running] == [
         ("a", "default/g", "default", False),
         ("b", "", "", True),
     ]

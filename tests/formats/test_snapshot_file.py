@@ -89,7 +89,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             labels=draw(TEXTS),
             annotations=draw(TEXTS),
             queue=draw(st.sampled_from(["", "q"])),
-            ending=draw(st.booleans()),
+            terminating=draw(st.booleans()),
             job_class=draw(st.sampled_from(["", "normal-schema"])),
             group_phase=draw(st.sampled_from(["", "Running"])),
             gpu_group=draw(st.sampled_from([None, GpuGroup("g", 2)])),
@@ -166,8 +166,8 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
 
 def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
-        "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue", "ending",
-        "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
+        "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue",
+        "terminating", "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
         "gpu_group",
     }  # fmt: skip
 

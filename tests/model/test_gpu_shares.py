@@ -220,7 +220,7 @@ def test_what_terminating_pods_share_comes_back():
     first = SNAPSHOT.with_placement(placed(2, 300, [0, 0], [0b1, 0b10]))
     ending, staying = first.running
     other = RunningPod("d", "x", 0, {}, gpu_mask=0b10, gpu_milli=100)
-    now = dataclasses.replace(first, running=(dataclasses.replace(ending, ending=True), staying, other))
+    now = dataclasses.replace(first, running=(dataclasses.replace(ending, terminating=True), staying, other))
     more = now.gpu_shares.copy()
     more[0, 1] += 100
     now = dataclasses.replace(now, gpu_shares=more)

@@ -79,7 +79,7 @@ def test_the_snapshot_is_never_changed():
 
 
 def test_what_ending_pods_hold_can_be_looked_ahead_to_and_promised():
-    ending = RunningPod("d", "e", 0, {"cpu": 1000, "nvidia.com/gpu": 1}, gpu_mask=0b1, ending=True)
+    ending = RunningPod("d", "e", 0, {"cpu": 1000, "nvidia.com/gpu": 1}, gpu_mask=0b1, terminating=True)
     cluster = snapshot(["a", "b"], cpu=1000, used={"a": (1000, 0, 1, 1)}, free_gpus={"a": 0xFE}, running=[ending])
     ledger = cluster.ledger()
     later, now = ledger.after_terminations(gone=True), ledger.after_terminations(gone=False)
@@ -150,7 +150,7 @@ def test_a_ledger_made_again_knows_nothing_of_what_became_of_the_arrays_that_wer
 
 
 def test_where_the_steps_are_not_known_or_too_many_no_ledger_is_made_again():
-    ending = RunningPod("d", "e", 0, {"cpu": 1000}, ending=True)
+    ending = RunningPod("d", "e", 0, {"cpu": 1000}, terminating=True)
     promised = snapshot(["a"], cpu=1000, used={"a": (1000, 0, 1, 0)}, running=[ending]).ledger()
     assert promised.replay_recipe() is not None
     promised.promise(np.array([0], dtype=np.int32), np.array([600, 0, 1, 0]))
@@ -162,7 +162,9 @@ def test_where_the_steps_are_not_known_or_too_many_no_ledger_is_made_again():
 
 
 def with_an_ending_pod():
-    pod = RunningPod("d", "e", 0, {"cpu": 1000, "nvidia.com/gpu": 2}, ending=True, gpu_mask=0b11, assumed={"cpu": 100})
+    pod = RunningPod(
+        "d", "e", 0, {"cpu": 1000, "nvidia.com/gpu": 2}, terminating=True, gpu_mask=0b11, assumed={"cpu": 100}
+    )
     return snapshot(["a"], [], gpus=4, used={"a": (1000, 0, 1, 2)}, free_gpus={"a": 0b1100}, running=[pod])
 
 

@@ -50,7 +50,7 @@ def test_a_recorded_session_decides_as_often_as_one_that_is_not(name, rng):
 
 @pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
 def test_a_job_that_waits_for_pods_that_are_ending_is_decided_once(name):
-    pods = [RunningPod("d", f"r{i}", i, {"cpu": 1000}, ending=i < 2) for i in range(8)]
+    pods = [RunningPod("d", f"r{i}", i, {"cpu": 1000}, terminating=i < 2) for i in range(8)]
     used = {f"node{i}": (1000, 0, 1, 0) for i in range(8)}
     cluster = document_tree(cpu=1000, gpus=0, used=used, running=pods)
     gangs, recorder = [Gang("d", "j", (Role("w", 2, {"cpu": 1000}),), 2)], Recorder()

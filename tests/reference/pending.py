@@ -252,7 +252,7 @@ def _of_nodes(case: Case) -> Iterator[Json]:
         if taint.key != CORDONED and taint.key not in NOT_READY and taint.effect != "PreferNoSchedule":
             having = [name for name, row in zip(names, rows, strict=True) if taint in row]
             yield _edit("untaint", "nodes", taint_text(taint), None, nodes=sorted(having))
-    ending = sorted(f"{pod.namespace}/{pod.name}" for pod in snapshot.running if pod.ending)
+    ending = sorted(f"{pod.namespace}/{pod.name}" for pod in snapshot.running if pod.terminating)
     if ending:
         yield _edit("wait", "terminating pods", len(ending), 0, pods=ending)
 
@@ -263,7 +263,7 @@ def _has(row: Sequence[Taint], key: str) -> bool:
 
 def _of_running(case: Case) -> Iterator[Json]:
     own = own_keys(case.gang)
-    running = [pod for pod in case.snapshot.running if not pod.ending]
+    running = [pod for pod in case.snapshot.running if not pod.terminating]
     for key in sorted({pod.gang for pod in running if pod.gang} - own):
         yield _edit("finish", f"job {key}", "running", "ended")
     for pod in running:

@@ -340,7 +340,7 @@ def _untaint(edit: Json, state: State, job: str) -> State:
 
 def _wait(edit: Json, state: State, job: str) -> State:
     gangs, snapshot = state
-    ending = {f"{pod.namespace}/{pod.name}" for pod in snapshot.running if pod.ending}
+    ending = {f"{pod.namespace}/{pod.name}" for pod in snapshot.running if pod.terminating}
     gone = set(edit["pods"])
     if not gone or not gone <= ending:
         raise CannotApply(f"not terminating: {sorted(gone - ending)}")

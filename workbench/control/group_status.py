@@ -49,7 +49,7 @@ def group_status(status: Mapping[str, Any], min_member: int, pods: Iterable[Pod]
 def _state(pod: Pod) -> str:
     if pod.finished:
         return pod.phase.lower()
-    if pod.ending or not pod.spec.node_name:
+    if pod.terminating or not pod.spec.node_name:
         return "waiting"
     return "running" if pod.phase == "Running" else "bound"
 

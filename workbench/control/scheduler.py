@@ -212,7 +212,7 @@ class Scheduler(Reconciler):
             self._members.setdefault(group, {})[key] = None
         self._note(key, pod)
         # Binding a pod and its start free nothing and add nothing that waits.
-        self.session_due |= known is None or pod.finished or pod.pending or pod.ending
+        self.session_due |= known is None or pod.finished or pod.pending or pod.terminating
 
     def _group_changed(self, change: StoreChange) -> None:
         key, before, after = change.key, change.before, change.after

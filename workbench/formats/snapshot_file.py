@@ -148,10 +148,16 @@ def _switch_record(table: SwitchTable) -> dict[str, Any]:
     }
 
 
+#: `RunningPod.terminating` in the file.
+_TERMINATING = "ending"
+
+
 def _running_record(pod: RunningPod) -> dict[str, Any]:
     found = {**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"}
     if pod.gpu_group is not None:
         found["gpu_group"] = dataclasses.asdict(pod.gpu_group)
+    if found.pop("terminating", False):
+        found[_TERMINATING] = True
     return found
 
 
@@ -460,7 +466,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", "ending", "gpu_group"):
+        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", _TERMINATING, "gpu_group"):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -474,7 +480,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         assumed=_amounts(item, "assumed", path),
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
         gpu_milli=int(_ints({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]),
-        ending=get_bool(item, "ending", path),
+        terminating=get_bool(item, _TERMINATING, path),
         gpu_group=_gpu_group_of_pod(item, path, texts.get("labels", {})),
         **texts,
     )

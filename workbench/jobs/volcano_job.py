@@ -91,7 +91,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         queue=job.queue,
         priority=priorities.of(job.priority_class, notes),
         kind="Job",
-        ready=sum(pod.phase != "Failed" and not pod.ending for pod in started),
+        ready=sum(pod.phase != "Failed" and not pod.terminating for pod in started),
         succeeded=tuple(parts.succeeded),
         failed=tuple(parts.failed),
         gated=tuple(parts.gated),

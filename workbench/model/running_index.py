@@ -36,13 +36,13 @@ class RunningIndex:
         Pods of each gang, in the order of the snapshot.
     queues : mapping of str to QueueUse
         What each queue holds.
-    ending, assuming : tuple of RunningPod
+    terminating, assuming : tuple of RunningPod
         Pods that are terminating, and pods of which scores assume resources (`RunningPod.assumed`).
     """
 
     gangs: Mapping[str, tuple[RunningPod, ...]]
     queues: Mapping[str, QueueUse]
-    ending: tuple[RunningPod, ...]
+    terminating: tuple[RunningPod, ...]
     assuming: tuple[RunningPod, ...]
 
     @classmethod
@@ -56,7 +56,7 @@ class RunningIndex:
         return cls(
             {key: tuple(mine) for key, mine in gangs.items()},
             _uses({}, (), pods),
-            tuple(pod for pod in pods if pod.ending),
+            tuple(pod for pod in pods if pod.terminating),
             tuple(pod for pod in pods if pod.assumed),
         )
 
@@ -93,7 +93,9 @@ class RunningIndex:
         return RunningIndex(
             gangs,
             _uses(self.queues, gone, new),
-            _exchanged(self.ending, [pod for pod in gone if pod.ending], [pod for pod in new if pod.ending]),
+            _exchanged(
+                self.terminating, [pod for pod in gone if pod.terminating], [pod for pod in new if pod.terminating]
+            ),
             _exchanged(self.assuming, [pod for pod in gone if pod.assumed], [pod for pod in new if pod.assumed]),
         )
 

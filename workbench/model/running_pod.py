@@ -28,7 +28,7 @@ class RunningPod:
         GPUs of the node that the pod holds, as a bit mask.
     queue : str
         Queue of its gang; empty: none.
-    ending : bool
+    terminating : bool
         The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue.
     job_class : str
         Value of the gang's label tor-affinity; empty: none.
@@ -54,7 +54,7 @@ class RunningPod:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     queue: str = ""
-    ending: bool = False
+    terminating: bool = False
     job_class: str = ""
     group_phase: str = ""
     gpu_group: GpuGroup | None = None

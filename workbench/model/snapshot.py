@@ -321,11 +321,11 @@ class ClusterSnapshot(Value, Displayed):
     @cached_property
     def releasing(self) -> Longs | None:
         """Resources that terminating pods still hold on each node, int64 (n, r); None if no pod is terminating."""
-        ending = [pod for pod in self.running_index.ending if pod.node >= 0]
-        if not ending:
+        terminating = [pod for pod in self.running_index.terminating if pod.node >= 0]
+        if not terminating:
             return None
         held = np.zeros_like(self.used)
-        for pod in ending:
+        for pod in terminating:
             held[pod.node] += request_vector(self.resources, pod.requests)[0]
         return held
 
@@ -356,7 +356,7 @@ class ClusterSnapshot(Value, Displayed):
         """The snapshot as it will be after its terminating pods are gone; the same object if no pod is terminating."""
         if self.releasing is None:
             return self
-        return self.after_end_of(self.running_index.ending)
+        return self.after_end_of(self.running_index.terminating)
 
     def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
         """GPU bookkeeping after the given running pods have given back their GPUs.

@@ -119,7 +119,7 @@ class RunningPods(Value):
         """
         jobs: dict[str, tuple[str, str, list[int], list[int]]] = {}
         for pod in running:
-            if not pod.gang or pod.ending:
+            if not pod.gang or pod.terminating:
                 continue
             job = jobs.get(pod.gang)
             if job is None:

@@ -103,7 +103,7 @@ class Pod:
     @property
     def runs(self) -> bool:
         """Whether the pod holds resources and is not terminating."""
-        return self.holds_resources and not self.ending
+        return self.holds_resources and not self.terminating
 
     @property
     def counts(self) -> bool:
@@ -118,10 +118,10 @@ class Pod:
     @property
     def waits(self) -> bool:
         """Whether the pod has no node yet, with or without a scheduling gate."""
-        return not (self.spec.node_name or self.finished or self.ending)
+        return not (self.spec.node_name or self.finished or self.terminating)
 
     @property
-    def ending(self) -> bool:
+    def terminating(self) -> bool:
         """Whether the pod is terminating: it holds resources but no longer counts for its gang (Volcano: Releasing)."""
         return self.deleted and not self.finished
 

@@ -16,7 +16,7 @@ from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Placement, Refusal
 from workbench.simulate.held_nodes import HeldNodes, held_gpus, smallest_missing
 from workbench.simulate.job_run import JobRun, RunningJob, StandingJob
-from workbench.simulate.lost_pods import after_fault, can_go_on, former_pods, joined, missing_pods
+from workbench.simulate.lost_pods import after_fault, can_go_on, former_pods, missing_pods, with_pods_placed_again
 from workbench.simulate.result import Attempt, LinkUse, StepRow
 from workbench.simulate.waiting import code_of
 
@@ -212,7 +212,7 @@ class ActiveJobs:
             return found if found.n_placed else _NO_POD
         found = self.nodes.decide(run.wanted(self.nodes.broken_names)).result if answer is None else answer
         if isinstance(found, Placement) and found.n_placed:
-            whole = joined(stood.placement, found)
+            whole = with_pods_placed_again(stood.placement, found)
         elif can_go_on(stood.placement):
             whole = stood.placement
         else:

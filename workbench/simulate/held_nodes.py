@@ -18,7 +18,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.contract import Policy
-from workbench.simulate.lost_pods import joined, placement_of_running
+from workbench.simulate.lost_pods import placement_of_running, with_pods_placed_again
 
 __all__ = ["HeldNodes", "break_gpus", "break_node", "held_gpus", "pace_of", "smallest_missing", "whole_gpus"]
 
@@ -100,7 +100,7 @@ class HeldNodes(Working):
 
     def extend(self, key: Key, added: Placement) -> None:
         """Add newly placed pods to what the job `key` holds; `added` is of the gang of its unplaced pods."""
-        whole = joined(self._held[key], added)
+        whole = with_pods_placed_again(self._held[key], added)
         self.release(key)
         self.adopt(key, whole)
 
@@ -120,7 +120,7 @@ class HeldNodes(Working):
             No pod of such a gang runs; terminating pods do not count, and stay as they are.
         """
         placement = placement_of_running(gang, self._base)
-        left = self._base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.ending)
+        left = self._base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.terminating)
         self._base = left.without_record(gang)
         self._stream = self._policy.stream(self._base)
         # Broken nodes first: Jobs of HyperJobs close what is idle around them, which would hide a broken node.

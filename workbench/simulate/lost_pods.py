@@ -19,7 +19,7 @@ from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.model.switches import IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS, mark_of
 from workbench.model.whole_number import whole_number
 
-__all__ = ["after_fault", "can_go_on", "former_pods", "joined", "missing_pods", "placement_of_running"]
+__all__ = ["after_fault", "can_go_on", "former_pods", "missing_pods", "placement_of_running", "with_pods_placed_again"]
 
 T = TypeVar("T", bound=np.generic)
 Mask = npt.NDArray[np.bool_]
@@ -163,7 +163,7 @@ def can_go_on(placement: Placement) -> bool:
     return enough and placement.n_placed + gang.ready >= gang.min_available and bool(placed.any())
 
 
-def joined(standing: Placement, added: Placement) -> Placement:
+def with_pods_placed_again(standing: Placement, added: Placement) -> Placement:
     """The placement of a job of which some pods were placed again.
 
     Parameters
@@ -246,7 +246,7 @@ def placement_of_running(key: str, snapshot: ClusterSnapshot) -> Placement:
     """
     shapes: dict[tuple[object, ...], list[RunningPod]] = {}
     for pod in snapshot.running:
-        if pod.gang == key and pod.node >= 0 and not pod.ending:
+        if pod.gang == key and pod.node >= 0 and not pod.terminating:
             amounts = (tuple(sorted(each.items())) for each in (pod.requests, pod.assumed, pod.labels))
             shape = pod.role, *amounts, pod.gpu_milli
             shapes.setdefault(shape, []).append(pod)

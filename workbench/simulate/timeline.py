@@ -148,7 +148,7 @@ class Timeline(Working):
     @staticmethod
     def _running(pods: Iterable[RunningPod]) -> list[str]:
         """Jobs of running pods, without those that are terminating."""
-        return [pod.gang for pod in pods if pod.gang and not pod.ending]
+        return [pod.gang for pod in pods if pod.gang and not pod.terminating]
 
     def _hold(self, key: str) -> None:
         """Let a job that ran in the first snapshot hold its nodes by itself."""

@@ -188,7 +188,7 @@ class _Writer:
             spec["restartPolicy"] = "OnFailure"
         return spec
 
-    def _pod(self, name: str, node: str, gpus: int, job: str = "", ending: bool = False, **labels: str) -> None:
+    def _pod(self, name: str, node: str, gpus: int, job: str = "", terminating: bool = False, **labels: str) -> None:
         spec = self._template(gpus) | {"nodeName": node}
         meta: Json = {"namespace": "ns", "labels": labels}
         if job:
@@ -198,7 +198,7 @@ class _Writer:
             ]
             notes = {"volcano.sh/task-spec": "worker", "volcano.sh/job-name": job}
             meta["annotations"] = notes
-        if ending:
+        if terminating:
             meta["deletionTimestamp"] = "2026-11-26T09:00:00Z"
         self.free[node] -= gpus
         self.objects.append(_object("Pod", name, spec, **meta) | {"status": {"phase": "Running"}})

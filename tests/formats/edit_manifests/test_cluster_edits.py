@@ -196,7 +196,7 @@ def test_terminating_pods_of_a_job_that_ends_hold_their_resources() -> None:
     made[-1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     before, after, _ = edited([*nodes(), *made], finished("job default/train"))
     [left] = after.snapshot.running
-    assert (left.name, left.ending, after.gangs) == ("train-worker-2", True, ())
+    assert (left.name, left.terminating, after.gangs) == ("train-worker-2", True, ())
     assert np.array_equal(after.snapshot.used, before.snapshot.without("default/train").used)
 
 

@@ -26,7 +26,7 @@ ALL = ("allocate", "volcano-1.13", "volcano-1.15")
 def tree(*, running=(), ending=()):
     """The document's tree, 1 CPU a node; names of nodes whose CPU a pod holds, for long or until it is gone."""
     pods = [RunningPod("d", f"r{n}", int(n[4:]), {"cpu": 1000}) for n in running]
-    pods += [RunningPod("d", f"e{n}", int(n[4:]), {"cpu": 1000}, ending=True) for n in ending]
+    pods += [RunningPod("d", f"e{n}", int(n[4:]), {"cpu": 1000}, terminating=True) for n in ending]
     used = {f"node{pod.node}": (1000, 0, 1, 0) for pod in pods}
     return document_tree(cpu=1000, gpus=0, used=used, running=pods)
 
@@ -121,7 +121,9 @@ def test_the_explanation_gives_the_same_answer_and_says_why(name):
 @given(rng=choices())
 def test_who_waits_starts_when_they_are_gone_and_who_need_not_wait_starts_now(name, make, rng):
     cluster = random_cluster(rng)
-    ending = [RunningPod("d", f"e{i}", rng.randrange(cluster.n_nodes), {"cpu": 1000}, ending=True) for i in range(3)]
+    ending = [
+        RunningPod("d", f"e{i}", rng.randrange(cluster.n_nodes), {"cpu": 1000}, terminating=True) for i in range(3)
+    ]
     used = cluster.used.copy()
     for pod in ending:
         used[pod.node, [0, 2]] += [1000, 1]
@@ -130,7 +132,7 @@ def test_who_waits_starts_when_they_are_gone_and_who_need_not_wait_starts_now(na
     job = replace(job, ready=sum(pod.gang == job.key for pod in cluster.running))
     result = place(name, job, cluster)
     later = place(name, job, cluster.after_endings)
-    now = place(name, job, replace(cluster, running=tuple(p for p in cluster.running if not p.ending)))
+    now = place(name, job, replace(cluster, running=tuple(p for p in cluster.running if not p.terminating)))
     codes = [reason.code for reason in result.reasons] if isinstance(result, Refusal) else []
     if "pipelined" in codes:
         assert isinstance(later, Placement)

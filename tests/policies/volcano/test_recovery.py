@@ -7,7 +7,7 @@ import pytest
 
 from tests.fabrics import document_tree, snapshot
 from workbench.kernels.domains import NO_RECORD
-from workbench.policies.volcano.v1_15.records import join, joined, recover
+from workbench.policies.volcano.v1_15.records import common_hypernode, join, recover
 
 TREE = document_tree().topology
 
@@ -49,5 +49,5 @@ def test_joining():
     assert join(NO_RECORD, s1, TREE) == join(s1, NO_RECORD, TREE) == s1
     assert join(s0, s1, TREE) == s4
     assert join(-1, s0, TREE) == -1
-    assert joined([s0, NO_RECORD, TREE.domain("s3")], TREE) == s6
-    assert joined([], TREE) == NO_RECORD
+    assert common_hypernode([s0, NO_RECORD, TREE.domain("s3")], TREE) == s6
+    assert common_hypernode([], TREE) == NO_RECORD

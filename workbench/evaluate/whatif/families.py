@@ -446,9 +446,11 @@ def _untaints(case: EditedSession) -> Iterator[Family]:
 
 
 def _terminations(case: EditedSession) -> Iterator[Family]:
-    ending = case.snapshot.running_index.ending
-    if ending:
-        yield One(AwaitTermination(tuple(sorted((f"{pod.namespace}/{pod.name}" for pod in ending), key=str.encode))))
+    terminating = case.snapshot.running_index.terminating
+    if terminating:
+        yield One(
+            AwaitTermination(tuple(sorted((f"{pod.namespace}/{pod.name}" for pod in terminating), key=str.encode)))
+        )
 
 
 #: What makes the families of a job, in the order in which they are tried.

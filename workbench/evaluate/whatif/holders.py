@@ -113,7 +113,7 @@ def holders(
         for pod in snapshot.running:
             if pod.node >= 0 and inside[pod.node] and pod.gang not in case.own_keys:
                 name = pod.gang or pod_subject(pod).removeprefix("pod ")
-                sums.add(where, name, "terminating" if pod.ending else "running", 1, dict(pod.requests))
+                sums.add(where, name, "terminating" if pod.terminating else "running", 1, dict(pod.requests))
         _add_placed(sums, where, base, inside)
     queues = {edit.queue for edit in edits if isinstance(edit, QueueAmounts | QueueWeight)}
     if queues or any(isinstance(edit, Withdraw) for edit in edits):

@@ -90,7 +90,7 @@ def _groups(case: EditedSession) -> dict[Finish, list[RunningPod]]:
         if gang not in case.own_keys and hyper.get(gang) not in case.own_keys:
             of.setdefault(f"job {hyper.get(gang, gang)}", []).extend(pods)
     for lone in snapshot.running:
-        if not lone.gang and not lone.ending:
+        if not lone.gang and not lone.terminating:
             of.setdefault(pod_subject(lone), []).append(lone)
     made = {}
     for victim, mine in of.items():

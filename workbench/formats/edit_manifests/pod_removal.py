@@ -55,7 +55,7 @@ def _remove(manifests: ManifestSet, job: JobObjects) -> None:
     for position in job.groups:
         manifests.remove(position)
     for pod in job.pods:
-        if not pod.ending:
+        if not pod.terminating:
             manifests.remove(manifests.find("Pod", pod.metadata.key))
         _remove_replica_owner(manifests, pod)
 

@@ -109,7 +109,7 @@ class _Session:
         self._gangs = gangs
         self._place_of = {i: place for place, i in enumerate(order)}
         self._position = {gangs[i].key: i for i in reversed(order)}
-        self._running = {pod.gang for pod in snapshot.running if not pod.ending}
+        self._running = {pod.gang for pod in snapshot.running if not pod.terminating}
         self._together: dict[int, list[int]] = {}
 
     def runs(self, i: int) -> bool:

@@ -19,7 +19,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
-__all__ = ["join", "joined", "records_at_open", "records_to_keep", "recover"]
+__all__ = ["common_hypernode", "join", "records_at_open", "records_to_keep", "recover"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -54,7 +54,7 @@ def records_at_open(gang: Gang, subs: SubJobs, snapshot: ClusterSnapshot) -> tup
     ]
     job = _remembered(snapshot, key)
     recovered = any(b == NO_RECORD != r for b, r in zip(before, records, strict=True))
-    return records, job if job != NO_RECORD and not recovered else joined(records, topology)
+    return records, job if job != NO_RECORD and not recovered else common_hypernode(records, topology)
 
 
 def records_to_keep(
@@ -114,7 +114,7 @@ def join(a: int, b: int, topology: Topology) -> int:
     return a if b == NO_RECORD else topology.lca(a, b)
 
 
-def joined(records: Iterable[int], topology: Topology) -> int:
+def common_hypernode(records: Iterable[int], topology: Topology) -> int:
     """Lowest common ancestor of the given HyperNodes, leaving out `NO_RECORD`; `NO_RECORD` if no other is given."""
     found = NO_RECORD
     for record in records:
