@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,6 +32,8 @@ from workbench.evaluate.usual_policies import USUAL_POLICIES
 
 if TYPE_CHECKING:
     from workbench.evaluate.compare import Comparison
+    from workbench.model.snapshot import Scenario
+    from workbench.policies import Policy
 
 __all__ = ["compare"]
 
@@ -79,8 +83,6 @@ def compare(
         --model parameters=8e9 --model layers=32 --model hidden=4096 --model sequence=8192
     """
     from workbench.evaluate.compare import compare as run
-    from workbench.evaluate.differences import differences
-    from workbench.evaluate.lost_places import lost_places
 
     names = required_policy_names(policies)
     inputs = given_paths(paths, file)
@@ -98,6 +100,24 @@ def compare(
         )
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
+    _show(comparison, scenario, chosen, wanted, by_job, output, out)
+    if scenario.refused or not _placed(comparison, wanted):
+        raise typer.Exit(1)
+
+
+def _show(
+    comparison: Comparison,
+    scenario: Scenario,
+    chosen: Sequence[Policy],
+    wanted: str,
+    by_job: bool,
+    output: CompareOutput,
+    out: Path | None,
+) -> None:
+    """Write a comparison in the form asked for; `wanted` is the key of the only job to show, or empty."""
+    from workbench.evaluate.differences import differences
+    from workbench.evaluate.lost_places import lost_places
+
     if output is CompareOutput.table:
         from workbench.report.tables import comparison_tables, difference_tables, job_tables
 
@@ -130,8 +150,6 @@ def compare(
         from workbench.report.html import report_html
 
         emit(report_html(comparison), out)
-    if scenario.refused or not _placed(comparison, wanted):
-        raise typer.Exit(1)
 
 
 def _placed(comparison: Comparison, job: str) -> bool:

@@ -120,11 +120,26 @@ def fix(
     reports = _reports(chosen, scenario, decisions, pending, classes)
     proven = [_proven(report, chosen, loaded, any_scheduler) for report in reports]
     tell_gaps(scenario)
-    if out is not None and proven and proven[0].fixes:
+    if out is not None:
+        _write(proven, wanted, loaded, out)
+    _show(proven, wanted, chosen, loaded, output)
+    if not all(report.fixes for report in proven):
+        raise typer.Exit(1)
+
+
+def _write(proven: Sequence[FixReport], wanted: str, loaded: LoadedDocuments, out: Path) -> None:
+    """Write the input as the first fix of the job changes it, if there is one."""
+    if proven and proven[0].fixes:
         tell_notes(loaded.left_out)
         emit(_changed(proven[0].fixes[0], wanted, loaded), out)
-    elif out is not None:
+    else:
         tell(f"note: {out} is not written: {'no fix was found' if proven else f'{wanted} is placed'}")
+
+
+def _show(
+    proven: Sequence[FixReport], wanted: str, chosen: Policy, loaded: LoadedDocuments, output: ReviewOutput
+) -> None:
+    """Write what was found of each pending job; `wanted` is the key of the only job in question, or empty."""
     if output is ReviewOutput.table:
         from workbench.report.command_tables import fix_tables
 
@@ -140,8 +155,6 @@ def fix(
         else:
             result = records
         emit(to_json(result) if output is ReviewOutput.json else to_yaml(result), None)
-    if not all(report.fixes for report in proven):
-        raise typer.Exit(1)
 
 
 def _classes(order: str) -> list[str]:

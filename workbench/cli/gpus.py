@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import gpu_list, standard_input
+from workbench.cli.option_groups import grouped
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import ShowOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
@@ -47,7 +49,69 @@ class Objective(StrEnum):
     per_pod = "per-pod"
 
 
+@dataclass(frozen=True)
+class GpuLimits:
+    """The options that say which GPUs may be chosen."""
+
+    free: Annotated[str | None, typer.Option("--free", metavar="0,1,…", help="GPUs that may be used.")] = None
+    require: Annotated[str | None, typer.Option("--require", metavar="0,1,…", help="GPUs that must be in.")] = None
+    avoid: Annotated[str | None, typer.Option("--avoid", metavar="0,1,…", help="GPUs that must not be in.")] = None
+    allowed: Annotated[
+        str | None,
+        typer.Option("--allowed", metavar="SETS", help="The only sets that may be chosen: partitions."),
+    ] = None
+    modules: Annotated[
+        str | None,
+        typer.Option(
+            "--modules", metavar="SETS", help="GPUs that are taken together; none: also where SIO joins dies."
+        ),
+    ] = None
+
+    def given(self) -> dict[str, str | None]:
+        """The value of each option, by its name."""
+        return {
+            "--free": self.free,
+            "--require": self.require,
+            "--avoid": self.avoid,
+            "--allowed": self.allowed,
+            "--modules": self.modules,
+        }
+
+    def masks(self) -> dict[str, list[int] | None]:
+        """The arguments of `best_gpus` and `split_gpus` that name single GPUs."""
+        return {name: gpu_list(f"--{name}", getattr(self, name)) for name in ("free", "require", "avoid")}
+
+    def sets(self, matrix: BandwidthMatrix, source: str, k: int) -> dict[str, Any]:
+        """The arguments of `best_gpus` that limit the sets, from options or from the links of the matrix.
+
+        Parameters
+        ----------
+        matrix : BandwidthMatrix
+        source : str
+            Name of the matrix in notes.
+        k : int
+            How many GPUs are chosen.
+        """
+        from workbench.formats.gpu_sets import read_gpu_sets
+        from workbench.model.allowed_sets import modules_of_links
+
+        limits: dict[str, Any] = {}
+        for option, text in (("allowed", self.allowed), ("modules", self.modules)):
+            if text is not None and (option, text) != ("modules", "none"):
+                limits[option], notes = read_gpu_sets(text, f"--{option}", matrix.labels)
+                for note in notes:
+                    tell(f"note: --{option}: {note}")
+        if self.modules is None and self.allowed is None and (pairs := modules_of_links(matrix)):
+            if k > 1:
+                taken = f"SIO joins {len(pairs)} pairs of dies, taken together (--modules none: one by one)"
+                tell(f"note: {source}: {taken}")
+            limits["modules"] = pairs
+        return limits
+
+
+@grouped
 def gpus(
+    *,
     matrix: Annotated[str, typer.Argument(metavar="MATRIX", help="File with the bandwidths in GB/s, or - for stdin.")],
     k: Annotated[int | None, whole("-k", metavar="K", help="How many GPUs.")] = None,
     pods: Annotated[
@@ -57,19 +121,7 @@ def gpus(
         Objective,
         one_of(Objective, "--objective", help="Of several pods: all GPUs together first, or each pod by itself."),
     ] = Objective.union,
-    free: Annotated[str | None, typer.Option("--free", metavar="0,1,…", help="GPUs that may be used.")] = None,
-    require: Annotated[str | None, typer.Option("--require", metavar="0,1,…", help="GPUs that must be in.")] = None,
-    avoid: Annotated[str | None, typer.Option("--avoid", metavar="0,1,…", help="GPUs that must not be in.")] = None,
-    allowed: Annotated[
-        str | None,
-        typer.Option("--allowed", metavar="SETS", help="The only sets that may be chosen: partitions."),
-    ] = None,
-    modules: Annotated[
-        str | None,
-        typer.Option(
-            "--modules", metavar="SETS", help="GPUs that are taken together; none: also where SIO joins dies."
-        ),
-    ] = None,
+    within: GpuLimits,
     symmetric: Annotated[
         Symmetric, one_of(Symmetric, "--symmetric", help="How the two directions of a pair become one weight.")
     ] = Symmetric.min,
@@ -117,16 +169,19 @@ def gpus(
       nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds our-speeds.csv
     """
     from workbench.formats.matrix import read_matrix, read_matrix_content
-    from workbench.model.best_gpus import BestGpus, best_gpus
+    from workbench.model.best_gpus import best_gpus
     from workbench.model.pod_gpus import split_gpus
 
     if regret:
-        only_best = {"--pods": pods, "--free": free, "--require": require, "--avoid": avoid, "--allowed": allowed}
-        only_best["--modules"] = modules
-        refuse_options(only_best | {"--link-classes": link_classes, "--all": all_})
+        refuse_options({"--pods": pods, **within.given(), "--link-classes": link_classes, "--all": all_})
     elif policies is not None or output is ShowOutput.html:
         raise InputError("only with --regret", source="--policies" if policies else "-o html")
-    of_one_set = {"--link-classes": link_classes, "--all": all_, "--allowed": allowed, "--modules": modules}
+    of_one_set = {
+        "--link-classes": link_classes,
+        "--all": all_,
+        "--allowed": within.allowed,
+        "--modules": within.modules,
+    }
     sizes = [] if regret else _sizes(k, pods, [name for name, value in of_one_set.items() if value])
     reading = (
         read_matrix(matrix, link_speeds, block)
@@ -137,16 +192,11 @@ def gpus(
     if regret:
         show_regret(reading.matrix, k, symmetric.value, policies, output)
         return
-    asked: dict[str, Any] = {
-        "free": gpu_list("--free", free),
-        "require": gpu_list("--require", require),
-        "avoid": gpu_list("--avoid", avoid),
-        "symmetric": symmetric.value,
-    }
+    asked: dict[str, Any] = {**within.masks(), "symmetric": symmetric.value}
     found: BestGpus | PodGpus
     try:
         if k is not None:
-            limits = _limits(reading.matrix, matrix, allowed, modules, k)
+            limits = within.sets(reading.matrix, matrix, k)
             found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked, **limits)
         else:
             found = split_gpus(reading.matrix, sizes, objective=objective.value, **asked)
@@ -154,6 +204,13 @@ def gpus(
         # The functions name their arguments, the user knows options.
         options = (*asked, "allowed", "modules")
         raise (error.of(f"--{error.source}") if error.source in options else error) from None
+    _show(found, sizes, output)
+
+
+def _show(found: BestGpus | PodGpus, sizes: Sequence[int], output: ShowOutput) -> None:
+    """Write the GPUs that were chosen; exit status 1 where none were."""
+    from workbench.model.best_gpus import BestGpus
+
     if output is ShowOutput.json:
         emit(to_json(found.to_dict()))
     elif found.gpus:
@@ -166,24 +223,6 @@ def gpus(
     if not found.gpus:
         tell(f"workbench: {counted(sum(sizes), 'GPU')} asked for, {found.n_free} of {len(found.matrix)} are free")
         raise typer.Exit(1)
-
-
-def _limits(matrix: BandwidthMatrix, source: str, allowed: str | None, modules: str | None, k: int) -> dict[str, Any]:
-    """The arguments of `best_gpus` that limit the sets of GPUs, from options or from the links of the matrix."""
-    from workbench.formats.gpu_sets import read_gpu_sets
-    from workbench.model.allowed_sets import modules_of_links
-
-    limits: dict[str, Any] = {}
-    for option, text in (("allowed", allowed), ("modules", modules)):
-        if text is not None and (option, text) != ("modules", "none"):
-            limits[option], notes = read_gpu_sets(text, f"--{option}", matrix.labels)
-            for note in notes:
-                tell(f"note: --{option}: {note}")
-    if modules is None and allowed is None and (pairs := modules_of_links(matrix)):
-        if k > 1:
-            tell(f"note: {source}: SIO joins {len(pairs)} pairs of dies, taken together (--modules none: one by one)")
-        limits["modules"] = pairs
-    return limits
 
 
 def _sizes(k: int | None, pods: str | None, of_one_set: Sequence[str]) -> list[int]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps
+from workbench.cli.option_groups import grouped
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import (
     AnyScheduler,
@@ -29,8 +31,10 @@ from workbench.model.duration_text import duration_text
 from workbench.model.notice import texts_of
 
 if TYPE_CHECKING:
+    from workbench.evaluate.metrics import RunMetrics
     from workbench.evaluate.rank_order import RankOrder
     from workbench.evaluate.switch_changes import SwitchChange
+    from workbench.evaluate.whatif.fix import FixReport
     from workbench.evaluate.whatif.when import EarliestStart
     from workbench.model.explanation import Explanation
     from workbench.model.placement import Decision
@@ -40,7 +44,46 @@ if TYPE_CHECKING:
 __all__ = ["place", "require_jobs"]
 
 
+@dataclass(frozen=True)
+class PlaceExtras:
+    """The options that ask for more than the placements."""
+
+    explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False
+    tor_share: Annotated[
+        Path | None,
+        typer.Option(
+            "--tor-share", metavar="FILE", help="Write the ConfigMap tor-share-cm: the switches after the session."
+        ),
+    ] = None
+    rank_order: Annotated[
+        bool,
+        typer.Option("--rank-order", help="Ranks along the HyperNodes, and the ring's crossings before and after."),
+    ] = False
+    when: Annotated[
+        bool,
+        typer.Option(
+            "--when",
+            help="When pending jobs could start, by the annotations topology-workbench/remaining-seconds and "
+            "topology-workbench/run-seconds of pods, else by --run-seconds.",
+        ),
+    ] = False
+    run_seconds: Annotated[
+        float | None,
+        seconds("--run-seconds", least=0, most=1e9, help="With --when: seconds that each gang runs, or still runs."),
+    ] = None
+
+    def check(self, output: PlaceOutput) -> None:
+        """Refuse options that the form of the result, or each other, leave without effect."""
+        check_out(self.tor_share)
+        if self.explain and output is PlaceOutput.csv:
+            raise InputError("a table of pods has no room for it", source="--explain", got="-o csv", expected="-o json")
+        if self.run_seconds is not None and not self.when:
+            raise InputError("nothing to time", source="--run-seconds", expected="--when")
+
+
+@grouped
 def place(
+    *,
     paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Files = [],  # noqa: B006
     policy: SchedulerPolicy = "volcano",
@@ -62,29 +105,7 @@ def place(
         PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")
     ] = PlaceOutput.table,
     out: Out = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False,
-    tor_share: Annotated[
-        Path | None,
-        typer.Option(
-            "--tor-share", metavar="FILE", help="Write the ConfigMap tor-share-cm: the switches after the session."
-        ),
-    ] = None,
-    rank_order: Annotated[
-        bool,
-        typer.Option("--rank-order", help="Ranks along the HyperNodes, and the ring's crossings before and after."),
-    ] = False,
-    when: Annotated[
-        bool,
-        typer.Option(
-            "--when",
-            help="When pending jobs could start, by the annotations topology-workbench/remaining-seconds and "
-            "topology-workbench/run-seconds of pods, else by --run-seconds.",
-        ),
-    ] = False,
-    run_seconds: Annotated[
-        float | None,
-        seconds("--run-seconds", least=0, most=1e9, help="With --when: seconds that each gang runs, or still runs."),
-    ] = None,
+    more: PlaceExtras,
 ) -> None:
     """Place the jobs of the input by one policy.
 
@@ -101,77 +122,109 @@ def place(
       workbench place cluster.json --job research/train --when --run-seconds 3600
     """
     from workbench.evaluate.metrics import measure_run
-    from workbench.evaluate.records import session_record
     from workbench.evaluate.whatif.fix import advise_session
     from workbench.model.explanation import Recorder
     from workbench.policies.departures import departures_for
 
     inputs = given_paths(paths, file)
     check_out(out, output)
-    check_out(tor_share)
-    if explain and output is PlaceOutput.csv:
-        raise InputError("a table of pods has no room for it", source="--explain", got="-o csv", expected="-o json")
-    if run_seconds is not None and not when:
-        raise InputError("nothing to time", source="--run-seconds", expected="--when")
+    more.check(output)
     chosen = policy_with(policy, set_)
     scenario = load_scenario(
         inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, strict=strict
     )
     require_jobs(scenario)
     wanted = scenario.gang(job).key if job else ""
-    recorders = {i: Recorder() for i, gang in enumerate(scenario.gangs) if explain and wanted in ("", gang.key)}
+    recorders = {i: Recorder() for i, gang in enumerate(scenario.gangs) if more.explain and wanted in ("", gang.key)}
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
-    metrics = measure_run(decisions, scenario.snapshot)
-    switches = _switches(scenario.snapshot, decisions, tor_share)
     shown = [decision for decision in decisions if wanted in ("", decision.gang.key)]
-    advice = advise_session(chosen, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown])
-    starts = _starts(chosen, scenario, run_seconds) if when and not all(one.placed for one in shown) else {}
+    waits = not all(one.placed for one in shown)
+    found = _Found(
+        policy=chosen,
+        scenario=scenario,
+        shown=shown,
+        metrics=measure_run(decisions, scenario.snapshot),
+        switches=_switches(scenario.snapshot, decisions, more.tor_share),
+        advice=advise_session(chosen, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown]),
+        starts=_starts(chosen, scenario, more.run_seconds) if more.when and waits else {},
+        orders=_orders(shown) if more.rank_order else {},
+        explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
+    )
     tell_gaps(scenario)
     if departs := departures_for(chosen.name.partition("+")[0], scenario.gangs):
         tell(f"note: {departs}")
-    orders = _orders(shown) if rank_order else {}
-    explanations = [recorder.explanation(decisions[i]) for i, recorder in recorders.items()]
     if output is PlaceOutput.table:
-        from rich.text import Text
+        _print(found, more)
+    else:
+        emit(_text(found, more, output), out)
+    if scenario.refused or waits:
+        raise typer.Exit(1)
 
-        from workbench.report import tables
 
-        print_tables(*tables.session_tables(chosen.name, shown, metrics, switches, advice))
-        print_tables(*(Text(starts[one.gang.key].text) for one in shown if starts and not one.placed))
-        for explanation in explanations:
-            print_tables(*tables.explanation_tables(explanation))
-        if rank_order:
-            from workbench.report.command_tables import rank_tables
+@dataclass(frozen=True)
+class _Found:
+    """What one session decided on the jobs that are shown, and what was asked about it."""
 
-            print_tables(*rank_tables(orders.values()))
-    elif output is PlaceOutput.csv:
+    policy: Policy
+    scenario: Scenario
+    shown: list[Decision]
+    metrics: RunMetrics
+    switches: tuple[SwitchChange, ...]
+    advice: Mapping[str, FixReport]
+    starts: Mapping[str, EarliestStart]
+    orders: Mapping[str, RankOrder]
+    explanations: list[Explanation]
+
+
+def _print(found: _Found, more: PlaceExtras) -> None:
+    from rich.text import Text
+
+    from workbench.report import tables
+
+    print_tables(*tables.session_tables(found.policy.name, found.shown, found.metrics, found.switches, found.advice))
+    starts = found.starts
+    print_tables(*(Text(starts[one.gang.key].text) for one in found.shown if starts and not one.placed))
+    for explanation in found.explanations:
+        print_tables(*tables.explanation_tables(explanation))
+    if more.rank_order:
+        from workbench.report.command_tables import rank_tables
+
+        print_tables(*rank_tables(found.orders.values()))
+
+
+def _text(found: _Found, more: PlaceExtras, output: PlaceOutput) -> str:
+    if output is PlaceOutput.csv:
         from workbench.evaluate.pod_frame import pod_frame
         from workbench.report.csv_text import csv_text
 
-        emit(csv_text(pod_frame(shown)), out)
-    else:
-        from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
+        return csv_text(pod_frame(found.shown))
+    record = _record(found, more)
+    return to_json(record) if output is PlaceOutput.json else to_yaml(record)
 
-        written = ALLOCATED_HYPERNODE_ANNOTATION if chosen.traits.annotates_group else ""
-        record: dict[str, Any] = session_record(
-            chosen.name, chosen.parameters, shown, metrics, advice, group_annotation=written
-        )
-        for row in record["jobs"]:
-            key = f"{row['namespace']}/{row['name']}"
-            if (order := orders.get(key)) is not None:
-                row["rank_order"] = order.to_dict()
-            if key in starts and row["outcome"] == "pending":
-                row["when"] = starts[key].to_dict()
-        record["findings"] = [finding.to_dict() for finding in scenario.findings]
-        record["refused"] = [refused.to_dict() for refused in scenario.refused]
-        record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
-        if switches:
-            record["switches"] = [switch.to_dict() for switch in switches]
-        if explain:
-            record["explanations"] = [_explanation_record(explanation) for explanation in explanations]
-        emit(to_json(record) if output is PlaceOutput.json else to_yaml(record), out)
-    if scenario.refused or not all(decision.placed for decision in shown):
-        raise typer.Exit(1)
+
+def _record(found: _Found, more: PlaceExtras) -> dict[str, Any]:
+    from workbench.evaluate.records import session_record
+    from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION
+
+    policy, scenario = found.policy, found.scenario
+    written = ALLOCATED_HYPERNODE_ANNOTATION if policy.traits.annotates_group else ""
+    record: dict[str, Any] = session_record(
+        policy.name, policy.parameters, found.shown, found.metrics, found.advice, group_annotation=written
+    )
+    for row in record["jobs"]:
+        key = f"{row['namespace']}/{row['name']}"
+        if (order := found.orders.get(key)) is not None:
+            row["rank_order"] = order.to_dict()
+        if key in found.starts and row["outcome"] == "pending":
+            row["when"] = found.starts[key].to_dict()
+    record["findings"] = [finding.to_dict() for finding in scenario.findings]
+    record["refused"] = [refused.to_dict() for refused in scenario.refused]
+    record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
+    if found.switches:
+        record["switches"] = [switch.to_dict() for switch in found.switches]
+    if more.explain:
+        record["explanations"] = [_explanation_record(explanation) for explanation in found.explanations]
+    return record
 
 
 def _starts(policy: Policy, scenario: Scenario, run_seconds: float | None) -> dict[str, EarliestStart]:

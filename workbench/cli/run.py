@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import given_paths, policy_with, standard_input, tell_findings
+from workbench.cli.option_groups import grouped
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy, Strict
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
@@ -35,7 +37,61 @@ _LONGEST = 1e9
 _BETWEEN = 0.1
 
 
+@dataclass(frozen=True)
+class ClusterFaults:
+    """The options that let something fail at a given time."""
+
+    fail: Annotated[
+        list[str],
+        typer.Option("--fail", metavar="POD@SECONDS", help="Let a running pod fail for good at this time. Repeatable."),
+    ] = field(default_factory=list)
+    lose: Annotated[
+        list[str],
+        typer.Option(
+            "--lose", metavar="PLACE@SECONDS", help="Delete a node, or all of a HyperNode, at this time. Repeatable."
+        ),
+    ] = field(default_factory=list)
+    fail_node: Annotated[
+        list[str],
+        typer.Option(
+            "--fail-node",
+            metavar="PLACE@SECONDS",
+            help="Let a node, or all of a HyperNode, fail: not ready any more, its pods gone. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    not_ready: Annotated[
+        list[str],
+        typer.Option(
+            "--not-ready",
+            metavar="PLACE@SECONDS",
+            help="From this time a node, or all of a HyperNode, takes no new pods; those there go on. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    fail_npu: Annotated[
+        list[str],
+        typer.Option(
+            "--fail-npu",
+            "--fail-gpu",
+            metavar="PLACE:N@SECONDS",
+            help="Let NPU or GPU N of a node, or of each node of a HyperNode, fail, and the pods on it. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+
+    def events(self) -> list[tuple[float, str, str]]:
+        """Time, option and name of each, in the order of time."""
+        given = {
+            "--fail": self.fail,
+            "--fail-node": self.fail_node,
+            "--fail-npu": self.fail_npu,
+            "--lose": self.lose,
+            "--not-ready": self.not_ready,
+        }
+        return sorted(event for option, texts in given.items() for event in _events(option, texts))
+
+
+@grouped
 def run(
+    *,
     paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Files = [],  # noqa: B006
     policy: SchedulerPolicy = "volcano",
@@ -56,41 +112,7 @@ def run(
     start_seconds: Annotated[
         float, seconds("--start-seconds", least=0, most=_LONGEST, help="How long pods take to start.")
     ] = 0.0,
-    fail: Annotated[
-        list[str],
-        typer.Option("--fail", metavar="POD@SECONDS", help="Let a running pod fail for good at this time. Repeatable."),
-    ] = [],  # noqa: B006
-    lose: Annotated[
-        list[str],
-        typer.Option(
-            "--lose", metavar="PLACE@SECONDS", help="Delete a node, or all of a HyperNode, at this time. Repeatable."
-        ),
-    ] = [],  # noqa: B006
-    fail_node: Annotated[
-        list[str],
-        typer.Option(
-            "--fail-node",
-            metavar="PLACE@SECONDS",
-            help="Let a node, or all of a HyperNode, fail: not ready any more, its pods gone. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
-    not_ready: Annotated[
-        list[str],
-        typer.Option(
-            "--not-ready",
-            metavar="PLACE@SECONDS",
-            help="From this time a node, or all of a HyperNode, takes no new pods; those there go on. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
-    fail_npu: Annotated[
-        list[str],
-        typer.Option(
-            "--fail-npu",
-            "--fail-gpu",
-            metavar="PLACE:N@SECONDS",
-            help="Let NPU or GPU N of a node, or of each node of a HyperNode, fail, and the pods on it. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
+    faults: ClusterFaults,
     strict: Strict = False,
     store: Annotated[
         Path | None,
@@ -122,7 +144,6 @@ def run(
       workbench run datasets/demo --run-seconds 60 --fail-node s0@10 --fail-npu node2:3@20
       workbench run cluster.yaml job.yaml --until 60 --store cluster.json
     """
-    from workbench.cancel import Cancelled, Token
     from workbench.control.cluster import EmbeddedCluster
     from workbench.formats.file_bytes import read_bytes
 
@@ -134,8 +155,7 @@ def run(
     if store is not None and not resumes and not paths and not file:
         raise InputError("no such file", source=str(store), expected="a store to go on from, or PATH… to begin with")
     inputs = [] if resumes and not paths and not file else given_paths(paths, file)
-    given = {"--fail": fail, "--fail-node": fail_node, "--fail-npu": fail_npu, "--lose": lose, "--not-ready": not_ready}
-    events = sorted(event for option, texts in given.items() for event in _events(option, texts))
+    events = faults.events()
     scheduler = policy_with(policy, set_)
     cluster = EmbeddedCluster(scheduler, start_seconds=start_seconds, run_seconds=run_seconds)
     known = None
@@ -144,15 +164,7 @@ def run(
         cluster.resume(store)
     if inputs:
         _submit(cluster, inputs, strict=strict)
-    token = Token()
-    stopped = False
-    with _stopping(token), live_table() as show:
-        _tell_warnings(cluster)
-        try:
-            with token.watched():
-                _live(cluster, events, until, show)
-        except Cancelled:
-            stopped = True
+    stopped = _lived(cluster, events, until)
     if store is not None:
         cluster.save(store, known=known)
     if stopped:
@@ -165,6 +177,21 @@ def run(
         raise typer.Exit(130)
     if any(row.phase in unfinished or row.waits_for for row in cluster.jobs()):
         raise typer.Exit(1)
+
+
+def _lived(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], until: float | None) -> bool:
+    """Let the cluster live until a time; returns whether Ctrl-C stopped it before."""
+    from workbench.cancel import Cancelled, Token
+
+    token = Token()
+    with _stopping(token), live_table() as show:
+        _tell_warnings(cluster)
+        try:
+            with token.watched():
+                _live(cluster, events, until, show)
+        except Cancelled:
+            return True
+    return False
 
 
 def _submit(cluster: EmbeddedCluster, paths: Sequence[str], *, strict: bool) -> None:

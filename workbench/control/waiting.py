@@ -42,8 +42,10 @@ def waiting_session(cluster: EmbeddedCluster) -> WaitingSession:
         key = names.get(gang.key, gang.key)
         jobs[row] = key
         if key not in gangs:
-            # Pods that exist have names of their own, so the gang's name is free to change.
-            gangs[key] = replace(gang, name=key.partition("/")[2])
+            # Pods that exist have names of their own, so the gang's name is free to change. What helps is a change of
+            # the Job: the controller writes the PodGroup.
+            kind = "Job" if gang.kind == "PodGroup" and gang.key in names else gang.kind
+            gangs[key] = replace(gang, name=key.partition("/")[2], kind=kind)
     snapshot = cluster.snapshot
     running = tuple(replace(pod, gang=names[pod.gang]) if pod.gang in names else pod for pod in snapshot.running)
     records = {names.get(key, key): at for key, at in snapshot.records.items()}
