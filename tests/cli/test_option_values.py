@@ -21,6 +21,8 @@ NUMBERS |= {"--workers": "a whole number from 1 to 1,024"}
 FROM_ZERO = ("--until", "--restart", "--cycle", "--run-seconds", "--start-seconds", "--for")
 NUMBERS |= dict.fromkeys(FROM_ZERO, "0 to 1,000,000,000 seconds")
 WRONG_NUMBERS = ("x", "", "-1", "1_0", "١", "nan", "1e99", "9" * 5000)
+#: Options whose values are names of a registry, which other packages add to: the metavar lists those of the workbench.
+REGISTERED = ("--discipline",)
 WRONG_WORDS = ("", "no-such-word")
 
 
@@ -40,6 +42,8 @@ def valued_options() -> list[tuple[tuple[str, ...], str, str]]:
         for option in one.params:
             words = str(option.metavar or "").removeprefix("[").removesuffix("]").split("|")
             known = [NUMBERS[name] for name in option.opts if name in NUMBERS]
+            if option.opts[0] in REGISTERED:
+                continue
             if known or (len(words) > 1 and not option.opts[0].isalpha()):
                 found.append((path, option.opts[0], known[0] if known else " or ".join(words)))
     return found
@@ -71,6 +75,14 @@ def test_a_wrong_value_is_one_line_that_names_the_option(
         assert line.startswith(f"workbench: {option}: not a ")
         assert line.endswith(f"expected {expected})")
         assert len(value) > 1000 or f"(found {value!r}, " in line
+
+
+@pytest.mark.parametrize("word", WRONG_WORDS)
+def test_an_unknown_discipline_is_one_line_with_the_known_ones(run: Run, word: str) -> None:
+    result = run("simulate", "--discipline", word)
+    assert (result.status, result.out) == (2, "")
+    (line,) = result.err.splitlines()
+    assert line.startswith(f"workbench: --discipline: unknown discipline {word!r}; known: backfill, best-effort, fifo")
 
 
 @pytest.mark.parametrize("sizes", ["0,2", "2,x", "2,,2", "-1", "9" * 5000])

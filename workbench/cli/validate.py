@@ -12,14 +12,14 @@ from workbench.cli.options import Files, From, Paths, ReviewOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
-from workbench.objects.admission.plugins import OWN_PLUGINS
+from workbench.objects.frameworks import FRAMEWORKS
 
 if TYPE_CHECKING:
     from workbench.formats.review import Review
 
 __all__ = ["validate"]
 
-_OWN = ", ".join(sorted(OWN_PLUGINS))
+_OWN = ", ".join(sorted(name for name, framework in FRAMEWORKS.items() if not framework.in_volcano))
 
 
 def validate(
