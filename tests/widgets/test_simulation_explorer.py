@@ -215,13 +215,13 @@ def test_only_what_has_changed_is_drawn_anew() -> None:
 
 def test_a_result_is_summed_up_once(results: list[SimulationResult], monkeypatch: pytest.MonkeyPatch) -> None:
     summed = []
-    summary = SimulationResult.summary
+    told = SimulationResult.__repr__
 
-    def counted(result: SimulationResult, *rest: object) -> object:
+    def counted(result: SimulationResult) -> str:
         summed.append(result.policy)
-        return summary(result, *rest)
+        return told(result)
 
-    monkeypatch.setattr(SimulationResult, "summary", counted)
+    monkeypatch.setattr(SimulationResult, "__repr__", counted)
     explorer = SimulationExplorer(results, switches(4))
     for hours in (60.0, 70.0, 80.0):
         explorer.time.value = (10.0, hours)

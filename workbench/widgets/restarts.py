@@ -106,7 +106,7 @@ def restart_table(
     keys = {hit.key for hit in known}
     rest = snapshot.without_pods(lambda pod: pod.gang in keys)
     for key in keys:
-        rest = rest.forgetting(key)
+        rest = rest.without_record(key)
     told = [_told(schedule, [gangs[hit.key] for hit in known], rest) for _, schedule in policies]
     return {
         "policies": [name for name, _ in policies],
