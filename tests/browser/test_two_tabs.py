@@ -25,10 +25,16 @@ bench
 def cordon(notebook: Notebook, name: str) -> None:
     """Cordon a node by mouse and keyboard, and wait for the placements that follow."""
     editor, comparer = notebook.panel("editor"), notebook.panel("comparer")
-    before = comparer.get_attribute("data-results")
+    before, drawn = comparer.get_attribute("data-results"), revision(editor)
     click(editor, name)
     notebook.settle(editor)
     notebook.page.keyboard.press("c")
+    # Placements of the other tab's edit may come in between, so the edit itself is waited for, too.
+    editor.page.wait_for_function(
+        "([root, drawn]) => root.dataset.revision !== drawn",
+        arg=[editor.element_handle(), drawn],
+        timeout=PATIENCE_MS,
+    )
     comparer.page.wait_for_function(
         "([root, before]) => root.dataset.results !== before && root.dataset.pending === '0'",
         arg=[comparer.element_handle(), before],
