@@ -15,6 +15,8 @@ from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
+    from workbench.formats.manifests import Document
+    from workbench.formats.review import Reviewer
     from workbench.model.snapshot import Scenario
     from workbench.policies import Policy
 
@@ -36,6 +38,7 @@ __all__ = [
     "policy_names",
     "policy_with",
     "required_policy_names",
+    "reviewed",
     "standard_input",
     "tell_findings",
     "tell_gaps",
@@ -307,6 +310,30 @@ def tell_findings(findings: Iterable[Notice], refused: Container[str] = (), *, s
         tell(f"and {len(findings) - _MOST_FINDINGS} more; 'workbench validate' lists all that a cluster refuses")
     if strict and findings:
         raise typer.Exit(1)
+
+
+def reviewed(
+    documents: Iterable[Document], stdin: bytes | str | None, *, strict: bool
+) -> tuple[Reviewer, tuple[Notice, ...]]:
+    """Ask a cluster's admission about each object as written; with `strict` a finding ends the command.
+
+    Parameters
+    ----------
+    documents : iterable of Document
+    stdin : bytes or str, optional
+        Content of the file ``stdin``.
+    strict : bool
+        Leave with exit status 1 if there is a finding.
+    """
+    from workbench.formats.review import Reviewer
+
+    reviewer = Reviewer(written_only=True)
+    for document in documents:
+        reviewer.take(document)
+    findings = reviewer.review().findings(stdin)
+    if strict:
+        tell_findings(findings, strict=True)
+    return reviewer, findings
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import kinds_with_counts, standard_input, tell_findings, tell_kinds, tell_notes
+from workbench.cli.arguments import kinds_with_counts, reviewed, standard_input, tell_findings, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
 from workbench.cli.options import ObjectOutput, Strict
 from workbench.cli.output import emit, tell, to_json
@@ -39,19 +39,13 @@ def expand(
     """
     from workbench.formats.manifests import read_manifests
     from workbench.formats.mend import mended_documents
-    from workbench.formats.review import Reviewer
     from workbench.formats.write_manifests import to_yaml
     from workbench.jobs.before_submission import job_notices
     from workbench.jobs.expand import expand_hyper_job, expand_job, is_hyper_job, is_volcano_job
 
     stdin = standard_input(path)
     manifests = read_manifests(path, stdin)
-    reviewer = Reviewer(written_only=True)
-    for document in manifests.documents:
-        reviewer.take(document)
-    findings = reviewer.review().findings(stdin)
-    if strict:
-        tell_findings(findings, strict=True)
+    reviewer, findings = reviewed(manifests.documents, stdin, strict=strict)
     objects: list[dict[str, Any]] = []
     jobs, others = 0, Counter(manifests.ignored)
     for written, (document, notices) in zip(manifests.documents, mended_documents(manifests.documents), strict=True):

@@ -163,7 +163,7 @@ def place(
 
 @dataclass(frozen=True)
 class _Found:
-    """What one session decided on the jobs that are shown, and what was asked about it."""
+    """The decisions of one session on the jobs that are shown, with the answers that options asked for."""
 
     policy: Policy
     scenario: Scenario

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import given_paths, policy_with, standard_input, tell_findings
+from workbench.cli.arguments import given_paths, policy_with, reviewed, standard_input, tell_findings
 from workbench.cli.option_groups import grouped
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy, Strict
@@ -197,16 +197,10 @@ def _lived(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], u
 def _submit(cluster: EmbeddedCluster, paths: Sequence[str], *, strict: bool) -> None:
     """Submit the manifests of files, and write to stderr what a cluster would refuse of them as they are written."""
     from workbench.formats.manifests import read_manifests
-    from workbench.formats.review import Reviewer
 
     stdin = standard_input(paths)
     documents = read_manifests(paths, stdin).documents
-    reviewer = Reviewer(written_only=True)
-    for document in documents:
-        reviewer.take(document)
-    findings = reviewer.review().findings(stdin)
-    if strict:
-        tell_findings(findings, strict=True)
+    reviewer, findings = reviewed(documents, stdin, strict=strict)
     try:
         cluster.submit_documents(documents)
     except InputError as error:
