@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.policies.kube.cluster import KubeNodes
 
-__all__ = ["choose", "heap_order", "nodes_to_find", "walk"]
+__all__ = ["choose", "heap_order", "nodes_to_find", "nominated_node", "walk"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -47,6 +47,11 @@ def _label(nodes: KubeNodes, keys: Sequence[str], node: int) -> str:
         if column is not None and column[0][node] >= 0:
             return column[1][column[0][node]]
     return ""
+
+
+def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:
+    """Index of a pod's nominated node; None if it is none of the candidates, or unknown."""
+    return next((i for i in candidates.tolist() if nodes.names[i] == name), None)
 
 
 def nodes_to_find(candidates: int, percentage: int) -> int:

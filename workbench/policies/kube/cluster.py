@@ -54,7 +54,7 @@ class KubeNodes(Value):
         return len(self.names)
 
     def selected(self, condition: NodeFilter) -> Mask:
-        """Nodes whose labels meet a filter without tolerations, whatever their taints: bool of shape (n,), read-only."""
+        """Nodes whose labels meet a filter without tolerations, whatever their taints: read-only bool (n,)."""
         return self._by_labels.mask(condition)
 
     def tolerated(self, tolerations: tuple[Toleration, ...]) -> Mask:
@@ -82,7 +82,7 @@ class KubeNodes(Value):
         return rank
 
     def codes(self, key: str) -> tuple[Ints, int]:
-        """Values of a label key as numbers: int32 of shape (n,), -1 for nodes without the key; and how many there are."""
+        """Values of a label key as numbers, int32 (n,), -1 for nodes without the key; and how many values there are."""
         found = self.labels.columns.get(key)
         if found is None:
             return np.full(self.n, -1, dtype=np.int32), 0
@@ -172,5 +172,3 @@ class KubeCluster(Working):
             assumed = np.array([shape.assumed.get(name, 0) for name in ASSUMED], dtype=np.int64)
             found = self._rows[shape] = row, assumed, missing
         return found
-
-

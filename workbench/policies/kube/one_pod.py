@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workbench.policies.kube.choose import choose, nodes_to_find
+from workbench.policies.kube.choose import choose, nodes_to_find, nominated_node
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.node_rules import (
     affinity_scores,
@@ -91,7 +91,9 @@ class PodChoice:
         return self.statuses.text()
 
 
-def schedule_pod(cluster: KubeCluster, shape: PodShape, candidates: Ints, settings: KubeSettings) -> PodChoice:
+def schedule_pod(
+    cluster: KubeCluster, shape: PodShape, candidates: Ints, settings: KubeSettings, nominated: str = ""
+) -> PodChoice:
     """Choose a node for one pod, which is not put there yet (`KubeCluster.assume`).
 
     Parameters
@@ -103,11 +105,19 @@ def schedule_pod(cluster: KubeCluster, shape: PodShape, candidates: Ints, settin
         Nodes that may take the pod, in the order in which they are looked at; all others still count for spreading and
         affinity.
     settings : KubeSettings
+    nominated : str
+        Node that preemption chose for the pod before: taken without scoring if it is a candidate and passes all
+        filters; empty: none.
 
     Returns
     -------
     PodChoice
     """
+    first = nominated_node(cluster.nodes, candidates, nominated) if nominated else None
+    if first is not None:
+        statuses = filter_pod(cluster, shape, np.array([first], dtype=np.int32), settings)
+        if statuses.of(0).ok:
+            return PodChoice(first, statuses, statuses.nodes, tied=(first,))
     k = len(candidates)
     wanted = k if settings.percentage is None else nodes_to_find(k, settings.percentage)
     if wanted < k:

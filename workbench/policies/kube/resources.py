@@ -5,6 +5,8 @@ Source: kube-scheduler 1.37.2, pkg/scheduler/framework/plugins/noderesources. Al
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -108,7 +110,7 @@ def broken_line(points: list[tuple[int, int]], at: Longs) -> Longs:
         Places x.
     """
     values = np.full(len(at), points[-1][1], dtype=np.int64)
-    for (x0, y0), (x1, y1) in reversed(list(zip(points, points[1:], strict=False))):
+    for (x0, y0), (x1, y1) in reversed(list(pairwise(points))):
         product = (y1 - y0) * (at - x0)
         # Go divides towards zero, numpy towards minus infinity.
         step = np.sign(product) * (np.abs(product) // (x1 - x0))
@@ -127,9 +129,7 @@ def balanced_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSetting
     return 50 + (50 + after - before) // 2
 
 
-def _balance(
-    cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints, *, placed: bool
-) -> Longs:
+def _balance(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints, *, placed: bool) -> Longs:
     """How evenly resources are used on each node, 0 to 100, with the pod or without: int64 of shape (m,)."""
     fractions = np.full((len(settings.balanced), len(nodes)), np.nan)
     for i, (name, _) in enumerate(settings.balanced):

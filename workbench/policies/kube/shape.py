@@ -86,9 +86,7 @@ class PodShape(Value):
     @classmethod
     def of_running(cls, pod: RunningPod) -> PodShape:
         """The shape of a running pod, which has no filter any more."""
-        return cls(
-            pod.namespace, pod.labels, pod.requests, pod.assumed, rules=pod.rules, terminating=pod.terminating
-        )
+        return cls(pod.namespace, pod.labels, pod.requests, pod.assumed, rules=pod.rules, terminating=pod.terminating)
 
     @cached_property
     def resolved(self) -> PodRules:
