@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -58,6 +58,8 @@ MOST_TEXT = 1_500
 MOST_FINDINGS = 200
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+_KINDS: tuple[Literal["", "switch", "node"], ...] = ("", "switch", "node")
 
 
 class TopologyEditor(Panel):
@@ -391,7 +393,10 @@ class TopologyEditor(Panel):
         return {}
 
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
-        pattern, label, kind = (text_in(body, key) for key in ("pattern", "label", "kind"))
+        pattern, label, wanted = (text_in(body, key) for key in ("pattern", "label", "kind"))
+        kind = next((kind for kind in _KINDS if kind == wanted), None)
+        if kind is None:
+            raise InputError("no kind of items", source="editor", got=shown(wanted), expected="switch, node or empty")
         return {"ids": edits.select(self.draft, pattern, label, kind)}
 
     def _card(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -110,15 +110,15 @@ class MatrixLoader(Panel):
 
     @property
     def matrix(self) -> BandwidthMatrix | None:
-        return self._answered and self._answered.matrix
+        return None if self._answered is None else self._answered.matrix
 
     @property
     def question(self) -> Question | None:
-        return self._answered and self._answered.question
+        return None if self._answered is None else self._answered.question
 
     @property
     def best(self) -> BestGpus | None:
-        return self._answered and self._answered.best
+        return None if self._answered is None else self._answered.best
 
     @property
     def choices(self) -> tuple[PolicyChoice, ...]:

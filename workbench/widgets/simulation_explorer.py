@@ -142,7 +142,8 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
 
     @property
     def _result(self) -> SimulationResult:
-        return self._results[self.policy.value]
+        chosen: int = self.policy.value
+        return self._results[chosen]
 
     def _show(self, _: Any = None) -> None:
         """Draw what the controls ask for; the page receives only what has changed."""

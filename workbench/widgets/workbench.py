@@ -125,7 +125,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         super().__init__([self._bar])
         # The page arranges the parts by these class names (js/bench.js, panel.css).
         self.add_class("wb-bench")
-        named = None if policies is None else tuple((name, {}) for name in policies)
+        named: _Named | None = None if policies is None else tuple((name, {}) for name in policies)
         if not isinstance(source, str | Path):
             self._show(_begin(source, named))
         elif not self._bar.load(Path(source).name, lambda: _begin(source, named)):
