@@ -6,13 +6,14 @@ from tests.conformance.registry import Area
 from tests.conformance.runners import (
     communication,
     gpu,
+    kube_scheduler,
     switch_affinity,
     volcano_jobs,
     volcano_recorded,
     volcano_topology,
 )
 
-_MODULES = (communication, gpu, switch_affinity, volcano_jobs, volcano_recorded, volcano_topology)
+_MODULES = (communication, gpu, kube_scheduler, switch_affinity, volcano_jobs, volcano_recorded, volcano_topology)
 
 #: Sub-folder of the cases -> its runners.
 AREAS: dict[str, Area] = {module.RUNNERS.area: module.RUNNERS for module in _MODULES}

@@ -1,0 +1,10 @@
+"""kube-scheduler 1.37 (`cases/kube-scheduler`)."""
+
+from __future__ import annotations
+
+from tests.conformance.registry import Runners
+from tests.conformance.runners import kube_group_cycles, kube_groups
+
+RUNNERS = Runners("kube-scheduler")
+kube_groups.register(RUNNERS)
+kube_group_cycles.register(RUNNERS)
