@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
-from tests.conformance.runners.kube_group_objects import groups_of, hierarchy, key_of, member, pod_key
+from tests.conformance.runners.kube_group_objects import (
+    groups_of,
+    hierarchy,
+    key_of,
+    member,
+    nodes_of,
+    pod_key,
+    shape_of,
+)
 from tests.reference.kube_requeue import wakes
+from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
+from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
-from workbench.policies.kube.groups.placement_scores import best_totals, fit_score, normalised_counts
+from workbench.policies.kube.groups.placement_scores import best_totals, normalised_counts
 from workbench.policies.kube.groups.placements import generate_placements
 from workbench.policies.kube.groups.quorum import feasible, permitted, ready_to_queue
+from workbench.policies.kube.groups.scene import KubeScene
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.groups.validation import validate
+from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.status import Code, Status
 
 Json = dict[str, Any]
@@ -124,21 +138,13 @@ def normalise(given: Json, want: Json) -> None:
 
 
 def fit(given: Json, want: Json) -> None:
-    inside = set(given["placement"])
-    nodes = [node for node in given["nodes"] if node["name"] in inside]
-    placed = [pod for pod in given["pods"] if given["assignments"].get(pod_key(pod)) is not None]
-    running = [pod for pod in given["running"] if pod.get("node") in inside]
-    score = fit_score(
-        total(amounts(node["allocatable"]) for node in nodes),
-        total(map(request_of, running)),
-        total(map(request_of, placed)),
-        [(name, weight) for name, weight in given["resources"]],
-    )
-    assert score == want["score"]
-
-
-def request_of(pod: Json) -> dict[str, int]:
-    raise NotImplementedError
+    nodes = nodes_of(given["nodes"])
+    running = [(shape_of(pod), nodes.names.index(pod["node"])) for pod in given["running"]]
+    settings = KubeSettings(resources=tuple((name, weight) for name, weight in given["resources"]))
+    scene = KubeScene(KubeCluster(nodes, running), Hierarchy(), (), settings)
+    placed = [GroupPod(pod["name"], shape_of(pod)) for pod in given["pods"] if pod_key(pod) in given["assignments"]]
+    inside = np.array([nodes.names.index(name) for name in given["placement"]], dtype=np.int32)
+    assert scene.fit(inside, placed) == want["score"]
 
 
 def best(given: Json, want: Json) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.conformance.registry import Runners
-from tests.conformance.runners import kube_group_cycles, kube_groups
+from tests.conformance.runners import kube_group_cycles, kube_groups, kube_scenarios
 
 RUNNERS = Runners("kube-scheduler")
 kube_groups.register(RUNNERS)
 kube_group_cycles.register(RUNNERS)
+kube_scenarios.register(RUNNERS)

@@ -75,6 +75,12 @@ class NodeStatuses:
         """Which of the nodes passed all filters: bool of shape (m,)."""
         return self.number == 0
 
+    def head(self, count: int) -> NodeStatuses:
+        """The statuses of the first `count` nodes."""
+        first = NodeStatuses(self.nodes[:count], table=self.table)
+        first.number = self.number[:count]
+        return first
+
     def of(self, position: int) -> Status:
         """Status of the node at a position of `nodes`."""
         return self.table[self.number[position]]

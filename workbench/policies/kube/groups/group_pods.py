@@ -1,0 +1,60 @@
+"""`GroupPod`: a pod as the cycle of its group handles it, and the order of the pods of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.policies.kube.shape import PodShape
+
+__all__ = ["GroupPod", "pod_order"]
+
+
+@dataclass(eq=False)
+class GroupPod:
+    """A pod that waits, or that has a node.
+
+    Attributes
+    ----------
+    name : str
+    shape : PodShape
+    group : str
+        Identity of its PodGroup (`PodGroup.key`); empty: it has none.
+    priority : int
+    attempts : int
+        How often the pod was tried before.
+    arrival : int
+        Place in the order of arrival.
+    scheduler : str
+        Name of the scheduler that it asks for.
+    preemption_policy : str
+        Empty: PreemptLowerPriority.
+    node : int
+        Index of its node; -1: none.
+    nominated : int
+        Index of the node that preemption freed for it; -1: none.
+    """
+
+    name: str
+    shape: PodShape
+    group: str = ""
+    priority: int = 0
+    attempts: int = 0
+    arrival: int = 0
+    scheduler: str = ""
+    preemption_policy: str = ""
+    node: int = -1
+    nominated: int = -1
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name."""
+        return f"{self.shape.namespace}/{self.name}"
+
+
+def pod_order(pods: Iterable[GroupPod]) -> list[GroupPod]:
+    """Order in which the pods of a group are tried.
+
+    By priority, the highest first; then by attempts, the most first; then by arrival and by name.
+    """
+    return sorted(pods, key=lambda pod: (-pod.priority, -pod.attempts, pod.arrival, pod.name.encode()))

@@ -1,0 +1,173 @@
+"""`KubeScene`: the cluster as the cycle of a group sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cancel import check
+from workbench.model.resources import ASSUMED
+from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.groups.cycle import PodOutcome, Trial
+from workbench.policies.kube.groups.group_pods import GroupPod, pod_order
+from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
+from workbench.policies.kube.groups.placements import Placement, Placements, generate_placements, share_of
+from workbench.policies.kube.groups.quorum import feasible
+from workbench.policies.kube.one_pod import passes, schedule_pod
+from workbench.policies.kube.settings import KubeSettings
+from workbench.policies.kube.status import Code, Status
+
+__all__ = ["KubeScene"]
+
+Ints = npt.NDArray[np.int32]
+
+
+class KubeScene:
+    """The cluster, the groups and their pods, during one cycle.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+        Changed while the cycle runs, afterwards as before.
+    groups : Hierarchy
+    pods : iterable of GroupPod
+        Pods of the groups, waiting and with a node; those with a node count in `cluster` already.
+    settings : KubeSettings
+    share : int, optional
+        Percentage of placements that are tried; 0: upstream's adaptive share; None: all of them.
+    """
+
+    def __init__(
+        self,
+        cluster: KubeCluster,
+        groups: Hierarchy,
+        pods: Iterable[GroupPod],
+        settings: KubeSettings,
+        share: int | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.groups = groups
+        self.settings = settings
+        self.share = share
+        self._waiting: dict[str, list[GroupPod]] = {}
+        self._placed: dict[str, list[GroupPod]] = {}
+        for pod in pods:
+            if pod.group:
+                (self._waiting if pod.node < 0 else self._placed).setdefault(pod.group, []).append(pod)
+        self._waiting = {key: pod_order(members) for key, members in self._waiting.items()}
+
+    def pods(self, group: PodGroup) -> Sequence[GroupPod]:
+        """Pods of a PodGroup to try, in order."""
+        return self._waiting.get(group.key, [])
+
+    def scheduled(self, group: PodGroup) -> int:
+        """Pods of a PodGroup that have a node already."""
+        return len(self._placed.get(group.key, ()))
+
+    def children(self, group: PodGroup) -> Sequence[PodGroup]:
+        """Children of a composite, in order of creation."""
+        return self.groups.children(group)
+
+    def choose(self, pod: GroupPod, nodes: Ints) -> PodOutcome[int]:
+        """Choose one of the nodes for a pod; a node that is nominated for it is taken if it passes the filters.
+
+        Parameters
+        ----------
+        pod : GroupPod
+        nodes : ndarray of shape (k,), int32
+            In the order in which they are looked at.
+        """
+        if pod.nominated >= 0 and (nodes == pod.nominated).any():
+            if passes(self.cluster, pod.shape, pod.nominated, self.settings).ok:
+                return PodOutcome(Status(), pod.nominated)
+        choice = schedule_pod(self.cluster, pod.shape, nodes, self.settings)
+        if choice.node < 0:
+            return PodOutcome(Status(Code.UNSCHEDULABLE, (choice.text,)))
+        return PodOutcome(Status(), choice.node)
+
+    def assume(self, pod: GroupPod, node: int) -> None:
+        """Count a pod as running on a node."""
+        self.cluster.assume(pod.shape, node)
+
+    def forget(self, pod: GroupPod, node: int) -> None:
+        """Take back what `assume` did."""
+        self.cluster.forget(pod.shape, node)
+
+    def feasible(self, group: PodGroup, placed: int, remaining: int) -> Status:
+        """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`)."""
+        return feasible(group, placed, remaining)
+
+    def placements(self, group: PodGroup, nodes: Ints) -> Placements[int]:
+        """Find the placements of a group within nodes, those of a share of them if only a share is tried.
+
+        Parameters
+        ----------
+        group : PodGroup
+        nodes : ndarray of shape (k,), int32
+        """
+        if not group.topology_key:
+            return Placements((Placement("", nodes),))
+        column = self.cluster.nodes.labels.columns.get(group.topology_key)
+        values: Sequence[str] = () if column is None else column[1]
+        codes = np.full(self.cluster.nodes.n, -1, dtype=np.int32) if column is None else column[0]
+
+        def value_of(node: int) -> str | None:
+            return values[codes[node]] if codes[node] >= 0 else None
+
+        scheduled = [(pod.full_name, value_of(pod.node)) for pod in self._members(group, self._placed)]
+        found = generate_placements(group, nodes.tolist(), value_of, scheduled)
+        placements = tuple(Placement(each.name, np.array(each.nodes, dtype=np.int32)) for each in found.found)
+        if self.share is not None:
+            placements = placements[: share_of(placements, self.share)]
+        return Placements(placements, found.status)
+
+    def totals(self, group: PodGroup, trials: Sequence[Trial[GroupPod, int]]) -> list[int] | Status:
+        """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.
+
+        Parameters
+        ----------
+        group : PodGroup
+        trials : sequence of Trial
+        """
+        before = len(self._members(group, self._placed))
+        placed = [list(trial.outcome.placed()) for trial in trials]
+        counts = normalised_counts([before + len(pods) for pods in placed])
+        if isinstance(counts, Status):
+            return counts
+        fits = [
+            self.fit(trial.placement.nodes, [pod for pod, _ in pods])
+            for trial, pods in zip(trials, placed, strict=True)
+        ]
+        return [count + fit for count, fit in zip(counts, fits, strict=True)]
+
+    def fit(self, nodes: Ints, pods: Sequence[GroupPod]) -> int:
+        """Score how full nodes become with pods on them, 0 to 100 (`fit_score`).
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (k,), int32
+        pods : sequence of GroupPod
+            Pods that are not on the nodes yet.
+        """
+        cluster = self.cluster
+        names = cluster.nodes.resources
+        allocatable = dict(zip(names, cluster.nodes.allocatable[nodes].sum(axis=0).tolist(), strict=True))
+        used = dict(zip(names, cluster.requested[nodes].sum(axis=0).tolist(), strict=True))
+        for name, amount in zip(ASSUMED, cluster.assumed[nodes].sum(axis=0).tolist(), strict=True):
+            used[name] += amount
+        requested: dict[str, int] = {}
+        for pod in pods:
+            for amounts in (pod.shape.requests, pod.shape.assumed):
+                for name, amount in amounts.items():
+                    requested[name] = requested.get(name, 0) + amount
+        return fit_score(allocatable, used, requested, self.settings.resources)
+
+    def begin(self, group: PodGroup, placement: Placement[int]) -> None:
+        """Take notice that a placement is going to be tried: long work can be cancelled here."""
+        check()
+
+    def _members(self, group: PodGroup, pods: Mapping[str, list[GroupPod]]) -> list[GroupPod]:
+        return [pod for leaf in self.groups.leaves(group) for pod in pods.get(leaf.key, ())]
