@@ -115,6 +115,7 @@ def make_role(
         annotations=annotations,
         succeeded=succeeded,
         assumed=spec.assumed,
+        rules=spec.rules,
         pod_uids=uids if any(uids) else None,
         pod_resource_versions=versions if any(versions) else None,
     )

@@ -184,6 +184,7 @@ def deal_gpus(
             group_phase=_group_phase(pod, labels[gang].phase) if gang in labels else "",
             gpu_group=gpu_group_of(pod.metadata.labels),
             assumed=pod.spec.assumed,
+            rules=pod.spec.rules,
             uid=pod.metadata.uid,
             resource_version=pod.metadata.resource_version,
         )

@@ -22,6 +22,7 @@ from workbench.model.extras import Extra, VolcanoMemory, empty_extra, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
+from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
 from workbench.model.value import Value
 from workbench.model.whole_number import whole_number
@@ -108,6 +109,8 @@ class Role(Value):
         One of the roles in `depends_on` is enough (iteration ``any``); otherwise all of them must run.
     n_created : int
         Pending pods that exist in the cluster already; read only if `depends_on` is not empty.
+    rules : PodRules
+        Affinity to other pods, spreading, preferred nodes.
     n_gpus : int
         Whole GPUs of one pod.
     best_effort : bool
@@ -139,6 +142,7 @@ class Role(Value):
     depends_on: tuple[str, ...] = ()
     depends_on_any: bool = False
     n_created: int = 0
+    rules: PodRules = NO_RULES
     n_gpus: int = field(init=False, repr=False, compare=False)
     best_effort: bool = field(init=False, repr=False, compare=False)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.model.extras import GpuGroup
+from workbench.model.pod_rules import NO_RULES, PodRules
 
 __all__ = ["UNKNOWN_NODE", "RunningPod"]
 
@@ -42,6 +43,8 @@ class RunningPod:
         metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
     gpu_milli : int
         Thousandths of each of its GPUs that the pod holds, 1 to 999, while other pods may hold the rest; 0: whole GPUs.
+    rules : PodRules
+        Its affinity to other pods, which schedulers consult for pods that come later.
     """
 
     namespace: str
@@ -62,3 +65,4 @@ class RunningPod:
     uid: str = ""
     resource_version: str = ""
     gpu_milli: int = 0
+    rules: PodRules = NO_RULES

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.model.labels import NODE_NAME_FIELD, NodeFilter, Requirement, Toleration
+from workbench.model.labels import NodeFilter, Requirement, Toleration
+from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.resources import CPU, MEMORY, is_gpu_resource
-from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, get_texts, wrong
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.node_terms import read_required_terms
+from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
@@ -19,8 +22,6 @@ ANY_NODE = NodeFilter()
 
 #: Requests that Kubernetes' scores assume for a container without requests.
 _ASSUMED = {CPU: 100, MEMORY: 200 << 20}
-
-_AFFINITY_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class PodSpec:
         Fields present that would narrow the choice of nodes and are not modelled.
     assumed : mapping of str to int
         Amounts that Kubernetes' scores add to the requests for containers without a request of cpu or memory.
+    rules : PodRules
+        Affinity to other pods, spreading, preferred nodes.
     """
 
     requests: Mapping[str, int]
@@ -52,6 +55,7 @@ class PodSpec:
     scheduler: str = ""
     not_read: tuple[str, ...] = ()
     assumed: Mapping[str, int] = field(default_factory=dict)
+    rules: PodRules = NO_RULES
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,7 @@ def read_pod_spec(spec: Mapping[str, Any], where: str) -> PodSpec:
         scheduler=get_text(spec, "schedulerName", where),
         not_read=tuple(name for name, present in _NOT_READ.items() if present(spec)),
         assumed=assumed,
+        rules=read_pod_rules(spec, where),
     )
 
 
@@ -269,42 +274,12 @@ def _node_filter(spec: Mapping[str, Any], where: str) -> NodeFilter:
         )
         for path, item in get_maps(spec, "tolerations", where)
     )
-    terms = _affinity_terms(spec, where) if spec.get("affinity") is not None else ()
+    terms = read_required_terms(spec, where) if spec.get("affinity") is not None else ()
     if not (selector or tolerations or terms):
         return ANY_NODE
     # Sorted, so that selectors written in different orders give equal filters.
     required = tuple(Requirement(key, "In", (selector[key],)) for key in sorted(selector))
     return NodeFilter(required, terms, tolerations)
-
-
-def _affinity_terms(spec: Mapping[str, Any], where: str) -> tuple[tuple[Requirement, ...], ...]:
-    node_affinity = get_map(get_map(spec, "affinity", where), "nodeAffinity", child(where, "affinity"))
-    where = child(where, "affinity.nodeAffinity")
-    required = get_map(node_affinity, "requiredDuringSchedulingIgnoredDuringExecution", where)
-    where = child(where, "requiredDuringSchedulingIgnoredDuringExecution")
-    return tuple(
-        (
-            *_expressions(term, "matchExpressions", path),
-            *_expressions(term, "matchFields", path, field_keys={"metadata.name": NODE_NAME_FIELD}),
-        )
-        for path, term in get_maps(required, "nodeSelectorTerms", where)
-    )
-
-
-def _expressions(
-    term: Mapping[str, Any], key: str, where: str, field_keys: Mapping[str, str] | None = None
-) -> Iterator[Requirement]:
-    for path, item in get_maps(term, key, where):
-        label, operator = get_text(item, "key", path), get_text(item, "operator", path)
-        if field_keys is not None and label not in field_keys:
-            raise wrong(child(path, "key"), label, "metadata.name, the only field of a node that can be selected")
-        if operator not in _AFFINITY_OPERATORS:
-            raise wrong(child(path, "operator"), operator, ", ".join(_AFFINITY_OPERATORS))
-        values = get_list(item, "values", path)
-        for value in values:
-            if type(value) is not str:
-                raise wrong(child(path, "values"), value, "a list of text (in quotes)")
-        yield Requirement(field_keys[label] if field_keys else label, operator, tuple(values))  # type: ignore[arg-type]
 
 
 def _has(*path: str) -> Callable[[Mapping[str, Any]], bool]:

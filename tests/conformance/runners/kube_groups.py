@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
-from tests.conformance.runners.kube_group_objects import (
-    groups_of,
-    hierarchy,
-    key_of,
-    member,
-    nodes_of,
-    pod_key,
-    shape_of,
-)
+from tests.conformance.runners.kube_group_objects import groups_of, hierarchy, key_of, member, pod_key
+from tests.conformance.runners.kube_objects import cluster_of, shape_of
 from tests.reference.kube_requeue import wakes
-from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
@@ -138,12 +130,11 @@ def normalise(given: Json, want: Json) -> None:
 
 
 def fit(given: Json, want: Json) -> None:
-    nodes = nodes_of(given["nodes"])
-    running = [(shape_of(pod), nodes.names.index(pod["node"])) for pod in given["running"]]
+    cluster = cluster_of(given["nodes"], given["running"])
     settings = KubeSettings(resources=tuple((name, weight) for name, weight in given["resources"]))
-    scene = KubeScene(KubeCluster(nodes, running), Hierarchy(), (), settings)
+    scene = KubeScene(cluster, Hierarchy(), (), settings)
     placed = [GroupPod(pod["name"], shape_of(pod)) for pod in given["pods"] if pod_key(pod) in given["assignments"]]
-    inside = np.array([nodes.names.index(name) for name in given["placement"]], dtype=np.int32)
+    inside = np.array([cluster.nodes.names.index(name) for name in given["placement"]], dtype=np.int32)
     assert scene.fit(inside, placed) == want["score"]
 
 

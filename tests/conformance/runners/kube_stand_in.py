@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.conformance.runners.kube_group_objects import groups_of, key_of, member_of, nodes_of, shape_of
+from tests.conformance.runners.kube_group_objects import groups_of, key_of, member_of
+from tests.conformance.runners.kube_objects import nodes_of, shape_of
 from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.conditions import Condition, leaf_outcomes

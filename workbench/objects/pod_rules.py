@@ -1,0 +1,120 @@
+"""Affinity to other pods, spreading and preferred nodes of a pod, read from its spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.model.labels import Requirement
+from workbench.model.pod_rules import NO_RULES, NodePreference, PodAffinityTerm, PodRules, PodSelector, SpreadConstraint
+from workbench.objects.fields import child, get_count, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.node_terms import PREFERRED, REQUIRED, read_node_term
+from workbench.objects.selectors import read_label_selector
+
+__all__ = ["read_pod_rules"]
+
+_HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
+
+
+def read_pod_rules(spec: Mapping[str, Any], where: str) -> PodRules:
+    """The rules in a pod's spec, whose path is `where`.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type, a weight or maxSkew out of range, or an unknown policy.
+    """
+    if spec.get("affinity") is None and spec.get("topologySpreadConstraints") is None:
+        return NO_RULES
+    affinity, path = get_map(spec, "affinity", where), child(where, "affinity")
+    node, near, apart = (get_map(affinity, key, path) for key in ("nodeAffinity", "podAffinity", "podAntiAffinity"))
+    rules = PodRules(
+        _preferred_nodes(node, child(path, "nodeAffinity")),
+        _required(near, child(path, "podAffinity")),
+        _required(apart, child(path, "podAntiAffinity")),
+        _preferred(near, child(path, "podAffinity")),
+        _preferred(apart, child(path, "podAntiAffinity")),
+        tuple(_constraint(item, at) for at, item in get_maps(spec, "topologySpreadConstraints", where)),
+    )
+    return NO_RULES if rules == NO_RULES else rules
+
+
+def _preferred_nodes(data: Mapping[str, Any], where: str) -> tuple[NodePreference, ...]:
+    return tuple(
+        NodePreference(_weight(item, at), read_node_term(get_map(item, "preference", at), child(at, "preference")))
+        for at, item in get_maps(data, PREFERRED, where)
+    )
+
+
+def _required(data: Mapping[str, Any], where: str) -> tuple[PodAffinityTerm, ...]:
+    return tuple(_term(item, at) for at, item in get_maps(data, REQUIRED, where))
+
+
+def _preferred(data: Mapping[str, Any], where: str) -> tuple[PodAffinityTerm, ...]:
+    return tuple(
+        _term(get_map(item, "podAffinityTerm", at), child(at, "podAffinityTerm"), _weight(item, at))
+        for at, item in get_maps(data, PREFERRED, where)
+    )
+
+
+def _weight(data: Mapping[str, Any], where: str) -> int:
+    weight = get_int(data, "weight", where) or 0
+    if not 1 <= weight <= 100:
+        raise wrong(child(where, "weight"), data.get("weight"), "1 to 100")
+    return weight
+
+
+def _term(data: Mapping[str, Any], where: str, weight: int = 0) -> PodAffinityTerm:
+    key = get_text(data, "topologyKey", where)
+    if not key:
+        raise wrong(child(where, "topologyKey"), data.get("topologyKey"), "a label key of nodes")
+    selector = PodSelector(
+        _labels(data, "labelSelector", where),
+        tuple(sorted(_texts(data, "namespaces", where))),
+        _labels(data, "namespaceSelector", where),
+    )
+    keys = (tuple(_texts(data, name, where)) for name in ("matchLabelKeys", "mismatchLabelKeys"))
+    return PodAffinityTerm(key, selector, weight, *keys)
+
+
+def _labels(data: Mapping[str, Any], key: str, where: str) -> tuple[Requirement, ...] | None:
+    """A label selector's requirements; None if it is absent or cannot be parsed: such a selector selects nothing."""
+    if data.get(key) is None:
+        return None
+    selector = get_map(data, key, where)
+    found = read_label_selector(selector, child(where, key))
+    return found or (None if selector.get("matchLabels") or selector.get("matchExpressions") else ())
+
+
+def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
+    values = get_list(data, key, where)
+    for value in values:
+        if type(value) is not str:
+            raise wrong(child(where, key), value, "a list of text")
+    return values
+
+
+def _constraint(data: Mapping[str, Any], where: str) -> SpreadConstraint:
+    key, skew = get_text(data, "topologyKey", where), get_int(data, "maxSkew", where)
+    if not key:
+        raise wrong(child(where, "topologyKey"), data.get("topologyKey"), "a label key of nodes")
+    if skew is None or skew < 1:
+        raise wrong(child(where, "maxSkew"), data.get("maxSkew"), "1 or more")
+    return SpreadConstraint(
+        key,
+        skew,
+        hard=_one_of(data, "whenUnsatisfiable", where, (_HARD, _SOFT)) == _HARD,
+        labels=_labels(data, "labelSelector", where),
+        min_domains=get_count(data, "minDomains", where, 1),
+        honor_affinity=_one_of(data, "nodeAffinityPolicy", where, ("Honor", "Ignore")) == "Honor",
+        honor_taints=_one_of(data, "nodeTaintsPolicy", where, ("Ignore", "Honor")) == "Honor",
+        match_keys=tuple(_texts(data, "matchLabelKeys", where)),
+    )
+
+
+def _one_of(data: Mapping[str, Any], key: str, where: str, values: tuple[str, str]) -> str:
+    """The text of a field that has one of two values; the first where it is absent."""
+    text = get_text(data, key, where) or values[0]
+    if text not in values:
+        raise wrong(child(where, key), text, " or ".join(values))
+    return text

@@ -1,0 +1,122 @@
+"""Which nodes are looked at, in which order, and which of those with the highest score is taken.
+
+Source: kube-scheduler 1.37.2, pkg/scheduler/schedule_one.go, framework/sorted_nodes.go and backend/cache/node_tree.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.policies.kube.cluster import KubeNodes
+
+__all__ = ["choose", "heap_order", "nodes_to_find", "nominated_node", "walk"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+_ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+_REGION = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+
+#: With fewer candidates than this all are looked at, and at least so many feasible nodes are sought.
+_AT_LEAST = 100
+
+
+def walk(nodes: KubeNodes, arrived: Ints) -> Ints:
+    """Order in which nodes are looked at: one of each zone in turn, zones and the nodes in them by arrival.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    arrived : ndarray of shape (n,), int32
+        Indices of the nodes in the order in which the scheduler heard of them.
+    """
+    zones: dict[tuple[str, str], list[int]] = {}
+    for node in arrived.tolist():
+        zones.setdefault((_label(nodes, _REGION, node), _label(nodes, _ZONE, node)), []).append(node)
+    lists = list(zones.values())
+    longest = max(map(len, lists), default=0)
+    return np.array([each[i] for i in range(longest) for each in lists if i < len(each)], dtype=np.int32)
+
+
+def _label(nodes: KubeNodes, keys: Sequence[str], node: int) -> str:
+    for key in keys:
+        column = nodes.labels.columns.get(key)
+        if column is not None and column[0][node] >= 0:
+            return column[1][column[0][node]]
+    return ""
+
+
+def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:
+    """Index of a pod's nominated node; None if it is none of the candidates, or unknown."""
+    return next((i for i in candidates.tolist() if nodes.names[i] == name), None)
+
+
+def nodes_to_find(candidates: int, percentage: int) -> int:
+    """Number of feasible nodes after which no more are sought.
+
+    Parameters
+    ----------
+    candidates : int
+        Nodes that may be looked at.
+    percentage : int
+        Share of them to look for; 0: a share that falls with their number, from 50 to 5 percent.
+    """
+    if candidates < _AT_LEAST:
+        return candidates
+    share = percentage or max(50 - candidates // 125, 5)
+    return max(candidates * share // 100, _AT_LEAST) if share < 100 else candidates
+
+
+def choose(feasible: Ints, total: Longs, rank: Ints, ties: str) -> tuple[int, tuple[int, ...]]:
+    """The node that is taken, and all nodes with its score.
+
+    Parameters
+    ----------
+    feasible : ndarray of shape (m,), int32
+        Feasible nodes in the order in which they were found; m > 0.
+    total : ndarray of shape (m,), int64
+        Score of each.
+    rank : ndarray of shape (n,), int32
+        Place of every node in the order of names.
+    ties : {"name", "heap"}
+        Of several nodes with the highest score the one with the smallest name, or the one that upstream's heap answers
+        first.
+    """
+    best = feasible[total == total.max()]
+    tied = tuple(best[np.argsort(rank[best])].tolist())
+    if ties == "heap" and len(tied) > 1:
+        return int(feasible[heap_order(total.tolist(), first=True)[0]]), tied
+    return tied[0], tied
+
+
+def heap_order(keys: Sequence[int | tuple[int, ...]], *, first: bool = False) -> list[int]:
+    """Positions of keys in the order in which upstream's binary heap gives them, the largest first.
+
+    Equal keys come as the heap happens to hold them: of keys that are all equal, the first one first. `first` asks for
+    the first position alone.
+    """
+    heap = list(range(len(keys)))
+
+    def sift(i: int, end: int) -> None:
+        while (left := 2 * i + 1) < end:
+            child = left
+            if left + 1 < end and keys[heap[left + 1]] > keys[heap[left]]:  # type: ignore[operator]
+                child = left + 1
+            if not keys[heap[child]] > keys[heap[i]]:  # type: ignore[operator]
+                return
+            heap[i], heap[child] = heap[child], heap[i]
+            i = child
+
+    for i in range(len(heap) // 2 - 1, -1, -1):
+        sift(i, len(heap))
+    if first:
+        return heap[:1]
+    order = []
+    for end in range(len(heap) - 1, -1, -1):
+        heap[0], heap[end] = heap[end], heap[0]
+        sift(0, end)
+        order.append(heap.pop())
+    return order

@@ -1,0 +1,174 @@
+"""`KubeCluster`: nodes as kube-scheduler sees them, and what the pods on them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.labels import FilterCache, NodeFilter, NodeLabels, NodeTaints, Toleration
+from workbench.model.resources import ASSUMED, request_vector
+from workbench.model.value import Value, Working
+from workbench.policies.kube.pods_on_nodes import PodsOnNodes
+from workbench.policies.kube.shape import PodShape
+
+__all__ = ["KubeCluster", "KubeNodes"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class KubeNodes(Value):
+    """The nodes of a cluster, without pods.
+
+    Attributes
+    ----------
+    names : tuple of str
+    labels : NodeLabels
+    taints : NodeTaints
+    unschedulable : ndarray of shape (n,), bool
+    resources : tuple of str
+        Columns of `allocatable`; cpu, memory and pods are among them.
+    allocatable : ndarray of shape (n, r), int64
+        Base units.
+    closed : ndarray of shape (n,), bool
+        Nodes that no pod may use whatever it tolerates, such as nodes that are not ready.
+    """
+
+    names: tuple[str, ...]
+    labels: NodeLabels
+    taints: NodeTaints
+    unschedulable: Mask
+    resources: tuple[str, ...]
+    allocatable: Longs
+    closed: Mask
+
+    @property
+    def n(self) -> int:
+        return len(self.names)
+
+    def selected(self, condition: NodeFilter) -> Mask:
+        """Nodes whose labels meet a filter without tolerations, whatever their taints: read-only bool (n,)."""
+        return self._by_labels.mask(condition)
+
+    def tolerated(self, tolerations: tuple[Toleration, ...]) -> Mask:
+        """Nodes whose taints NoSchedule and NoExecute are tolerated: bool of shape (n,), read-only."""
+        return self._by_taints.mask(NodeFilter(tolerations=tolerations))
+
+    def avoided(self, tolerations: tuple[Toleration, ...]) -> Longs | None:
+        """Untolerated PreferNoSchedule taints of each node: int64 of shape (n,); None if no node has any."""
+        return self._by_taints.avoided(tolerations)
+
+    @cached_property
+    def _by_labels(self) -> FilterCache:
+        untainted = NodeTaints(((),), np.zeros(self.n, dtype=np.int32))
+        return FilterCache(self.labels, untainted, np.zeros(self.n, dtype=np.bool_))
+
+    @cached_property
+    def _by_taints(self) -> FilterCache:
+        return FilterCache(self.labels, self.taints, np.zeros(self.n, dtype=np.bool_))
+
+    @cached_property
+    def rank(self) -> Ints:
+        """Place of each node in the byte order of names: int32 of shape (n,)."""
+        rank = np.empty(self.n, dtype=np.int32)
+        rank[sorted(range(self.n), key=lambda i: self.names[i].encode())] = np.arange(self.n, dtype=np.int32)
+        return rank
+
+    def codes(self, key: str) -> tuple[Ints, int]:
+        """Values of a label key as numbers, int32 (n,), -1 for nodes without the key; and how many values there are."""
+        found = self.labels.columns.get(key)
+        if found is None:
+            return np.full(self.n, -1, dtype=np.int32), 0
+        return found[0], len(found[1])
+
+    def column(self, resource: str) -> int | None:
+        """Column of a resource; None if no node has it."""
+        return self._columns.get(resource)
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.resources)}
+
+
+class KubeCluster(Working):
+    """The working copy of a cluster: what is requested on each node, changed pod by pod.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    pods : iterable of (PodShape, int)
+        Pods that have a node, with the index of the node.
+    namespaces : mapping of str to mapping of str to str
+        Labels of the namespaces.
+    requested : ndarray of shape (n, r), int64, optional
+        What the pods request; None: the sum of their requests. Of a ledger, which knows what no pod explains.
+    assumed : ndarray of shape (n, 2), int64, optional
+        CPU and memory that scores assume beyond; None: the sum over the pods.
+
+    Attributes
+    ----------
+    nodes : KubeNodes
+    requested : ndarray of shape (n, r), int64
+        Base units, in the columns of the nodes; a pod counts 1 in the column pods.
+    assumed : ndarray of shape (n, 2), int64
+        CPU and memory that scores assume beyond `requested` for containers without a request.
+    pods : PodsOnNodes
+    start : int
+        Place in the order of nodes at which the next search starts, if only a share of the nodes is looked at.
+    """
+
+    def __init__(
+        self,
+        nodes: KubeNodes,
+        pods: Iterable[tuple[PodShape, int]] = (),
+        namespaces: Mapping[str, Mapping[str, str]] | None = None,
+        *,
+        requested: Longs | None = None,
+        assumed: Longs | None = None,
+    ) -> None:
+        self.nodes = nodes
+        self.start = 0
+        self.pods = PodsOnNodes(nodes.n, {} if namespaces is None else namespaces)
+        self.requested = np.zeros_like(nodes.allocatable)
+        self.assumed = np.zeros((nodes.n, len(ASSUMED)), dtype=np.int64)
+        self._rows: dict[PodShape, tuple[Longs, Longs, tuple[str, ...]]] = {}
+        for shape, node in pods:
+            self.assume(shape, node)
+        if requested is not None:
+            self.requested = requested.copy()
+        if assumed is not None:
+            self.assumed = assumed.copy()
+
+    def _kept(self) -> dict[str, Any]:
+        # Shapes are compared by identity, so a pickled copy asks anew.
+        return {**super()._kept(), "_rows": {}}
+
+    def assume(self, shape: PodShape, node: int) -> None:
+        """Put a pod on a node."""
+        self._change(shape, node, 1)
+
+    def forget(self, shape: PodShape, node: int) -> None:
+        """Take a pod from its node; the opposite of `assume`."""
+        self._change(shape, node, -1)
+
+    def _change(self, shape: PodShape, node: int, sign: int) -> None:
+        row, assumed, _ = self.rows(shape)
+        self.requested[node] += sign * row
+        self.assumed[node] += sign * assumed
+        self.pods.add(shape.kind, node, sign)
+
+    def rows(self, shape: PodShape) -> tuple[Longs, Longs, tuple[str, ...]]:
+        """A pod's request in the nodes' columns, its assumed cpu and memory, and requested resources without column."""
+        found = self._rows.get(shape)
+        if found is None:
+            row, missing = request_vector(self.nodes.resources, shape.requests)
+            assumed = np.array([shape.assumed.get(name, 0) for name in ASSUMED], dtype=np.int64)
+            found = self._rows[shape] = row, assumed, missing
+        return found
