@@ -1,4 +1,4 @@
-"""Scenarios: `scenario-gang`, `scenario-topology`, `scenario-composite`, `scenario-preempt`, `preempt`."""
+"""Scenarios and whole decisions: the files `scenario-*`, `preempt` and `schedule`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def register(runners: Runners) -> None:
     for file in ("scenario-gang", "scenario-topology", "scenario-composite", "scenario-preempt"):
         runners.op(file, "scenario", ("gates", "steps"), ("all_checks",))(scenario)
     runners.op("preempt", "preempt", DECISION, ("removed", "placed"))(preempt)
+    runners.op("schedule", "schedule", DECISION, ("binds", "conditions"))(schedule)
 
 
 def stand_in(given: Json) -> StandIn:
@@ -80,7 +81,7 @@ def check(made: StandIn, step: Json) -> list[str]:
         told = (found.status, found.reason) if found else None
         return [] if told == (step["status"], step["reason"]) else [str(told)]
     pods = {name: made.pods[name] for name in names}
-    nodes = {name: made.nodes[pod.node]["name"] if pod.node >= 0 else "" for name, pod in pods.items()}
+    nodes = {name: made.node_of(name) for name in names}
     hierarchy = made.hierarchy()
     if what == "counts":
         placed = sum(map(bool, nodes.values()))
@@ -108,3 +109,12 @@ def check(made: StandIn, step: Json) -> list[str]:
 def waits(made: StandIn, name: str) -> bool:
     """Whether a pod waits to be tried."""
     return any(pod.name == name for entity, pods in made.waiting() if entity not in made.asleep for pod in pods)
+
+
+def schedule(given: Json, want: Json) -> None:
+    made = stand_in(given)
+    made.once()
+    names = [pod["name"] for pod in given["pending"]]
+    assert {name: made.node_of(name) for name in names} == want["binds"]
+    if want.get("conditions") is not None:
+        assert made.told() == want["conditions"]

@@ -102,6 +102,15 @@ class StandIn:
         if group:
             self.asleep.discard(self.entity(group))
 
+    def node_of(self, name: str) -> str:
+        """Name of a pod's node; empty: it has none."""
+        node = self.pods[name].node
+        return str(self.nodes[node]["name"]) if node >= 0 else ""
+
+    def told(self) -> dict[str, list[str]]:
+        """Status and reason of the condition of each PodGroup that has one."""
+        return {name: [each.status, each.reason] for name, each in self.conditions.items()}
+
     # Cycles.
 
     def entity(self, group: str) -> str:
