@@ -1,4 +1,4 @@
-"""Which events wake a pod that waits because of its group, in kube-scheduler 1.37 (plugin GangScheduling, queueing hints).
+"""Which events wake a pod that waits because of its group, in kube-scheduler 1.37 (hints of plugin GangScheduling).
 
 The product keeps no queue of pods that events wake: it tries a gang that was refused again when the cluster changes.
 """

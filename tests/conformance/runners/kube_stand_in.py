@@ -141,7 +141,7 @@ class StandIn:
         return Hierarchy([PodGroup(**{**vars_of(group), "parent": ""}) for group in self.groups])
 
     def gate(self, hierarchy: Hierarchy, pod: GroupPod) -> bool:
-        known = [each for each in self.pods.values()]
+        known = list(self.pods.values())
         return ready_to_queue(
             hierarchy, pod.group, lambda group: sum(each.group == group.key for each in known), self.composites
         ).ok

@@ -207,7 +207,7 @@ class GroupCycle(Generic[P, N]):
         return best
 
     def _of_trial(self, trial: Trial[P, N], trials: list[Trial[P, N]], status: Status) -> GroupOutcome[P, N]:
-        """Outcome of a group that is that of one of its trials; groups under a failed one that succeeded fail like it."""
+        """Outcome of a group that is that of one of its trials; under a failed group all groups fail."""
         outcome = trial.outcome
         if status.code is Code.SUCCESS:
             return GroupOutcome(outcome.group, status, outcome.pods, outcome.children, trials, trial.placement)

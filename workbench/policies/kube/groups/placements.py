@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from workbench.policies.kube.groups.hierarchy import PodGroup
-from workbench.policies.kube.status import Code, Status
+from workbench.policies.kube.status import SUCCESS, Code, Status
 
 __all__ = ["Placement", "Placements", "generate_placements", "share_of"]
 
@@ -35,7 +35,7 @@ class Placements(Generic[N]):
     """Placements of a group in the order in which they are tried, or the status of the failure to find any."""
 
     found: tuple[Placement[N], ...] = ()
-    status: Status = Status()
+    status: Status = SUCCESS
 
 
 def generate_placements(
