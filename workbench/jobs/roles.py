@@ -15,6 +15,7 @@ from workbench.objects.gang_groups import read_gang_groups
 from workbench.objects.gather import read_gather
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
+from workbench.objects.pod_rules import RULES
 from workbench.objects.queue import PriorityClass
 
 __all__ = [
@@ -124,6 +125,8 @@ def make_role(
 def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[Notice]:
     """One notice for each field of the pods' specs that restricts the choice of nodes but is not modelled.
 
+    Fields that some policies read (`PodRules`) have a code of their own, and those policies leave their notices out.
+
     `roles` gives the name and pod spec of each role.
     """
     found: dict[str, list[str]] = {}
@@ -132,9 +135,12 @@ def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[Notice]:
             found.setdefault(field, [])
             if name not in found[field]:
                 found[field].append(name)
+    told = {field: f"{field} of {', '.join(names)} is not read" for field, names in found.items()}
     return [
-        Notice("field-not-read", f"{field} of {', '.join(names)} is not read and may narrow the choice of nodes")
-        for field, names in found.items()
+        Notice(
+            "pod-rules-not-read" if field in RULES else "field-not-read", f"{text} and may narrow the choice of nodes"
+        )
+        for field, text in told.items()
     ]
 
 

@@ -13,12 +13,13 @@ from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
 from workbench.model.free_gpus import capped_by_gpus, gpu_counts
 from workbench.model.gpu_shares import Milli, add_shares, free_milli, gpu_width, shared_words
+from workbench.model.pods_on_nodes import PodKind, PodsOnNodes
 from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
 
 if TYPE_CHECKING:
-    from workbench.model.gang import Role
+    from workbench.model.gang import Gang, Role
     from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["Ledger", "idle_accelerators"]
@@ -40,6 +41,13 @@ class _Shares(NamedTuple):
     nodes: Ints
     gpus: Ints
     milli: Ints
+
+
+class _Pods(NamedTuple):
+    """Pods of some kinds that came to nodes (sign 1) or left them (sign -1) by one call that changed `Ledger.pods`."""
+
+    sign: int
+    pods: tuple[tuple[PodKind, Ints], ...]
 
 
 def idle_accelerators(idle: Longs, gpu_free: Words, gpu_columns: tuple[int, ...], nodes: Ints) -> tuple[Longs, Words]:
@@ -102,7 +110,8 @@ class Ledger(Working):
         self.exclusive = snapshot.exclusive
         self._domain_idle: Longs | None = None
         self._switches: SwitchBook | None = None
-        self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None] | _Shares] = []
+        self._pods: PodsOnNodes | None = None
+        self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None] | _Shares | _Pods] = []
         # Whether it holds all that happened since the snapshot.
         self._log_is_whole = True
 
@@ -315,6 +324,8 @@ class Ledger(Working):
             entry = self._log.pop()
             if isinstance(entry, _Shares):
                 self._share(entry, undo=True)
+            elif isinstance(entry, _Pods):
+                self._move(entry, undo=True)
             elif len(entry) == 2:
                 key, before = entry
                 assert self._switches is not None
@@ -364,6 +375,50 @@ class Ledger(Working):
         Requests that were given back are negative. Requests are one row for all pods of the call, or one row for each.
         """
         return [entry for entry in self._log[mark:] if len(entry) == 3]
+
+    @property
+    def pods(self) -> PodsOnNodes:
+        """How many pods of each kind every node holds, as rules of other pods select them.
+
+        Counted from the first call on: pods that were placed before it are missing, so a scheduler that reads it does
+        so before it places anything. Change it only by `add_pods` and `remove_pods`, or undo what was changed.
+        """
+        if self._pods is None:
+            self._pods = PodsOnNodes(self.topology.n_nodes)
+            for pod in self.snapshot.running:
+                if pod.node >= 0:
+                    kind = PodKind.of(pod.namespace, pod.labels, pod.rules, terminating=pod.terminating)
+                    self._pods.add(kind, (pod.node,))
+        return self._pods
+
+    def add_pods(self, gang: Gang, nodes: Ints) -> None:
+        """Count the pods of a gang in `pods`, if anybody reads it; `nodes`, int32 (n_pods,), -1 for pods without one.
+
+        A rollback undoes it.
+        """
+        self._count_pods(1, gang, nodes)
+
+    def remove_pods(self, gang: Gang, nodes: Ints) -> None:
+        """Stop counting pods that `add_pods` was told of with the same arguments; a rollback undoes it."""
+        self._count_pods(-1, gang, nodes)
+
+    def _count_pods(self, sign: int, gang: Gang, nodes: Ints) -> None:
+        if self._pods is None:
+            return
+        start = gang.role_start.tolist()
+        found = []
+        for i, role in enumerate(gang.roles):
+            mine = nodes[start[i] : start[i + 1]]
+            if (mine >= 0).any():
+                found.append((PodKind.of(gang.namespace, role.labels, role.rules), mine[mine >= 0].copy()))
+        step = _Pods(sign, tuple(found))
+        self._move(step)
+        self._log.append(step)
+
+    def _move(self, step: _Pods, *, undo: bool = False) -> None:
+        assert self._pods is not None
+        for kind, nodes in step.pods:
+            self._pods.add(kind, nodes.tolist(), -step.sign if undo else step.sign)
 
     def commit(self) -> None:
         """Make all changes so far final, so that they cannot be rolled back.

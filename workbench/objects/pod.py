@@ -11,7 +11,7 @@ from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.resources import CPU, MEMORY, is_gpu_resource
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.metadata import Metadata, read_metadata
-from workbench.objects.node_terms import read_required_terms
+from workbench.objects.node_terms import PREFERRED, read_required_terms
 from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
@@ -39,7 +39,7 @@ class PodSpec:
         Priority resolved by the API server; None: look up `priority_class`.
     priority_class, node_name, scheduler : str
     not_read : tuple of str
-        Fields present that would narrow the choice of nodes and are not modelled.
+        Fields present that narrow the choice of nodes and that no policy reads, or only those that read `rules`.
     assumed : mapping of str to int
         Amounts that Kubernetes' scores add to the requests for containers without a request of cpu or memory.
     rules : PodRules
@@ -311,12 +311,10 @@ def _items(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
 _NOT_READ: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "affinity.podAffinity": _has("affinity", "podAffinity"),
     "affinity.podAntiAffinity": _has("affinity", "podAntiAffinity"),
-    "preferred affinity.nodeAffinity": _has("affinity", "nodeAffinity", _PREFERRED),
+    "preferred affinity.nodeAffinity": _has("affinity", "nodeAffinity", PREFERRED),
     "topologySpreadConstraints": _has("topologySpreadConstraints"),
     "pod-level resources": _has("resources"),
     "resourceClaims": _has("resourceClaims"),

@@ -11,7 +11,15 @@ from workbench.objects.fields import child, get_count, get_int, get_list, get_ma
 from workbench.objects.node_terms import PREFERRED, REQUIRED, read_node_term
 from workbench.objects.selectors import read_label_selector
 
-__all__ = ["read_pod_rules"]
+__all__ = ["RULES", "read_pod_rules"]
+
+#: Fields of a pod spec that are read as its rules, by the names that notices have for them.
+RULES = (
+    "affinity.podAffinity",
+    "affinity.podAntiAffinity",
+    "preferred affinity.nodeAffinity",
+    "topologySpreadConstraints",
+)
 
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 

@@ -20,7 +20,6 @@ from workbench.policies.contract import Policy
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.node_policy import NodePolicy, place_best_effort
 from workbench.policies.reasons import (
-    cannot_start,
     fractional_gpus,
     gpus_unserved,
     not_offered,
@@ -121,20 +120,19 @@ class Composed(Policy):
         if gang.jobs:
             return self._hyper_job(gang, ledger, recorder)
         request = self.node.request(gang, ledger, gpus, recorder)
-        progress = request.start
         answer: Assignment | Declined
-        never = cannot_start(request.gang, progress, sub_groups=self.traits.sub_groups)
+        never = self.node.cannot_start(request)
         if gang.shares_gpus and not self.traits.shares_gpus:
             answer = Declined((fractional_gpus(self.name, gang),))
         elif never:
             answer = Declined(never)
         elif self.traits.reads_topology and not ledger.topology.ready:
             answer = Declined((topology_not_ready(ledger.topology),))
-        elif request.demand.order:
+        elif request.demand.order or not self.traits.best_effort_last:
             answer = self.node.assign(request)
         else:
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
-        if isinstance(answer, Assignment) and request.demand.best_effort:
+        if isinstance(answer, Assignment) and request.demand.best_effort and self.traits.best_effort_last:
             rest = ledger.copy()
             take_pods(gang, rest, answer.node, request.demand.taken, None)
             answer = place_best_effort(self.node, request, answer, rest)
@@ -153,7 +151,7 @@ class Composed(Policy):
         if self._place_jobs is not None:
             return self._place_jobs(self, gang, ledger, recorder)
         reason = Notice("refused", f"{self.name} places no HyperJobs")
-        return Refusal(gang, self.name, self.parameters, (reason,), (), (*gang.notes, *self.warnings))
+        return Refusal(gang, self.name, self.parameters, (reason,), (), (*self.notes_of(gang), *self.warnings))
 
     def refusal(self, gang: Gang, request: Request, answer: Declined) -> Refusal:
         """Make the `Refusal` that a user gets when the node policy cannot place a gang.
@@ -168,7 +166,7 @@ class Composed(Policy):
             The gang as the node policy sees it.
         answer : Declined
         """
-        warnings = (*gang.notes, *self.warnings, *answer.warnings, *self._notices(gang))
+        warnings = (*self.notes_of(gang), *self.warnings, *answer.warnings, *self._notices(gang))
         first, later = not_offered(request), answer.later
         if later is not None:
             return Refusal.deferred(gang, self.name, self.parameters, _after(first, later), warnings)
@@ -221,8 +219,14 @@ class Composed(Policy):
             job_class=answer.job_class,
             gpu_total=snapshot.gpu_total,
             gpu_free=snapshot.gpu_free,
-            warnings=(*gang.notes, *self.warnings, *answer.warnings, *self._notices(gang), *warnings),
+            warnings=(*self.notes_of(gang), *self.warnings, *answer.warnings, *self._notices(gang), *warnings),
         )
+
+    def notes_of(self, gang: Gang) -> tuple[Notice, ...]:
+        """The gang's notes, without those about fields of pods that only some policies read, if this policy does."""
+        if not self.traits.reads_pods:
+            return gang.notes
+        return tuple(note for note in gang.notes if note.code != "pod-rules-not-read")
 
     def _notices(self, gang: Gang) -> tuple[Notice, ...]:
         found = []

@@ -68,6 +68,12 @@ class SchedulerTraits:
         each is placed by itself, with a warning.
     shares_gpus : bool
         Whether pods may ask for thousandths of a GPU; otherwise such a gang is refused.
+    reads_pods : bool
+        Whether it reads affinity to other pods, spreading and preferred nodes (`Role.rules`); otherwise a gang with any
+        of these is placed without them, with a warning.
+    best_effort_last : bool
+        Whether pods without a request are placed after all others and apart from them, as Volcano's backfill does;
+        otherwise they are pods like others.
     """
 
     annotates_group: bool = False
@@ -78,6 +84,8 @@ class SchedulerTraits:
     sub_groups: bool = False
     gang_groups: bool = False
     shares_gpus: bool = False
+    reads_pods: bool = False
+    best_effort_last: bool = True
 
 
 class Policy(Parametrised, ABC):

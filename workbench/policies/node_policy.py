@@ -18,7 +18,7 @@ from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.parameters import Parametrised
-from workbench.policies.reasons import gang_text
+from workbench.policies.reasons import cannot_start, gang_text
 from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["NodePolicy", "place_best_effort"]
@@ -65,6 +65,10 @@ class NodePolicy(Parametrised, ABC):
             Receives every candidate that is considered.
         """
         return Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
+
+    def cannot_start(self, request: Request) -> tuple[Notice, ...]:
+        """Notices that the gang can never start with the pods that it has; empty if it may. Nodes are not looked at."""
+        return cannot_start(request.gang, request.start, sub_groups=self.traits.sub_groups)
 
     @abstractmethod
     def assign(self, request: Request) -> Assignment | Declined:

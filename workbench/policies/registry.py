@@ -37,6 +37,8 @@ from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
 from workbench.policies.koordinator.network import GangGroupScheduler, KoordinatorNetwork
 from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
+from workbench.policies.kube.parameters import KubeParameters
+from workbench.policies.kube.policy import KubeDefault, KubeScheduler
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
@@ -194,6 +196,15 @@ _BUILT_IN = (
         "a gang under one domain of the network, MustGather or PreferGather per layer",
         "Koordinator, ClusterNetworkTopology solver",
         GangGroupScheduler,
+    ),
+    Entry(
+        "kube-default",
+        "node",
+        KubeDefault,
+        KubeParameters,
+        "pods one by one by kube-scheduler's default filters and scores, all or nothing, no topology",
+        "kube-scheduler 1.37.2, default profile, gate GenericWorkload",
+        KubeScheduler,
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),

@@ -111,6 +111,7 @@ class Stream(Working):
             shares = shares_of_pods(placement.node, placement.gpu_words, placement.gpu_milli)
             self._ledger.give_back_shares(*shares)
         self._ledger.end_pods(placement.gang.key, placement.node)
+        self._ledger.remove_pods(placement.gang, placement.node)
         self._ledger.commit()
 
     @property

@@ -22,7 +22,7 @@ def take_pods(
     rows: npt.NDArray[np.int64],
     words: npt.NDArray[np.uint64] | None,
 ) -> None:
-    """Take resources and GPUs of the placed pods of a gang from a ledger.
+    """Take resources and GPUs of the placed pods of a gang from a ledger, and count the pods there (`Ledger.pods`).
 
     Copies are stored, because a caller may change a placement's arrays.
 
@@ -49,6 +49,7 @@ def take_pods(
         words = None if words is None else words.take(taken, axis=0)
     if len(nodes):
         ledger.take(nodes, rows[0] if len(rows) == 1 else rows.take(roles, axis=0), words)
+        ledger.add_pods(gang, node)
 
 
 def take_placement(placement: Placement, ledger: Ledger) -> None:

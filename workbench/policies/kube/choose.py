@@ -33,20 +33,29 @@ def walk(nodes: KubeNodes, arrived: Ints) -> Ints:
     arrived : ndarray of shape (n,), int32
         Indices of the nodes in the order in which the scheduler heard of them.
     """
-    zones: dict[tuple[str, str], list[int]] = {}
-    for node in arrived.tolist():
-        zones.setdefault((_label(nodes, _REGION, node), _label(nodes, _ZONE, node)), []).append(node)
-    lists = list(zones.values())
-    longest = max(map(len, lists), default=0)
-    return np.array([each[i] for i in range(longest) for each in lists if i < len(each)], dtype=np.int32)
+    columns = [_first_label(nodes, keys)[arrived] for keys in (_REGION, _ZONE)]
+    if not any((column >= 0).any() for column in columns):
+        return arrived
+    _, first, zone = np.unique(np.stack(columns), axis=1, return_index=True, return_inverse=True)
+    came = np.argsort(np.argsort(first))[zone.reshape(-1)]
+    by_zone = np.argsort(came, kind="stable")
+    starts = np.searchsorted(came[by_zone], np.arange(len(first)))
+    turn = np.empty(len(arrived), dtype=np.int64)
+    turn[by_zone] = np.arange(len(arrived)) - starts[came[by_zone]]
+    return arrived[np.lexsort((came, turn))]
 
 
-def _label(nodes: KubeNodes, keys: Sequence[str], node: int) -> str:
+def _first_label(nodes: KubeNodes, keys: Sequence[str]) -> Ints:
+    """Number of each node's value of the first of some label keys that it has, int32 (n,); -1 without any."""
+    found = np.full(nodes.n, -1, dtype=np.int32)
+    values: dict[str, int] = {}
     for key in keys:
-        column = nodes.labels.columns.get(key)
-        if column is not None and column[0][node] >= 0:
-            return column[1][column[0][node]]
-    return ""
+        codes, _ = nodes.codes(key)
+        texts = nodes.labels.columns[key][1] if key in nodes.labels.columns else ()
+        numbers = np.array([*(values.setdefault(text, len(values)) for text in texts), -1], dtype=np.int32)
+        found = np.where(found < 0, numbers[codes], found)
+    # An empty value is as good as none.
+    return np.where(found == values.get("", -1), -1, found)
 
 
 def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.labels import FilterCache, NodeFilter, NodeLabels, NodeTaints, Toleration
+from workbench.model.ledger import Ledger
+from workbench.model.pods_on_nodes import PodsOnNodes
 from workbench.model.resources import ASSUMED, request_vector
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value, Working
-from workbench.policies.kube.pods_on_nodes import PodsOnNodes
 from workbench.policies.kube.shape import PodShape
 
 __all__ = ["KubeCluster", "KubeNodes"]
@@ -48,6 +50,21 @@ class KubeNodes(Value):
     resources: tuple[str, ...]
     allocatable: Longs
     closed: Mask
+
+    @classmethod
+    def of_snapshot(cls, snapshot: ClusterSnapshot) -> KubeNodes:
+        """The nodes of a snapshot, in its order."""
+        nodes = cls(
+            snapshot.topology.node_names,
+            snapshot.labels,
+            snapshot.taints,
+            snapshot.unschedulable,
+            snapshot.resources,
+            snapshot.allocatable,
+            snapshot.not_ready,
+        )
+        nodes.__dict__["rank"] = snapshot.topology.node_rank
+        return nodes
 
     @property
     def n(self) -> int:
@@ -107,10 +124,6 @@ class KubeCluster(Working):
         Pods that have a node, with the index of the node.
     namespaces : mapping of str to mapping of str to str
         Labels of the namespaces.
-    requested : ndarray of shape (n, r), int64, optional
-        What the pods request; None: the sum of their requests. Of a ledger, which knows what no pod explains.
-    assumed : ndarray of shape (n, 2), int64, optional
-        CPU and memory that scores assume beyond; None: the sum over the pods.
 
     Attributes
     ----------
@@ -129,40 +142,56 @@ class KubeCluster(Working):
         nodes: KubeNodes,
         pods: Iterable[tuple[PodShape, int]] = (),
         namespaces: Mapping[str, Mapping[str, str]] | None = None,
-        *,
-        requested: Longs | None = None,
-        assumed: Longs | None = None,
     ) -> None:
         self.nodes = nodes
         self.start = 0
-        self.pods = PodsOnNodes(nodes.n, {} if namespaces is None else namespaces)
+        self.pods = PodsOnNodes(nodes.n, namespaces)
         self.requested = np.zeros_like(nodes.allocatable)
         self.assumed = np.zeros((nodes.n, len(ASSUMED)), dtype=np.int64)
         self._rows: dict[PodShape, tuple[Longs, Longs, tuple[str, ...]]] = {}
         for shape, node in pods:
             self.assume(shape, node)
-        if requested is not None:
-            self.requested = requested.copy()
-        if assumed is not None:
-            self.assumed = assumed.copy()
+
+    @classmethod
+    def of_ledger(cls, ledger: Ledger, idle: Longs) -> KubeCluster:
+        """The cluster as a ledger has it; the pods are the ledger's own, so take away what you put there.
+
+        Parameters
+        ----------
+        ledger : Ledger
+        idle : ndarray of shape (n, r), int64
+            Idle resources of its nodes.
+        """
+        nodes = KubeNodes.of_snapshot(ledger.snapshot)
+        cluster = cls(nodes)
+        cluster.pods = ledger.pods
+        cluster.requested = nodes.allocatable - idle
+        if ledger.assumed is not None:
+            cluster.assumed = ledger.assumed.copy()
+        return cluster
 
     def _kept(self) -> dict[str, Any]:
         # Shapes are compared by identity, so a pickled copy asks anew.
         return {**super()._kept(), "_rows": {}}
 
-    def assume(self, shape: PodShape, node: int) -> None:
-        """Put a pod on a node."""
-        self._change(shape, node, 1)
+    def assume(self, shape: PodShape, *nodes: int) -> None:
+        """Put a pod on each of some nodes; a node given twice gets two."""
+        self._change(shape, nodes, 1)
 
-    def forget(self, shape: PodShape, node: int) -> None:
-        """Take a pod from its node; the opposite of `assume`."""
-        self._change(shape, node, -1)
+    def forget(self, shape: PodShape, *nodes: int) -> None:
+        """Take a pod from each of some nodes; the opposite of `assume`."""
+        self._change(shape, nodes, -1)
 
-    def _change(self, shape: PodShape, node: int, sign: int) -> None:
+    def _change(self, shape: PodShape, nodes: tuple[int, ...], sign: int) -> None:
         row, assumed, _ = self.rows(shape)
-        self.requested[node] += sign * row
-        self.assumed[node] += sign * assumed
-        self.pods.add(shape.kind, node, sign)
+        if len(nodes) == 1:
+            self.requested[nodes[0]] += sign * row
+            self.assumed[nodes[0]] += sign * assumed
+        else:
+            at = np.array(nodes, dtype=np.int64)
+            np.add.at(self.requested, at, sign * row)
+            np.add.at(self.assumed, at, sign * assumed)
+        self.pods.add(shape.kind, nodes, sign)
 
     def rows(self, shape: PodShape) -> tuple[Longs, Longs, tuple[str, ...]]:
         """A pod's request in the nodes' columns, its assumed cpu and memory, and requested resources without column."""

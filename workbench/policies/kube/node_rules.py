@@ -17,6 +17,7 @@ from workbench.policies.kube.status import Code, NodeStatuses, Status
 __all__ = [
     "affinity_scores",
     "filter_affinity",
+    "filter_closed",
     "filter_taints",
     "filter_unschedulable",
     "matches_affinity",
@@ -32,10 +33,14 @@ Mask = npt.NDArray[np.bool_]
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
-def filter_unschedulable(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
-    """Fail cordoned nodes, unless the pod tolerates the taint of such nodes; nodes that are closed to all pods, too."""
+def filter_closed(nodes: KubeNodes, statuses: NodeStatuses) -> None:
+    """Fail nodes that no pod may use."""
     if nodes.closed.any():
         statuses.fail(nodes.closed[statuses.nodes], Status(Code.UNRESOLVABLE, ("node(s) were not ready",)))
+
+
+def filter_unschedulable(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
+    """Fail cordoned nodes, unless the pod tolerates the taint of such nodes."""
     if nodes.unschedulable.any() and not any(each.covers(_CORDONED) for each in shape.filter.tolerations):
         told = Status(Code.UNRESOLVABLE, ("node(s) were unschedulable",))
         statuses.fail(nodes.unschedulable[statuses.nodes], told)

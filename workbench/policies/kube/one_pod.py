@@ -5,7 +5,7 @@ Filters and scores of the default profile run in upstream's order; a node stops 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.node_rules import (
     affinity_scores,
     filter_affinity,
+    filter_closed,
     filter_taints,
     filter_unschedulable,
     taint_scores,
@@ -37,6 +38,8 @@ Score = Callable[[KubeCluster, PodShape, KubeSettings, Ints], "Longs | None"]
 
 #: Filter plugins by upstream's name, in the order of the default profile.
 FILTERS: Mapping[str, Filter] = {
+    # No plugin: the node controller taints such nodes, which a snapshot of files may lack.
+    "NotReady": lambda cluster, shape, _, statuses: filter_closed(cluster.nodes, statuses),
     "NodeUnschedulable": lambda cluster, shape, _, statuses: filter_unschedulable(cluster.nodes, shape, statuses),
     "TaintToleration": lambda cluster, shape, _, statuses: filter_taints(cluster.nodes, shape, statuses),
     "NodeAffinity": lambda cluster, shape, settings, statuses: filter_affinity(
@@ -141,7 +144,7 @@ def schedule_pod(
 def filter_pod(cluster: KubeCluster, shape: PodShape, candidates: Ints, settings: KubeSettings) -> NodeStatuses:
     """Ask every filter about a pod on some nodes; parameters as for `schedule_pod`."""
     statuses = NodeStatuses(candidates)
-    for filter_nodes in FILTERS.values():
+    for statuses.plugin, filter_nodes in FILTERS.items():
         filter_nodes(cluster, shape, settings, statuses)
     return statuses
 
@@ -151,11 +154,27 @@ def passes(cluster: KubeCluster, shape: PodShape, node: int, settings: KubeSetti
     return filter_pod(cluster, shape, np.array([node], dtype=np.int32), settings).of(0)
 
 
-def score_pod(cluster: KubeCluster, shape: PodShape, feasible: Ints, settings: KubeSettings) -> dict[str, Longs]:
-    """Weighted score of each plugin that takes part, on the feasible nodes: int64 of shape (m,)."""
+def score_pod(
+    cluster: KubeCluster,
+    shape: PodShape,
+    feasible: Ints,
+    settings: KubeSettings,
+    plugins: Collection[str] = SCORES.keys(),
+) -> dict[str, Longs]:
+    """Weighted score of each plugin that takes part, on the feasible nodes: int64 of shape (m,).
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+    feasible : ndarray of shape (m,), int32
+    settings : KubeSettings
+    plugins : collection of str
+        The plugins that are asked, by upstream's names.
+    """
     parts = {}
     for name, (weight, score) in SCORES.items():
-        scores = score(cluster, shape, settings, feasible)
+        scores = score(cluster, shape, settings, feasible) if name in plugins else None
         if scores is not None:
             parts[name] = weight * scores
     return parts

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.pod_rules import PodAffinityTerm
+from workbench.model.pods_on_nodes import Count
 from workbench.policies.kube.cluster import KubeCluster, KubeNodes
-from workbench.policies.kube.pods_on_nodes import Count
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, NodeStatuses, Status

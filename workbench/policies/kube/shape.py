@@ -9,33 +9,14 @@ from functools import cached_property
 from workbench.model.gang import ANY_NODE, Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.pod_rules import NO_RULES, PodRules
+from workbench.model.pods_on_nodes import PodKind
 from workbench.model.running_pod import RunningPod
 from workbench.model.value import Value
 
-__all__ = ["PodKind", "PodShape"]
+__all__ = ["PodShape"]
 
 #: Kinds whose pods belong to a ReplicaSet or StatefulSet.
 _OWNERS = ("Deployment", "ReplicaSet", "StatefulSet")
-
-
-@dataclass(frozen=True)
-class PodKind:
-    """What other pods' rules and scores read of a pod that has a node.
-
-    Attributes
-    ----------
-    namespace : str
-    labels : tuple of (str, str)
-        In byte order of the keys.
-    rules : PodRules
-        Resolved; only the terms about other pods.
-    terminating : bool
-    """
-
-    namespace: str
-    labels: tuple[tuple[str, str], ...] = ()
-    rules: PodRules = NO_RULES
-    terminating: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +75,4 @@ class PodShape(Value):
 
     @cached_property
     def kind(self) -> PodKind:
-        terms = self.resolved
-        rules = NO_RULES
-        if terms.names_pods:
-            rules = PodRules(
-                (), terms.affinity, terms.anti_affinity, terms.preferred_affinity, terms.preferred_anti_affinity
-            )
-        return PodKind(self.namespace, tuple(sorted(self.labels.items())), rules, self.terminating)
+        return PodKind.of(self.namespace, self.labels, self.rules, terminating=self.terminating)

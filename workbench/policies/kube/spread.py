@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from workbench.model.labels import Requirement
 from workbench.model.pod_rules import PodSelector, SpreadConstraint
+from workbench.model.pods_on_nodes import Count
 from workbench.policies.kube.cluster import KubeCluster, KubeNodes
 from workbench.policies.kube.node_rules import matches_affinity, matches_taints
-from workbench.policies.kube.pods_on_nodes import Count
 from workbench.policies.kube.settings import SYSTEM_SPREAD, KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, NodeStatuses, Status
 
-__all__ = ["filter_spread", "spread_scores"]
+__all__ = ["default_constraints", "filter_spread", "spread_scores"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -61,7 +61,9 @@ def spread_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
     """
     nodes = cluster.nodes
     own = bool(shape.resolved.spread)
-    constraints = [each for each in shape.resolved.spread if not each.hard] if own else _defaults(shape, settings)
+    constraints = (
+        [each for each in shape.resolved.spread if not each.hard] if own else default_constraints(shape, settings)
+    )
     if not constraints:
         return None
     labelled = _with_all_keys(nodes, constraints) if own else np.ones(nodes.n, dtype=np.bool_)
@@ -94,7 +96,7 @@ def _spread_normalized(raw: Longs, scored: Mask) -> Longs:
     return found
 
 
-def _defaults(shape: PodShape, settings: KubeSettings) -> list[SpreadConstraint]:
+def default_constraints(shape: PodShape, settings: KubeSettings) -> list[SpreadConstraint]:
     """The system's constraints for a pod without own ones that a Service or its owner selects; else none."""
     labels: list[Requirement] = []
     for selector in (*settings.services, shape.owner):

@@ -54,11 +54,17 @@ class NodeStatuses:
         Position in `table` of each node's status; 0: the node passes all filters asked so far.
     table : list of Status
         The distinct statuses; the first is success.
+    plugins : list of str
+        The plugin that gave each status of the table, by upstream's name; empty for success.
+    plugin : str
+        The plugin that is asked now.
     """
 
     nodes: Ints
     number: Ints = field(init=False)
     table: list[Status] = field(default_factory=lambda: [SUCCESS])
+    plugins: list[str] = field(default_factory=lambda: [""])
+    plugin: str = ""
 
     def __post_init__(self) -> None:
         self.number = np.zeros(len(self.nodes), dtype=np.int32)
@@ -69,6 +75,7 @@ class NodeStatuses:
         if hit.any():
             self.number[hit] = len(self.table)
             self.table.append(status)
+            self.plugins.append(self.plugin)
 
     @property
     def passed(self) -> npt.NDArray[np.bool_]:
@@ -77,7 +84,7 @@ class NodeStatuses:
 
     def head(self, count: int) -> NodeStatuses:
         """The statuses of the first `count` nodes."""
-        first = NodeStatuses(self.nodes[:count], table=self.table)
+        first = NodeStatuses(self.nodes[:count], self.table, self.plugins)
         first.number = self.number[:count]
         return first
 
@@ -92,6 +99,13 @@ class NodeStatuses:
             for reason in self.table[number].reasons if nodes else ():
                 found[reason] += nodes
         return found
+
+    def main_plugin(self) -> str:
+        """The plugin that most of the nodes failed, the first of several; empty: none failed."""
+        found: Counter[str] = Counter()
+        for number, nodes in enumerate(np.bincount(self.number, minlength=len(self.table)).tolist()):
+            found[self.plugins[number]] += nodes if number else 0
+        return max(found, key=lambda plugin: found[plugin], default="")
 
     def text(self) -> str:
         """The pod's message, such as ``0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods.``."""

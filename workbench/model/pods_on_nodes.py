@@ -1,0 +1,142 @@
+"""`PodsOnNodes`: how many pods of each kind every node holds, counted as the rules of other pods select them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.pod_rules import NO_RULES, PodRules, PodSelector
+from workbench.model.value import Working
+
+__all__ = ["NAMESPACE_NAME", "Count", "PodKind", "PodsOnNodes"]
+
+Longs = npt.NDArray[np.int64]
+
+
+#: Label that the API server gives every namespace.
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True)
+class PodKind:
+    """What the rules of other pods read of a pod that has a node.
+
+    Attributes
+    ----------
+    namespace : str
+    labels : tuple of (str, str)
+        In byte order of the keys.
+    rules : PodRules
+        Its own terms about other pods, complete (`PodRules.resolved`); nothing else.
+    terminating : bool
+    """
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...] = ()
+    rules: PodRules = NO_RULES
+    terminating: bool = False
+
+    @classmethod
+    def of(
+        cls, namespace: str, labels: Mapping[str, str], rules: PodRules = NO_RULES, *, terminating: bool = False
+    ) -> PodKind:
+        """The kind of a pod in a namespace, with labels and the rules of its spec."""
+        if rules.names_pods:
+            own = rules.resolved(namespace, labels)
+            terms = (own.affinity, own.anti_affinity, own.preferred_affinity, own.preferred_anti_affinity)
+            rules = PodRules((), *terms)
+        else:
+            rules = NO_RULES
+        return cls(namespace, tuple(sorted(labels.items())), rules, terminating)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Pods that are counted together: those that all of some selectors select.
+
+    Attributes
+    ----------
+    selectors : tuple of PodSelector
+    terminating : bool
+        Whether terminating pods are counted, too.
+    """
+
+    selectors: tuple[PodSelector, ...]
+    terminating: bool = True
+
+
+class PodsOnNodes(Working):
+    """Numbers of pods of each kind on the nodes of a cluster, kept up to date while pods come and go.
+
+    Parameters
+    ----------
+    n_nodes : int
+    namespaces : mapping of str to mapping of str to str, optional
+        Labels of each namespace; a missing one has the label with its name only.
+    """
+
+    def __init__(self, n_nodes: int, namespaces: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        self._n = n_nodes
+        self._namespaces = {} if namespaces is None else namespaces
+        self._kinds: dict[PodKind, dict[int, int]] = {}
+        # Dense arrays of the kinds whose pods have rules about other pods.
+        self._with_rules: dict[PodKind, Longs] = {}
+        self._counts: dict[Count, Longs] = {}
+        # Per kind the arrays that count its pods.
+        self._arrays: dict[PodKind, list[Longs]] = {}
+
+    def _derive(self) -> None:
+        # A copy counts anew, because the lists refer to the arrays of the original.
+        self._kinds = {kind: dict(nodes) for kind, nodes in self._kinds.items()}
+        self._with_rules = {kind: array.copy() for kind, array in self._with_rules.items()}
+        self._counts, self._arrays = {}, {}
+
+    def add(self, kind: PodKind, nodes: Iterable[int], sign: int = 1) -> None:
+        """Count a pod of a kind on each of some nodes; a node listed twice gets two. With `sign` -1 the pods leave."""
+        counts = self._kinds.get(kind)
+        if counts is None:
+            counts = self._kinds[kind] = {}
+            if kind.rules != NO_RULES:
+                self._with_rules[kind] = np.zeros(self._n, dtype=np.int64)
+        arrays = self._arrays.get(kind)
+        if arrays is None:
+            arrays = [array for count, array in self._counts.items() if self._counts_kind(count, kind)]
+            if kind in self._with_rules:
+                arrays.append(self._with_rules[kind])
+            self._arrays[kind] = arrays
+        for node in nodes:
+            counts[node] = counts.get(node, 0) + sign
+            for array in arrays:
+                array[node] += sign
+
+    def of(self, count: Count) -> Longs:
+        """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`."""
+        found = self._counts.get(count)
+        if found is None:
+            found = self._counts[count] = np.zeros(self._n, dtype=np.int64)
+            for kind, nodes in self._kinds.items():
+                if self._counts_kind(count, kind):
+                    if kind in self._arrays:
+                        self._arrays[kind].append(found)
+                    for node, pods in nodes.items():
+                        found[node] += pods
+        return found
+
+    def with_rules(self) -> Iterator[tuple[PodKind, Longs]]:
+        """Each kind with rules about other pods, and how many pods of it every node holds: int64 of shape (n,)."""
+        return ((kind, array) for kind, array in self._with_rules.items() if array.any())
+
+    def selects(self, selector: PodSelector, kind: PodKind) -> bool:
+        """Whether a selector selects the pods of a kind."""
+        own = self._namespaces.get(kind.namespace)
+        return selector.selects(
+            dict(kind.labels), kind.namespace, {NAMESPACE_NAME: kind.namespace} if own is None else own
+        )
+
+    def _counts_kind(self, count: Count, kind: PodKind) -> bool:
+        if kind.terminating and not count.terminating:
+            return False
+        return all(self.selects(selector, kind) for selector in count.selectors)

@@ -1,0 +1,198 @@
+"""`kube-default`: gangs placed by kube-scheduler's default profile, pod after pod, without topology.
+
+Source: kube-scheduler 1.37.2 with the gate GenericWorkload. A gang is a PodGroup with minCount: every pod is tried, and
+if fewer than minCount find a node, none keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cancel import check
+from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
+from workbench.model.placement import UNPLACED, Decision, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits
+from workbench.policies.kube.alike import schedule_alike
+from workbench.policies.kube.choose import walk
+from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.one_pod import PodChoice, schedule_pod
+from workbench.policies.kube.parameters import KubeParameters, settings_of
+from workbench.policies.kube.reading import minimum, not_expressed, pod_order, priorities_differ
+from workbench.policies.kube.shape import PodShape
+from workbench.policies.node_policy import NodePolicy
+from workbench.policies.request import Assignment, Declined, Request
+from workbench.policies.retry import KUBE_SCHEDULER
+from workbench.policies.stream import Stream
+
+__all__ = ["KubeDefault", "KubeScheduler"]
+
+Ints = npt.NDArray[np.int32]
+
+#: Code of the notice about nodes that a plugin's filter excluded.
+_CODES = {
+    "": "gpu",
+    "NotReady": "not-ready",
+    "NodeUnschedulable": "unschedulable",
+    "TaintToleration": "taint",
+    "NodeAffinity": "node-affinity",
+    "NodeResourcesFit": "insufficient",
+    "PodTopologySpread": "pod-spread",
+    "InterPodAffinity": "pod-affinity",
+}
+
+
+class KubeDefault(NodePolicy):
+    """Places pods one by one on the node with the highest score of kube-scheduler's default plugins.
+
+    Roles are tried by falling priority of their pods, then in the gang's order. Ties: the smallest name of a node, or
+    the node that kube-scheduler's heap gives (parameter `ties`).
+    """
+
+    name = "kube-default"
+    traits = SchedulerTraits(retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False)
+
+    def __init__(self, parameters: KubeParameters) -> None:
+        self._parameters = parameters
+        self._settings = settings_of(parameters, self.name)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def cannot_start(self, request: Request) -> tuple[Notice, ...]:
+        gang = request.gang
+        needed, known = minimum(gang), gang.ready + gang.n_pods
+        if known < needed:
+            text = "waiting for minCount pods from a gang to appear in scheduling queue"
+            told = f"{text}: {known} of {needed}"
+            return (Notice("not-enough-pods", told, numbers={"count": needed - known}),)
+        differing = priorities_differ(gang)
+        return () if differing is None else (differing,)
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        gang = request.gang
+        cluster = KubeCluster.of_ledger(request.ledger, request.demand.idle)
+        order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
+        warnings = tuple(not_expressed(gang, self.name))
+        node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
+        placed, remaining, needed = gang.ready, gang.n_pods, minimum(gang)
+        held: list[tuple[PodShape, list[int]]] = []
+        reasons: dict[int, tuple[Notice, ...]] = {}
+        try:
+            for role in pod_order(gang):
+                check()
+                count, shape = gang.roles[role].count, PodShape.of_role(gang, gang.roles[role])
+                candidates = _serving(request, role, order)
+                if not held and not reasons:
+                    self._record(request, cluster, shape, candidates)
+                found, failure = schedule_alike(cluster, shape, count, candidates, self._settings)
+                held.append((shape, found))
+                first = int(gang.role_start[role])
+                node[first : first + len(found)] = found
+                placed, remaining = placed + len(found), remaining - count
+                if failure is not None:
+                    reasons[role] = (self._told(request, failure, len(order)),)
+                    if placed + remaining < needed:
+                        break
+        finally:
+            for shape, found in held:
+                cluster.pods.add(shape.kind, found, -1)
+        if placed < needed:
+            text = f"minCount ({needed}) cannot be satisfied: {placed} scheduled, {remaining} remaining"
+            group = Notice("gang-unschedulable", text, numbers={"count": needed - placed})
+            told = [reason for each in reasons.values() for reason in each]
+            return Declined(tuple([*told, group] if needed > 1 else told), warnings=warnings)
+        return Assignment(node, reasons, warnings=warnings)
+
+    def _told(self, request: Request, failure: PodChoice, n_nodes: int) -> Notice:
+        """The notice about a pod that found no node, in upstream's words."""
+        statuses = failure.statuses
+        if request.recorder is not None:
+            request.recorder.note(failure.text)
+        numbers = {"count": n_nodes, "nodes": n_nodes}
+        left_out = n_nodes - len(statuses.nodes)
+        text = failure.text
+        if left_out:
+            text += f" On {left_out} more the GPU policy finds no suitable GPUs."
+        return Notice(_CODES[statuses.main_plugin()], text, numbers=numbers)
+
+    def _record(self, request: Request, cluster: KubeCluster, shape: PodShape, candidates: Ints) -> None:
+        """Tell the recorder what every node answers about the first pod of the gang."""
+        recorder = request.recorder
+        if recorder is None or recorder.ties_only:
+            return
+        start = cluster.start
+        choice = schedule_pod(cluster, shape, candidates, self._settings)
+        cluster.start = start
+        place = {node: i for i, node in enumerate(choice.feasible.tolist())}
+        looked_at = choice.statuses.nodes.tolist()
+        for position in sorted(range(len(looked_at)), key=lambda i: cluster.nodes.rank[looked_at[i]]):
+            node, status = looked_at[position], choice.statuses.of(position)
+            name = cluster.nodes.names[node]
+            if not status.ok:
+                recorder.node(name, False, ", ".join(status.reasons))
+            elif choice.total is None:
+                recorder.node(name, True, "the only node that passes all filters: not scored")
+            elif node in place:
+                parts = {plugin: float(scores[place[node]]) for plugin, scores in choice.parts.items()}
+                recorder.node(name, True, "passes all filters", float(choice.total[place[node]]), **parts)
+        if len(choice.tied) > 1:
+            names = ", ".join(cluster.nodes.names[node] for node in choice.tied)
+            recorder.note(f"equal scores for the first pod: {names}")
+
+
+def _serving(request: Request, role: int, order: Ints) -> Ints:
+    """Nodes in their order without those where the GPU policy has no GPUs for a pod of the role."""
+    chosen = request.demand.gpus.feasible(request.gang.roles[role].n_gpus)
+    return order if chosen is None else order[chosen[order]]
+
+
+class KubeScheduler(Composed):
+    """A policy of kube-scheduler's plugins and a GPU policy.
+
+    A session takes gangs by falling priority; equal ones by the time at which their objects were created, those that do
+    not exist yet last, then by namespace and name.
+    """
+
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
+        """Decide on all gangs of one session, in the order of kube-scheduler's queue, on one ledger.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+        recorders : mapping of int to Recorder
+            Recorder of a gang, by its position in `gangs`.
+        """
+        ledger = snapshot.ledger()
+        decisions: dict[int, Decision] = {}
+        for turn, i in enumerate(sorted(range(len(gangs)), key=lambda i: _queue_key(gangs[i]))):
+            check()
+            decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger, recorders.get(i)), turn=turn)
+        return [decisions[i] for i in range(len(gangs))]
+
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        opened = super().stream(snapshot)
+        # Pods are counted from now on.
+        assert opened.ledger.pods is not None
+        return opened
+
+    def _hyper_job(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Refusal:
+        reason = Notice("refused", f"kube-scheduler knows no HyperJobs: {self.name} places none")
+        return Refusal(gang, self.name, self.parameters, (reason,), (), (*self.notes_of(gang), *self.warnings))
+
+
+def _queue_key(gang: Gang) -> tuple[int, bool, str, bytes, bytes]:
+    return -gang.priority, not gang.created, gang.created, gang.namespace.encode(), gang.name.encode()

@@ -1,0 +1,68 @@
+"""How a gang reads as a request to kube-scheduler, and notices about what kube-scheduler cannot express."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.model.gang import Gang
+from workbench.model.notice import Notice
+from workbench.model.pod_rules import PodRules
+from workbench.model.pods_on_nodes import NAMESPACE_NAME
+
+__all__ = ["minimum", "not_expressed", "pod_order", "priorities_differ"]
+
+
+def minimum(gang: Gang) -> int:
+    """Number of pods, running ones included, that must have a node: minCount of the gang's PodGroup; at least 1."""
+    return max(gang.min_available, 1)
+
+
+def pod_order(gang: Gang) -> list[int]:
+    """Roles in the order in which their pods are tried: higher pod priority first, then the order of the gang."""
+    return sorted(range(len(gang.roles)), key=lambda i: -gang.roles[i].priority)
+
+
+def priorities_differ(gang: Gang) -> Notice | None:
+    """The error of a PodGroup whose pods differ in priority; None if they agree, or need no PodGroup."""
+    values = sorted({role.priority for role in gang.roles if role.count})
+    if minimum(gang) < 2 or len(values) < 2:
+        return None
+    text = f"pods of the gang have the priorities {', '.join(map(str, values))}: kube-scheduler ends a PodGroup whose "
+    return Notice("pod-priorities-differ", f"{text}pods differ in priority with SchedulerError")
+
+
+def not_expressed(gang: Gang, policy: str, *, topology: bool = False) -> Iterator[Notice]:
+    """Notices about requests of a gang that have no effect on kube-scheduler.
+
+    Parameters
+    ----------
+    gang : Gang
+    policy : str
+        Name of the policy.
+    topology : bool
+        Whether the policy reads the gang's topology constraint itself.
+    """
+    if not topology and gang.constraint is not None:
+        mode = gang.constraint.mode or "hard"
+        yield _lost(f"{policy} knows no topology: the {mode} constraint of the gang has no effect")
+    roles = [role.name for role in gang.roles if role.min_available and role.min_available < role.count]
+    if roles:
+        yield _lost(f"a PodGroup has no minimum per role: that of {', '.join(roles)} has no effect")
+    if gang.queue not in ("", "default"):
+        yield _lost(f"kube-scheduler has no queues: the limits and the weight of {gang.queue} have no effect")
+    if any(_selects_namespaces(role.rules) for role in gang.roles):
+        yield Notice(
+            "namespace-labels-not-read",
+            "a pod's affinity selects namespaces by labels: only the label with the namespace's name is known",
+        )
+
+
+def _lost(text: str) -> Notice:
+    return Notice("not-expressed", text)
+
+
+def _selects_namespaces(rules: PodRules) -> bool:
+    terms = (*rules.affinity, *rules.anti_affinity, *rules.preferred_affinity, *rules.preferred_anti_affinity)
+    return any(
+        requirement.key != NAMESPACE_NAME for term in terms for requirement in term.selector.namespace_labels or ()
+    )
