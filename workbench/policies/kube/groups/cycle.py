@@ -26,10 +26,20 @@ NOTHING_PLACED = "pod group is unschedulable"
 
 @dataclass(frozen=True)
 class PodOutcome(Generic[N]):
-    """What became of one pod: its node, or why it has none."""
+    """What became of one pod: its node, or why it has none.
+
+    Attributes
+    ----------
+    status : Status
+    node : optional
+        None: it has none.
+    failure : object
+        The scene's whole answer about a pod without a node; None: there is no more to say.
+    """
 
     status: Status
     node: N | None = None
+    failure: object = None
 
 
 @dataclass
@@ -42,11 +52,14 @@ class Trial(Generic[P, N]):
     outcome : GroupOutcome
     total : int, optional
         Sum of the placement's scores; None: it was not scored, because it failed or no other succeeded.
+    parts : dict of str to float
+        The scores by upstream's name of the plugin.
     """
 
     placement: Placement[N]
     outcome: GroupOutcome[P, N]
     total: int | None = None
+    parts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from workbench.policies.kube.shape import PodShape
 
 __all__ = ["GroupPod", "pod_order"]
@@ -33,6 +36,10 @@ class GroupPod:
         Index of its node; -1: none.
     nominated : int
         Index of the node that preemption freed for it; -1: none.
+    role : int
+        Index of its role in its gang; -1: it is of no gang.
+    serving : ndarray of shape (n,), bool, optional
+        Nodes that may take the pod whatever the filters say; None: all.
     """
 
     name: str
@@ -45,6 +52,8 @@ class GroupPod:
     preemption_policy: str = ""
     node: int = -1
     nominated: int = -1
+    role: int = -1
+    serving: npt.NDArray[np.bool_] | None = None
 
     @property
     def full_name(self) -> str:

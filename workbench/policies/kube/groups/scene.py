@@ -13,6 +13,7 @@ from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
 from workbench.policies.kube.groups.group_pods import GroupPod, pod_order
 from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
 from workbench.policies.kube.groups.placements import Placement, Placements, generate_placements, share_of
 from workbench.policies.kube.groups.quorum import feasible
@@ -38,6 +39,8 @@ class KubeScene:
     settings : KubeSettings
     share : int, optional
         Percentage of placements that are tried; 0: upstream's adaptive share; None: all of them.
+    levels : Levels, optional
+        Values of topology keys; None: those of the nodes' labels.
     """
 
     def __init__(
@@ -47,11 +50,13 @@ class KubeScene:
         pods: Iterable[GroupPod],
         settings: KubeSettings,
         share: int | None = None,
+        levels: Levels | None = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
         self.settings = settings
         self.share = share
+        self.levels = Levels(cluster.nodes) if levels is None else levels
         self._waiting: dict[str, list[GroupPod]] = {}
         self._placed: dict[str, list[GroupPod]] = {}
         for pod in pods:
@@ -80,12 +85,14 @@ class KubeScene:
         nodes : ndarray of shape (k,), int32
             In the order in which they are looked at.
         """
-        if pod.nominated >= 0 and (nodes == pod.nominated).any():
-            if passes(self.cluster, pod.shape, pod.nominated, self.settings).ok:
-                return PodOutcome(Status(), pod.nominated)
+        if pod.serving is not None:
+            nodes = nodes[pod.serving[nodes]]
+        nominated = pod.nominated
+        if nominated in nodes and passes(self.cluster, pod.shape, nominated, self.settings).ok:
+            return PodOutcome(Status(), nominated)
         choice = schedule_pod(self.cluster, pod.shape, nodes, self.settings)
         if choice.node < 0:
-            return PodOutcome(Status(Code.UNSCHEDULABLE, (choice.text,)))
+            return PodOutcome(Status(Code.UNSCHEDULABLE, (choice.text,)), failure=choice)
         return PodOutcome(Status(), choice.node)
 
     def assume(self, pod: GroupPod, node: int) -> None:
@@ -110,9 +117,7 @@ class KubeScene:
         """
         if not group.topology_key:
             return Placements((Placement("", nodes),))
-        column = self.cluster.nodes.labels.columns.get(group.topology_key)
-        values: Sequence[str] = () if column is None else column[1]
-        codes = np.full(self.cluster.nodes.n, -1, dtype=np.int32) if column is None else column[0]
+        codes, values = self.levels.values(group.topology_key)
 
         def value_of(node: int) -> str | None:
             return values[codes[node]] if codes[node] >= 0 else None
@@ -141,6 +146,8 @@ class KubeScene:
             self.fit(trial.placement.nodes, [pod for pod, _ in pods])
             for trial, pods in zip(trials, placed, strict=True)
         ]
+        for trial, count, fit in zip(trials, counts, fits, strict=True):
+            trial.parts = {"PodGroupPodsCount": float(count), "NodeResourcesFit": float(fit)}
         return [count + fit for count, fit in zip(counts, fits, strict=True)]
 
     def fit(self, nodes: Ints, pods: Sequence[GroupPod]) -> int:
