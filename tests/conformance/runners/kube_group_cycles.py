@@ -67,6 +67,21 @@ class Injected:
     def children(self, group: PodGroup) -> Sequence[PodGroup]:
         return self._children.get(group.name, [])
 
+    def runs(self, group: PodGroup) -> Sequence[Sequence[str]]:
+        return [[pod] for pod in self.pods(group)]
+
+    def alike(self, group: PodGroup, placements: Sequence[Placement[str]]) -> None:
+        return None
+
+    def complete(self, trial: Trial[str, str]) -> None: ...
+
+    def place(self, run: Sequence[str], nodes: Sequence[str]) -> list[PodOutcome[str]]:
+        (pod,) = run
+        found = self.choose(pod, nodes)
+        if found.node is not None:
+            self.assume(pod, found.node)
+        return [found]
+
     def choose(self, pod: str, nodes: Sequence[str]) -> PodOutcome[str]:
         filters = self.case.get("filter", {})
         for node in nodes:
@@ -107,7 +122,7 @@ class Injected:
         cut = [Placement(name, [node for node in given[name] if node in inside]) for name in sorted(given)]
         return Placements(tuple(each for each in cut if each.nodes))
 
-    def totals(self, group: PodGroup, trials: Sequence[Trial[str, str]]) -> list[int] | Status:
+    def score(self, group: PodGroup, trials: Sequence[Trial[str, str]]) -> Status:
         totals = [0] * len(trials)
         for plugin in self.case["scores"]:
             for position, trial in enumerate(trials):
@@ -116,7 +131,9 @@ class Injected:
                     return Status(Code.ERROR, (text,))
                 score = plugin["scores"].get(group.name, {}).get(trial.placement.name, 0)
                 totals[position] += plugin["weight"] * score
-        return totals
+        for trial, total in zip(trials, totals, strict=True):
+            trial.total = total
+        return Status()
 
     def begin(self, group: PodGroup, placement: Placement[str]) -> None:
         self.trial += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from tests.conformance.runners.kube_group_objects import groups_of, hierarchy, k
 from tests.conformance.runners.kube_objects import cluster_of, shape_of
 from tests.reference.kube_requeue import wakes
 from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
-from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
 from workbench.policies.kube.groups.placement_scores import best_totals, normalised_counts
 from workbench.policies.kube.groups.placements import generate_placements
@@ -133,7 +133,7 @@ def fit(given: Json, want: Json) -> None:
     cluster = cluster_of(given["nodes"], given["running"])
     settings = KubeSettings(resources=tuple((name, weight) for name, weight in given["resources"]))
     scene = KubeScene(cluster, Hierarchy(), (), settings)
-    placed = [GroupPod(pod["name"], shape_of(pod)) for pod in given["pods"] if pod_key(pod) in given["assignments"]]
+    placed = Counter(shape_of(pod) for pod in given["pods"] if pod_key(pod) in given["assignments"])
     inside = np.array([cluster.nodes.names.index(name) for name in given["placement"]], dtype=np.int32)
     assert scene.fit(inside, placed) == want["score"]
 

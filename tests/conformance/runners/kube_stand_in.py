@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from workbench.policies.kube.groups.submission import submit
 from workbench.policies.kube.groups.validation import validate
 from workbench.policies.kube.one_pod import schedule_pod
 from workbench.policies.kube.settings import KubeSettings
+from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code
 
 Json = dict[str, Any]
@@ -53,6 +55,7 @@ class StandIn:
         self.errors: set[str] = set()
         self.asleep: set[str] = set()
         self._clock = 0
+        self._shapes: dict[str, PodShape] = {}
 
     # What arrives and goes.
 
@@ -81,7 +84,7 @@ class StandIn:
             self._clock += 1
             made = GroupPod(
                 pod["name"],
-                shape_of(pod),
+                self.shape(pod),
                 key_of(pod) if "GenericWorkload" in self.gates else "",
                 pod.get("priority", 0),
                 arrival=self._clock,
@@ -91,6 +94,11 @@ class StandIn:
             )
             self.pods[pod["name"]] = made
             self.wake(made.group)
+
+    def shape(self, pod: Json) -> PodShape:
+        """The shape of a pod; pods that differ in their names only share one."""
+        told = {key: value for key, value in pod.items() if key not in ("name", "uid", "node", "group")}
+        return self._shapes.setdefault(json.dumps(told, sort_keys=True), shape_of(pod))
 
     def delete_pods(self, names: Sequence[str]) -> None:
         for name in names:

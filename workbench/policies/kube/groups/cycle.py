@@ -6,7 +6,7 @@ placements; pods and children in a fixed order, nothing backtracked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -22,6 +22,9 @@ P = TypeVar("P")
 N = TypeVar("N")
 
 NOTHING_PLACED = "pod group is unschedulable"
+
+#: Answers about a minimum with which a group goes on.
+_GOES_ON = (Code.SUCCESS, Code.WAIT)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class GroupOutcome(Generic[P, N]):
     ----------
     group : PodGroup
     status : Status
-    pods : dict
+    pods : mapping
         Outcome of each pod that was tried; of a PodGroup only.
     children : list of GroupOutcome
         Children that were tried; of a composite only.
@@ -84,7 +87,7 @@ class GroupOutcome(Generic[P, N]):
 
     group: PodGroup
     status: Status
-    pods: dict[P, PodOutcome[N]] = field(default_factory=dict)
+    pods: Mapping[P, PodOutcome[N]] = field(default_factory=dict)
     children: list[GroupOutcome[P, N]] = field(default_factory=list)
     trials: list[Trial[P, N]] = field(default_factory=list)
     placement: Placement[N] | None = None
@@ -126,8 +129,20 @@ class Members(Protocol[P]):
 class Scene(Members[P], Protocol[P, N]):
     """The cluster as a cycle sees it: nothing that a cycle assumes outlives it."""
 
-    def choose(self, pod: P, nodes: Sequence[N]) -> PodOutcome[N]:
-        """Choose one of the nodes for a pod."""
+    def runs(self, group: PodGroup) -> Sequence[Sequence[P]]:
+        """Pods of a PodGroup in order, cut into runs of pods that are alike."""
+
+    def place(self, run: Sequence[P], nodes: Sequence[N]) -> list[PodOutcome[N]]:
+        """Give pods that are alike nodes, one after another, until one finds none, whose outcome is the last.
+
+        The pods are assumed on their nodes.
+        """
+
+    def alike(self, group: PodGroup, placements: Sequence[Placement[N]]) -> list[Trial[P, N]] | None:
+        """Try all placements of a PodGroup at once, if its pods allow it; nothing is assumed. None: they do not."""
+
+    def complete(self, trial: Trial[P, N]) -> None:
+        """Fill in what `alike` left out of the outcome of a trial; the scene is as the trial found it."""
 
     def assume(self, pod: P, node: N) -> None:
         """Count a pod as running on a node."""
@@ -141,8 +156,8 @@ class Scene(Members[P], Protocol[P, N]):
     def placements(self, group: PodGroup, nodes: Sequence[N]) -> Placements[N]:
         """Find the placements of a group within nodes."""
 
-    def totals(self, group: PodGroup, trials: Sequence[Trial[P, N]]) -> list[int] | Status:
-        """Score placements in which the group succeeded."""
+    def score(self, group: PodGroup, trials: Sequence[Trial[P, N]]) -> Status:
+        """Score placements in which the group succeeded (`Trial.total`); answers an error if that is impossible."""
 
     def begin(self, group: PodGroup, placement: Placement[N]) -> None:
         """Take notice that a placement is going to be tried."""
@@ -192,8 +207,8 @@ class GroupCycle(Generic[P, N]):
             return GroupOutcome(group, placements.status)
         if not placements.found:
             return GroupOutcome(group, Status(Code.UNSCHEDULABLE, ("no feasible placements found",)))
-        trials: list[Trial[P, N]] = []
-        for placement in placements.found:
+        trials = self.scene.alike(group, placements.found) or []
+        for placement in placements.found[len(trials) :]:
             self.scene.begin(group, placement)
             outcome = self._members(group, placement.nodes)
             self._take_back(outcome)
@@ -207,12 +222,10 @@ class GroupCycle(Generic[P, N]):
             return self._of_trial(trials[0], trials, Status(Code.UNSCHEDULABLE, (NOTHING_PLACED, text)))
         tied = good
         if len(good) > 1:
-            totals = self.scene.totals(group, good)
-            if isinstance(totals, Status):
-                return GroupOutcome(group, totals, trials=trials)
-            for trial, total in zip(good, totals, strict=True):
-                trial.total = total
-            tied = [good[position] for position in best_totals(totals)]
+            wrong = self.scene.score(group, good)
+            if not wrong.ok:
+                return GroupOutcome(group, wrong, trials=trials)
+            tied = [good[position] for position in best_totals([trial.total or 0 for trial in good])]
         best = self._of_trial(tied[0], trials, tied[0].outcome.status)
         best.tied = tuple(trial.placement.name for trial in tied)
         for pod, node in best.placed():
@@ -222,6 +235,7 @@ class GroupCycle(Generic[P, N]):
     def _of_trial(self, trial: Trial[P, N], trials: list[Trial[P, N]], status: Status) -> GroupOutcome[P, N]:
         """Outcome of a group that is that of one of its trials; under a failed group all groups fail."""
         outcome = trial.outcome
+        self.scene.complete(trial)
         if status.code is Code.SUCCESS:
             return GroupOutcome(outcome.group, status, outcome.pods, outcome.children, trials, trial.placement)
         for child in outcome.children:
@@ -243,24 +257,31 @@ class GroupCycle(Generic[P, N]):
     def _pods(self, outcome: GroupOutcome[P, N], nodes: Sequence[N]) -> None:
         """Try the pods of a PodGroup one after another, until its minimum is out of reach."""
         scene, group = self.scene, outcome.group
-        pods, placed = scene.pods(group), scene.scheduled(group)
-        assumed: list[tuple[P, N]] = []
-        outcome.status = scene.feasible(group, placed, len(pods))
-        for tried, pod in enumerate(pods, 1):
-            if outcome.status.code not in (Code.SUCCESS, Code.WAIT):
+        pods: dict[P, PodOutcome[N]] = {}
+        placed, left = scene.scheduled(group), len(scene.pods(group))
+        outcome.pods = pods
+        outcome.status = scene.feasible(group, placed, left)
+        for run in scene.runs(group):
+            if outcome.status.code not in _GOES_ON:
                 break
-            found = scene.choose(pod, nodes)
-            outcome.pods[pod] = found
-            if found.status.code is Code.ERROR:
-                outcome.status = found.status
-                break
-            if found.node is not None:
-                scene.assume(pod, found.node)
-                assumed.append((pod, found.node))
-            outcome.status = scene.feasible(group, placed + len(assumed), len(pods) - tried)
+            found = scene.place(run, nodes)
+            good = [each for each in found if each.node is not None]
+            pods.update(zip(run, good, strict=False))
+            placed, left = placed + len(good), left - len(good)
+            if good:
+                outcome.status = scene.feasible(group, placed, left)
+            for pod in run[len(good) :]:
+                # Pods of a run are alike: where one finds no node, none of those after it does.
+                if outcome.status.code not in _GOES_ON:
+                    break
+                pods[pod] = found[-1]
+                left -= 1
+                error = found[-1].status.code is Code.ERROR
+                outcome.status = found[-1].status if error else scene.feasible(group, placed, left)
         if not outcome.succeeded:
-            for pod, node in reversed(assumed):
-                scene.forget(pod, node)
+            for pod, each in reversed(pods.items()):
+                if each.node is not None:
+                    scene.forget(pod, each.node)
 
     def _children(self, outcome: GroupOutcome[P, N], nodes: Sequence[N]) -> None:
         """Try the children of a composite one after another, until its minimum is out of reach."""
@@ -269,7 +290,7 @@ class GroupCycle(Generic[P, N]):
         outcome.status = scene.feasible(group, 0, len(children))
         good = 0
         for tried, child in enumerate(children, 1):
-            if outcome.status.code not in (Code.SUCCESS, Code.WAIT):
+            if outcome.status.code not in _GOES_ON:
                 break
             found = self._try(child, nodes)
             outcome.children.append(found)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.policies.kube.shape import PodShape
 
-__all__ = ["GroupPod", "pod_order"]
+__all__ = ["GroupPod", "alike", "pod_order"]
 
 
 @dataclass(eq=False)
@@ -67,3 +67,8 @@ def pod_order(pods: Iterable[GroupPod]) -> list[GroupPod]:
     By priority, the highest first; then by attempts, the most first; then by arrival and by name.
     """
     return sorted(pods, key=lambda pod: (-pod.priority, -pod.attempts, pod.arrival, pod.name.encode()))
+
+
+def alike(one: GroupPod, other: GroupPod) -> bool:
+    """Whether two pods of a group are alike to every node: of one shape, and without a nominated node."""
+    return one.shape is other.shape and one.serving is other.serving and max(one.nominated, other.nominated) < 0

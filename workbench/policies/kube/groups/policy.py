@@ -6,7 +6,7 @@ Source: kube-scheduler 1.37.2 with the gates GenericWorkload, TopologyAwareWorkl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np

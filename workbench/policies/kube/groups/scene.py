@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 from workbench.cancel import check
 from workbench.model.resources import ASSUMED
+from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcome_of, shapes_of, unplaced
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
-from workbench.policies.kube.groups.group_pods import GroupPod, pod_order
+from workbench.policies.kube.groups.group_pods import GroupPod, alike, pod_order
 from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
@@ -19,7 +21,8 @@ from workbench.policies.kube.groups.placements import Placement, Placements, gen
 from workbench.policies.kube.groups.quorum import feasible
 from workbench.policies.kube.one_pod import passes, schedule_pod
 from workbench.policies.kube.settings import KubeSettings
-from workbench.policies.kube.status import Code, Status
+from workbench.policies.kube.shape import PodShape
+from workbench.policies.kube.status import SUCCESS, Status
 
 __all__ = ["KubeScene"]
 
@@ -76,24 +79,76 @@ class KubeScene:
         """Children of a composite, in order of creation."""
         return self.groups.children(group)
 
-    def choose(self, pod: GroupPod, nodes: Ints) -> PodOutcome[int]:
-        """Choose one of the nodes for a pod; a node that is nominated for it is taken if it passes the filters.
+    def runs(self, group: PodGroup) -> Sequence[Sequence[GroupPod]]:
+        """Pods of a PodGroup in order, cut into runs of equal shape; a pod with a nominated node is one by itself."""
+        cut: list[list[GroupPod]] = []
+        for pod in self.pods(group):
+            if cut and alike(cut[-1][-1], pod):
+                cut[-1].append(pod)
+            else:
+                cut.append([pod])
+        return cut
+
+    def place(self, run: Sequence[GroupPod], nodes: Ints) -> list[PodOutcome[int]]:
+        """Give pods of one shape nodes, one after another, until one finds none; they are assumed there.
+
+        A node that is nominated for the first pod is taken if it passes the filters.
 
         Parameters
         ----------
-        pod : GroupPod
+        run : sequence of GroupPod
         nodes : ndarray of shape (k,), int32
             In the order in which they are looked at.
         """
-        if pod.serving is not None:
-            nodes = nodes[pod.serving[nodes]]
-        nominated = pod.nominated
-        if nominated in nodes and passes(self.cluster, pod.shape, nominated, self.settings).ok:
-            return PodOutcome(Status(), nominated)
-        choice = schedule_pod(self.cluster, pod.shape, nodes, self.settings)
-        if choice.node < 0:
-            return PodOutcome(Status(Code.UNSCHEDULABLE, (choice.text,)), failure=choice)
-        return PodOutcome(Status(), choice.node)
+        first = run[0]
+        if first.serving is not None:
+            nodes = nodes[first.serving[nodes]]
+        nominated = first.nominated
+        if nominated in nodes and passes(self.cluster, first.shape, nominated, self.settings).ok:
+            self.cluster.assume(first.shape, nominated)
+            return [PodOutcome(SUCCESS, nominated)]
+        found, failure = schedule_alike(self.cluster, first.shape, len(run), nodes, self.settings)
+        placed = [PodOutcome(SUCCESS, node) for node in found]
+        return placed if failure is None else [*placed, unplaced(failure)]
+
+    def alike(self, group: PodGroup, placements: Sequence[Placement[int]]) -> list[Trial[GroupPod, int]] | None:
+        """Try all placements of a PodGroup at once, if its pods are of one shape and no rule relates them to others.
+
+        Parameters
+        ----------
+        group : PodGroup
+        placements : sequence of Placement
+        """
+        runs = [] if group.composite else self.runs(group)
+        if len(runs) != 1 or len(runs[0]) < 2 or runs[0][0].nominated >= 0:
+            return None
+        check()
+        nodes = nodes_of_all(self.cluster, runs[0], placements, self.settings)
+        if nodes is None:
+            return None
+        before = self.scheduled(group)
+        return [
+            Trial(placement, outcome_of(group, before, runs[0], found))
+            for placement, found in zip(placements, nodes, strict=True)
+        ]
+
+    def complete(self, trial: Trial[GroupPod, int]) -> None:
+        """Say why pods of a trial of `alike` found no node.
+
+        Parameters
+        ----------
+        trial : Trial
+        """
+        pods = trial.outcome.pods
+        if not isinstance(pods, AlikePods) or not pods.n_failed:
+            return
+        first = pods.pods[0]
+        nodes = trial.placement.nodes
+        inside = nodes if first.serving is None else nodes[first.serving[nodes]]
+        self.cluster.assume(first.shape, *pods.nodes)
+        choice = schedule_pod(self.cluster, first.shape, inside, self.settings)
+        self.cluster.forget(first.shape, *pods.nodes)
+        pods.failure = unplaced(choice)
 
     def assume(self, pod: GroupPod, node: int) -> None:
         """Count a pod as running on a node."""
@@ -129,7 +184,7 @@ class KubeScene:
             placements = placements[: share_of(placements, self.share)]
         return Placements(placements, found.status)
 
-    def totals(self, group: PodGroup, trials: Sequence[Trial[GroupPod, int]]) -> list[int] | Status:
+    def score(self, group: PodGroup, trials: Sequence[Trial[GroupPod, int]]) -> Status:
         """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.
 
         Parameters
@@ -138,26 +193,24 @@ class KubeScene:
         trials : sequence of Trial
         """
         before = len(self._members(group, self._placed))
-        placed = [list(trial.outcome.placed()) for trial in trials]
-        counts = normalised_counts([before + len(pods) for pods in placed])
+        placed = [shapes_of(trial.outcome) for trial in trials]
+        counts = normalised_counts([before + sum(shapes.values()) for shapes in placed])
         if isinstance(counts, Status):
             return counts
-        fits = [
-            self.fit(trial.placement.nodes, [pod for pod, _ in pods])
-            for trial, pods in zip(trials, placed, strict=True)
-        ]
-        for trial, count, fit in zip(trials, counts, fits, strict=True):
+        for trial, shapes, count in zip(trials, placed, counts, strict=True):
+            fit = self.fit(trial.placement.nodes, shapes)
             trial.parts = {"PodGroupPodsCount": float(count), "NodeResourcesFit": float(fit)}
-        return [count + fit for count, fit in zip(counts, fits, strict=True)]
+            trial.total = count + fit
+        return SUCCESS
 
-    def fit(self, nodes: Ints, pods: Sequence[GroupPod]) -> int:
+    def fit(self, nodes: Ints, shapes: Mapping[PodShape, int]) -> int:
         """Score how full nodes become with pods on them, 0 to 100 (`fit_score`).
 
         Parameters
         ----------
         nodes : ndarray of shape (k,), int32
-        pods : sequence of GroupPod
-            Pods that are not on the nodes yet.
+        shapes : mapping of PodShape to int
+            How many pods of each shape come; they are not on the nodes yet.
         """
         cluster = self.cluster
         names = cluster.nodes.resources
@@ -166,10 +219,10 @@ class KubeScene:
         for name, amount in zip(ASSUMED, cluster.assumed[nodes].sum(axis=0).tolist(), strict=True):
             used[name] += amount
         requested: dict[str, int] = {}
-        for pod in pods:
-            for amounts in (pod.shape.requests, pod.shape.assumed):
+        for shape, pods in shapes.items():
+            for amounts in (shape.requests, shape.assumed):
                 for name, amount in amounts.items():
-                    requested[name] = requested.get(name, 0) + amount
+                    requested[name] = requested.get(name, 0) + pods * amount
         return fit_score(allocatable, used, requested, self.settings.resources)
 
     def begin(self, group: PodGroup, placement: Placement[int]) -> None:
