@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import workbench
 from tests.formats.fabric.forests import read_back, snapshots
+from tests.objects.pod_specs import EVERY_RULE
 from workbench.errors import InputError
 from workbench.formats.snapshot_file import save, snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix
@@ -22,6 +23,7 @@ from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
+from workbench.model.pod_rules import NO_RULES
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.model.suspicious_links import SuspiciousLinks
@@ -97,6 +99,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             uid=draw(st.sampled_from(["", "1-2"])),
             resource_version=draw(st.sampled_from(["", "7"])),
             gpu_milli=draw(st.sampled_from([0, 1, 999])),
+            rules=draw(st.sampled_from([NO_RULES, EVERY_RULE])),
         )
         for i in range(draw(st.integers(0, 3)))
     )
@@ -168,7 +171,7 @@ def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue",
         "terminating", "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
-        "gpu_group",
+        "gpu_group", "rules",
     }  # fmt: skip
 
 
@@ -277,6 +280,11 @@ def record() -> dict[str, Any]:
         ("running", [{"name": "p", "node": 5}], r"running\[0\].node"),
         ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "requests": {"cpu": "1"}}], "requests"),
         ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "what": 1}], r"running\[0\].what"),
+        (
+            "running",
+            [{"name": "p", "node": 0, "gpu_mask": "0", "rules": {"topologySpreadConstraints": [{"maxSkew": 0}]}}],
+            r"running\[0\].rules.topologySpreadConstraints\[0\].topologyKey",
+        ),
         ("queues", [{"name": "q", "weight": "1"}], "wrong type"),
         ("gaps", "none", "gaps: wrong type .*a list"),
         ("gaps", [1], r"gaps\[0\]: wrong type .*code, message, subject and numbers"),

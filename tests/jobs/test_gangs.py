@@ -175,9 +175,9 @@ class TestJob:
 
     def test_what_is_not_read_leaves_a_note(self) -> None:
         spread = task("w", 4)
-        spread["template"]["spec"]["topologySpreadConstraints"] = [{"maxSkew": 1}]
+        spread["template"]["spec"]["topologySpreadConstraints"] = [{"maxSkew": 1, "topologyKey": "zone"}]
         notes = gang(job(spread, priorityClassName="unknown")).notes
-        assert codes(notes) == ("field-not-read", "unknown-priority-class")
+        assert codes(notes) == ("pod-rules-not-read", "unknown-priority-class")
         assert "topologySpreadConstraints of w" in notes[0].message
         assert notes[1].subject == "PriorityClass unknown"
 

@@ -89,7 +89,7 @@ def test_what_is_not_modelled_is_named() -> None:
     pod = spec(
         container(ports=[{"containerPort": 1, "hostPort": 80}]),
         affinity={"podAntiAffinity": {"required": []}},
-        topologySpreadConstraints=[{"maxSkew": 1}],
+        topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone"}],
         volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}],
     )
     assert pod.not_read == (

@@ -44,7 +44,8 @@ def test_a_recorded_session_decides_as_often_as_one_that_is_not(name, rng):
     cluster = random_cluster(rng)
     gangs = [random_gang(rng, cluster) for _ in range(2)]
     plain = decisions_of(name, gangs, cluster, {})
-    assert plain.total() > 0 or all(role.best_effort for gang in gangs for role in gang.roles)
+    asks_nothing = all(role.best_effort for gang in gangs for role in gang.roles)
+    assert plain.total() > 0 or asks_nothing or name == "kube-default"  # refuses pods of different priority
     assert decisions_of(name, gangs, cluster, {1: Recorder()}) == plain
 
 

@@ -27,12 +27,15 @@ from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
+from workbench.model.pod_rules import NO_RULES
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.pod_rules import read_pod_rules
+from workbench.objects.pod_rules_manifest import pod_rules_manifest
 
 __all__ = ["MARK", "parse_snapshot", "save", "snapshot_text"]
 
@@ -156,6 +159,8 @@ def _running_record(pod: RunningPod) -> dict[str, Any]:
     found = {**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"}
     if pod.gpu_group is not None:
         found["gpu_group"] = dataclasses.asdict(pod.gpu_group)
+    if pod.rules != NO_RULES:
+        found["rules"] = pod_rules_manifest(pod.rules)
     if found.pop("terminating", False):
         found[_TERMINATING] = True
     return found
@@ -466,7 +471,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", _TERMINATING, "gpu_group"):
+        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", _TERMINATING, "gpu_group", "rules"):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -481,6 +486,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
         gpu_milli=int(_ints({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]),
         terminating=get_bool(item, _TERMINATING, path),
+        rules=read_pod_rules(get_map(item, "rules", path), child(path, "rules")),
         gpu_group=_gpu_group_of_pod(item, path, texts.get("labels", {})),
         **texts,
     )

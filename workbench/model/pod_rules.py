@@ -118,7 +118,7 @@ class SpreadConstraint:
 
 @dataclass(frozen=True)
 class NodePreference:
-    """A preferred node affinity term: nodes whose labels meet all requirements gain the weight; empty ones gain none."""
+    """A preferred node affinity term: nodes that meet all requirements gain the weight; without any, none does."""
 
     weight: int
     requirements: tuple[Requirement, ...]

@@ -10,6 +10,7 @@ from workbench.errors import InputError
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement
+from workbench.model.pod_rules import NO_RULES
 from workbench.simulate.held_nodes import held_gpus, pace_of, whole_gpus
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.lost_pods import missing_pods
@@ -247,13 +248,15 @@ _DEFAULTS = {
 def kind_of(gang: Gang) -> Hashable | None:
     """Key that is equal for gangs that ask for the same: roles, minimum, constraint, queue and priority.
 
-    None for a gang that says anything else (a HyperJob, sub-groups, a vendor's wishes, labels): it is like no other.
+    None for a gang that says anything else (a HyperJob, sub-groups, labels, affinity to pods): it is like no other.
     """
     if any(getattr(gang, name) != default for name, default in _DEFAULTS.items()):
         return None
     roles: list[Hashable] = []
     for role in gang.roles:
         if role.labels or role.annotations or role.succeeded or role.pod_names or role.pod_uids or role.depends_on:
+            return None
+        if role.rules != NO_RULES:
             return None
         requests, assumed = tuple(role.requests.items()), tuple(role.assumed.items())
         asked = (role.count, requests, role.container_gpus, role.gpu_milli, assumed)

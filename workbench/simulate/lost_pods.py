@@ -248,7 +248,7 @@ def placement_of_running(key: str, snapshot: ClusterSnapshot) -> Placement:
     for pod in snapshot.running:
         if pod.gang == key and pod.node >= 0 and not pod.terminating:
             amounts = (tuple(sorted(each.items())) for each in (pod.requests, pod.assumed, pod.labels))
-            shape = pod.role, *amounts, pod.gpu_milli
+            shape = pod.role, *amounts, pod.gpu_milli, pod.rules
             shapes.setdefault(shape, []).append(pod)
     if not shapes:
         raise UnknownNameError("job", key, sorted({pod.gang for pod in snapshot.running if pod.gang}, key=str.encode))
@@ -264,6 +264,7 @@ def placement_of_running(key: str, snapshot: ClusterSnapshot) -> Placement:
             pod_uids=tuple(pod.uid for pod in alike),
             assumed=alike[0].assumed,
             gpu_milli=alike[0].gpu_milli,
+            rules=alike[0].rules,
         )
         for number, alike in enumerate(shapes.values())
     )

@@ -16,6 +16,7 @@ from tests.profiles import max_examples
 from workbench.model.extras import AscendWish, Extra, FormerPod, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
+from workbench.model.pod_rules import PodRules, SpreadConstraint
 from workbench.policies import get_policy
 from workbench.policies.volcano.v1_15.form import form_of
 
@@ -111,6 +112,7 @@ OF_ROLE = {
     "depends_on": lambda rng, value: rng.choice([("a",), ("a", "b")]),
     "depends_on_any": lambda rng, value: not value,
     "n_created": number,
+    "rules": lambda rng, value: PodRules(spread=(SpreadConstraint("zone"),)),
 }
 OF_SUB_GROUP = {
     "name": text,

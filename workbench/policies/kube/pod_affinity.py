@@ -97,7 +97,8 @@ def _in_domains(nodes: KubeNodes, key: str, pods: Longs) -> Longs:
     if not there.any():
         return np.zeros(nodes.n, dtype=np.int64)
     per_value = np.bincount(codes[there], pods[there], minlength=n_values).astype(np.int64)
-    return np.where(there, per_value[codes], 0)
+    found: Longs = np.where(there, per_value[codes], 0)
+    return found
 
 
 def _stretched(raw: Longs) -> Longs:

@@ -99,11 +99,16 @@ class KubeDefault(NodePolicy):
                 held.append((shape, found))
                 first = int(gang.role_start[role])
                 node[first : first + len(found)] = found
-                placed, remaining = placed + len(found), remaining - count
-                if failure is not None:
-                    reasons[role] = (self._told(request, failure, len(order)),)
-                    if placed + remaining < needed:
-                        break
+                placed, remaining = placed + len(found), remaining - len(found)
+                if failure is None:
+                    continue
+                reasons[role] = (self._told(request, failure, len(order)),)
+                failing = count - len(found)
+                if placed + remaining - failing < needed:
+                    # The group's cycle ends at the first pod without which too few are left.
+                    remaining = min(remaining, needed - placed) - 1
+                    break
+                remaining -= failing
         finally:
             for shape, found in held:
                 cluster.pods.add(shape.kind, found, -1)

@@ -13,8 +13,11 @@ __all__ = ["minimum", "not_expressed", "pod_order", "priorities_differ"]
 
 
 def minimum(gang: Gang) -> int:
-    """Number of pods, running ones included, that must have a node: minCount of the gang's PodGroup; at least 1."""
-    return max(gang.min_available, 1)
+    """Number of pods, running ones included, that must have a node: minCount of the gang's PodGroup.
+
+    At least 1, but for a gang without pods.
+    """
+    return max(gang.min_available, 1 if gang.n_pods else 0)
 
 
 def pod_order(gang: Gang) -> list[int]:

@@ -21,6 +21,7 @@ __all__ = ["balanced_scores", "broken_line", "filter_fit", "fit_scores"]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 _STORAGE = "ephemeral-storage"
 #: Resources that every pod is taken to use; of all others a score reads those only that the pod requests.
@@ -131,32 +132,34 @@ def balanced_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSetting
 
 def _balance(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints, *, placed: bool) -> Longs:
     """How evenly resources are used on each node, 0 to 100, with the pod or without: int64 of shape (m,)."""
-    fractions = np.full((len(settings.balanced), len(nodes)), np.nan)
-    for i, (name, _) in enumerate(settings.balanced):
+    fractions, known = [], []
+    for name, _ in settings.balanced:
         amounts = _amounts(cluster, shape, name, nodes, assumed=False)
         if amounts is None:
             continue
         used, capacity = amounts
-        if not placed:
-            used = used - shape.requests.get(name, 0)
         there = capacity > 0
-        fractions[i, there] = np.minimum(used[there] / capacity[there], 1.0)
-    known = ~np.isnan(fractions)
-    count = known.sum(axis=0)
-    filled = np.where(known, fractions, 0.0)
-    total = np.zeros(len(nodes))
-    for row in filled:  # in list order: sums of floats depend on the order
-        total += row
-    mean = total / np.maximum(count, 1)
-    square = np.zeros(len(nodes))
-    for row, has in zip(filled, known, strict=True):
-        square += np.where(has, (row - mean) * (row - mean), 0.0)
-    spread = np.sqrt(square / np.maximum(count, 1))
-    # Of two, upstream halves the difference; the general formula would round otherwise.
-    order = np.sort(np.where(known, fractions, -np.inf), axis=0)
-    pair = np.abs(order[-1] - order[-2]) / 2 if len(order) > 1 else np.zeros(len(nodes))
-    deviation = np.where(count == 2, pair, np.where(count > 2, spread, 0.0))
-    return ((1 - deviation) * 100).astype(np.int64)
+        share = (used if placed else used - shape.requests.get(name, 0)) / np.where(there, capacity, 1)
+        fractions.append(np.where(there, np.minimum(share, 1.0), 0.0))
+        known.append(there)
+    return ((1 - _deviation(fractions, known, len(nodes))) * 100).astype(np.int64)
+
+
+def _deviation(fractions: list[Floats], known: list[Mask], n_nodes: int) -> Floats:
+    """Standard deviation of the known fractions on each node, float64 of shape (m,); 0 of fewer than two."""
+    if len(fractions) < 2:
+        return np.zeros(n_nodes)
+    if len(fractions) == 2:
+        (first, second), (one, other) = fractions, known
+        return np.where(one & other, np.abs(first - second) / 2, 0.0)
+    count = np.sum(known, axis=0)
+    # In list order, because sums of floats depend on it.
+    mean = sum(fractions, np.zeros(n_nodes)) / np.maximum(count, 1)
+    squares = [np.where(there, (one - mean) * (one - mean), 0.0) for one, there in zip(fractions, known, strict=True)]
+    spread: Floats = np.sqrt(sum(squares, np.zeros(n_nodes)) / np.maximum(count, 1))
+    # Of two, upstream halves the difference, which the general formula would round otherwise.
+    pair = (np.where(known, fractions, 0.0).max(axis=0) - np.where(known, fractions, 1.0).min(axis=0)) / 2
+    return np.where(count == 2, pair, np.where(count > 2, spread, 0.0))
 
 
 def _amounts(

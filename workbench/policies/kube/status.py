@@ -80,7 +80,8 @@ class NodeStatuses:
     @property
     def passed(self) -> npt.NDArray[np.bool_]:
         """Which of the nodes passed all filters: bool of shape (m,)."""
-        return self.number == 0
+        passed: npt.NDArray[np.bool_] = self.number == 0
+        return passed
 
     def head(self, count: int) -> NodeStatuses:
         """The statuses of the first `count` nodes."""
@@ -90,7 +91,7 @@ class NodeStatuses:
 
     def of(self, position: int) -> Status:
         """Status of the node at a position of `nodes`."""
-        return self.table[self.number[position]]
+        return self.table[int(self.number[position])]
 
     def counts(self) -> Counter[str]:
         """Number of nodes that have each reason; a node with two reasons counts for both."""
