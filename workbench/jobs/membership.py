@@ -105,8 +105,9 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
     """Assign every pod to its Job, PodGroup or Deployment; pods that admission refuses are left out.
 
     A Job is found by the label volcano.sh/job-name, the controlling owner or the pod's PodGroup, a PodGroup by the
-    annotation scheduling.k8s.io/group-name, one of Koordinator by the labels of `POD_GROUP_LABELS` or the
-    annotation gang.scheduling.koordinator.sh/name, a Deployment by the name of the ReplicaSet that controls the pod.
+    field spec.schedulingGroup or the annotation scheduling.k8s.io/group-name, one of Koordinator by the labels of
+    `POD_GROUP_LABELS` or the annotation gang.scheduling.koordinator.sh/name, a Deployment by the name of the ReplicaSet
+    that controls the pod.
     """
     result = Membership()
     jobs_of_groups: dict[str, str] = {}
@@ -145,7 +146,7 @@ def mentions_of(pod: Pod) -> Mentions:
         metadata.annotations.get(JOB_LABEL),
         owner.name if owner and kind == "Job" else None,
     ]
-    group = metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
+    group = pod.group or metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
     gang = gang_name(metadata)
     deployment = owner.name.rpartition("-")[0] if owner and kind == "ReplicaSet" else ""
     if owner and kind == "StatefulSet":
@@ -174,7 +175,7 @@ def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
 
 def job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
     """Key (``namespace/name``) of the Job for which a PodGroup was made; empty if the cluster has no such Job."""
-    if group.koordinator:
+    if group.koordinator or group.kube is not None:
         return ""
     *exact, shortened = jobs_named_by(group)
     known = next((key for key in exact if key in cluster.jobs), "")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from workbench.model.extras import Extra
 from workbench.model.gang import Gang
@@ -37,15 +38,36 @@ class GangRequest(ABC):
     def extra(self) -> Extra:
         """The request, as an extra of the gang."""
 
+    @classmethod
+    def told(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
+        """What objects of this kind say: the key of a gang, and its extra, in the order in which they count.
+
+        A kind of which one object is about several gangs overrides this.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+            All gangs of the input.
+        requests : iterable of GangRequest
+            Objects of this class by namespace and name.
+        """
+        for request in requests:
+            yield request.gang, request.extra
+
 
 def with_requests(gangs: Iterable[Gang], requests: Iterable[GangRequest]) -> tuple[Gang, ...]:
     """The gangs with the extras of the objects that are about them.
 
     Of several objects of one class about one gang, the last by namespace and name counts (byte order).
     """
-    extras: dict[str, list[Extra]] = {}
+    gangs = tuple(gangs)
+    by_class: dict[type[GangRequest], list[GangRequest]] = {}
     for request in sorted(requests, key=lambda one: one.metadata.key.encode()):
-        extras.setdefault(request.gang, []).append(request.extra)
+        by_class.setdefault(type(request), []).append(request)
+    extras: dict[str, list[Extra]] = {}
+    for kind, objects in by_class.items():
+        for key, extra in kind.told(gangs, objects):
+            extras.setdefault(key, []).append(extra)
     if not extras:
-        return tuple(gangs)
+        return gangs
     return tuple(gang.with_extra(*extras[gang.key]) if gang.key in extras else gang for gang in gangs)

@@ -22,6 +22,7 @@ from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
+from workbench.objects.kube_groups import read_composite_pod_group, read_kube_pod_group, read_kube_workload
 from workbench.objects.level_topology import (
     LevelTopology,
     read_cluster_network_topology,
@@ -131,10 +132,11 @@ class ClusterObjects:
             if kind == "StatefulSet":
                 return
             del objects[key]
-        if room == "pod_groups" and key in objects and objects[key].koordinator != value.koordinator:
+        if room == "pod_groups" and key in objects and _owner_of(objects[key]) != _owner_of(value):
             # Objects of two API groups, which would be one gang: Volcano's is kept.
-            self.ignored["PodGroup of Koordinator beside Volcano's"] += 1
-            if value.koordinator:
+            first, second = sorted((_owner_of(objects[key]), _owner_of(value)), key=_OWNERS.index)
+            self.ignored[f"PodGroup of {second} beside {first}'s"] += 1
+            if _owner_of(value) == second:
                 return
             del objects[key]
         if key in objects:
@@ -151,6 +153,16 @@ class ClusterObjects:
             self.notes[name] = tuple(notes)
 
 
+#: Whose PodGroups there are; of two of one name the first one's counts.
+_OWNERS = ("Volcano", "Koordinator", "Kubernetes")
+
+
+def _owner_of(group: PodGroup) -> str:
+    if group.kube is not None:
+        return "Kubernetes"
+    return "Koordinator" if group.koordinator else "Volcano"
+
+
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     ("", "Node"): ("nodes", read_node),
     ("", "Pod"): ("pods", read_pod),
@@ -161,6 +173,9 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     **{(group, "PodGroup"): ("pod_groups", read_koordinator_pod_group) for group in KOORDINATOR_GROUPS},
     ("scheduling.volcano.sh", "Queue"): ("queues", read_queue),
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
+    ("scheduling.k8s.io", "PodGroup"): ("pod_groups", read_kube_pod_group),
+    ("scheduling.k8s.io", "CompositePodGroup"): ("requests", read_composite_pod_group),
+    ("scheduling.k8s.io", "Workload"): ("requests", read_kube_workload),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),
     (GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     (DOCUMENT_GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),

@@ -85,6 +85,8 @@ class Pod:
         The pod has a scheduling gate (spec.schedulingGates): schedulers skip it.
     unscheduled : StatusCondition, optional
         The condition PodScheduled where it does not hold: why a scheduler found no node; None: no scheduler said so.
+    group : str
+        The PodGroup of scheduling.k8s.io that it belongs to (spec.schedulingGroup.podGroupName); empty: none.
     """
 
     metadata: Metadata
@@ -94,6 +96,7 @@ class Pod:
     nominated: str = ""
     gated: bool = False
     unscheduled: StatusCondition | None = None
+    group: str = ""
 
     @property
     def finished(self) -> bool:
@@ -132,16 +135,17 @@ class Pod:
 
 def read_pod(data: Mapping[str, Any]) -> Pod:
     """Read a Pod from a parsed manifest; raises InputError for a field of the wrong type."""
-    status = get_map(data, "status", "")
+    status, spec = get_map(data, "status", ""), get_map(data, "spec", "")
     told = (one for one in read_status_conditions(data) if (one.type, one.status) == ("PodScheduled", "False"))
     return Pod(
         read_metadata(data, namespaced=True),
-        read_pod_spec(get_map(data, "spec", ""), "spec"),
+        read_pod_spec(spec, "spec"),
         phase=get_text(status, "phase", "status", "Pending"),
         deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
         nominated=get_text(status, "nominatedNodeName", "status"),
-        gated=any(True for _ in get_maps(get_map(data, "spec", ""), "schedulingGates", "spec")),
+        gated=any(True for _ in get_maps(spec, "schedulingGates", "spec")),
         unscheduled=next(told, None),
+        group=get_text(get_map(spec, "schedulingGroup", "spec"), "podGroupName", "spec.schedulingGroup"),
     )
 
 

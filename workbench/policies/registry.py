@@ -37,6 +37,7 @@ from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
 from workbench.policies.koordinator.network import GangGroupScheduler, KoordinatorNetwork
 from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
+from workbench.policies.kube.groups.policy import KubeTopology, KubeTopologyParameters, KubeTopologyScheduler
 from workbench.policies.kube.parameters import KubeParameters
 from workbench.policies.kube.policy import KubeDefault, KubeScheduler
 from workbench.policies.node_policy import NodePolicy
@@ -205,6 +206,15 @@ _BUILT_IN = (
         "pods one by one by kube-scheduler's default filters and scores, all or nothing, no topology",
         "kube-scheduler 1.37.2, default profile, gate GenericWorkload",
         KubeScheduler,
+    ),
+    Entry(
+        "kube-1.37-topology",
+        "node",
+        KubeTopology,
+        KubeTopologyParameters,
+        "a gang in one domain of its level: every domain is tried, the fullest one that takes most pods is kept",
+        "kube-scheduler 1.37.2, gates TopologyAwareWorkloadScheduling and CompositePodGroup",
+        KubeTopologyScheduler,
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
