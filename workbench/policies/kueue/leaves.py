@@ -88,4 +88,4 @@ def _tree(path_of: Mapping[str, Path], depth: int) -> tuple[DomainTree, list[str
         parents.append(np.array([index[domains[key][0]] if paths else 0 for key in order], dtype=np.int64))
         paths.append(tuple([domains[key][1] for key in order]))
         index = {key: i for i, key in enumerate(order)}
-    return DomainTree(tuple(paths), tuple(parents)), order
+    return DomainTree.of(tuple(paths), tuple(parents)), order

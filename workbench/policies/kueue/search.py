@@ -6,7 +6,7 @@ Source: Kueue 0.19, pkg/cache/scheduler/tas_flavor_snapshot.go, findTopologyAssi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +19,19 @@ from workbench.policies.kueue.domain_tree import Path, is_inside
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves
-from workbench.policies.kueue.level_search import NoFit, find_level
+from workbench.policies.kueue.level_search import FitDomains, NoFit, find_level
 from workbench.policies.kueue.messages import no_fit_text
 from workbench.policies.kueue.orders import Domains
 from workbench.policies.kueue.query import PlacementQuery, read_query
 from workbench.policies.kueue.values import Flavor, Outcome, PodSet
 
-__all__ = ["PlacementSearch"]
+__all__ = ["Observer", "PlacementSearch"]
 
 Longs = npt.NDArray[np.int64]
+
+#: Is told the pod set, its request, the domains as counted, and which of them hold it; None: balanced placement found
+#: domains.
+Observer = Callable[[PodSet, PlacementQuery, Domains, FitDomains | NoFit | None], None]
 
 #: The answer where upstream ends with a runtime error.
 _CRASH = (
@@ -56,6 +60,7 @@ class PlacementSearch:
     ----------
     bound : tuple of str
         Path of the domain that all pods must be in; empty: anywhere.
+    observer : Observer, optional
     """
 
     def __init__(
@@ -78,6 +83,7 @@ class PlacementSearch:
         self.workers = workers
         self.leader = leader
         self.bound: Path = ()
+        self.observer: Observer | None = None
 
     def answers(self) -> dict[str, Outcome]:
         """The answer for the workers and the leader, by name; both have the reason of a failure."""
@@ -85,7 +91,7 @@ class PlacementSearch:
         query = read_query(self.leaves.levels, self.workers, len(names) - 1, self.gates)
         found = query if isinstance(query, str) else self._find(query)
         if isinstance(found, str):
-            return {name: Outcome(None, found) for name in names}
+            return {name: Outcome(None, found, crashed=found is _CRASH) for name in names}
         domains, chosen = found
         lowest = domains.tree.depth - 1
         answers = {self.workers.name: Outcome(from_leaves(self.leaves, chosen, domains.counts.pods[lowest]))}
@@ -106,8 +112,10 @@ class PlacementSearch:
                 return _CRASH
             if balanced is not None:
                 spread, fit = balanced
+                self._tell(query, domains, None)
                 return spread, fill_each(spread, query, fit)
         fit_or_miss = find_level(domains, query)
+        self._tell(query, domains, fit_or_miss)
         if isinstance(fit_or_miss, NoFit):
             topology = self.flavor.topology or ""
             return no_fit_text(topology, self.leaves.levels, domains, query, fit_or_miss, excluded)
@@ -142,6 +150,10 @@ class PlacementSearch:
             counts.affinity[-1][:] = np.where(usable, self.conditions.affinity_scores(self.workers), 0)
         count_upwards(tree, query, counts)
         return counts, excluded
+
+    def _tell(self, query: PlacementQuery, domains: Domains, found: FitDomains | NoFit | None) -> None:
+        if self.observer is not None:
+            self.observer(self.workers, query, domains, found)
 
     def _amounts(self, pods: PodSet) -> dict[int, int]:
         """Requests of one pod by column, in the order of the resources' names."""

@@ -25,7 +25,7 @@ from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.query import PlacementQuery, read_query, requested_level
-from workbench.policies.kueue.search import PlacementSearch
+from workbench.policies.kueue.search import Observer, PlacementSearch
 from workbench.policies.kueue.values import Assignment, Flavor, Outcome, PodSet, Replacement, Usage
 
 __all__ = ["PODS", "TopologySnapshot", "usage_of"]
@@ -49,6 +49,11 @@ class TopologySnapshot(Working, ABC):
         Column of each resource in `capacity`; ``pods`` is one of them.
     capacity : ndarray of shape (leaves, resources), int64
         What workloads could take if they held nothing.
+
+    Attributes
+    ----------
+    observer : Observer, optional
+        Is told of every search.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class TopologySnapshot(Working, ABC):
         self._columns = dict(columns)
         self._capacity = capacity
         self._used = np.zeros_like(capacity)
+        self.observer: Observer | None = None
 
     @property
     @abstractmethod
@@ -156,9 +162,11 @@ class TopologySnapshot(Working, ABC):
         free = self._capacity.copy() if simulate_empty else self._capacity - self._used
         for usage in taken:
             self._hold(free, usage, -1)
-        return PlacementSearch(
+        found = PlacementSearch(
             self.leaves, self.conditions, self.flavor, self.gates, self._columns, free, workers, leader
         )
+        found.observer = self.observer
+        return found
 
     def _place_group(
         self, members: Sequence[PodSet], taken: Sequence[Usage], simulate_empty: bool
