@@ -209,8 +209,8 @@ class _Reader:
         return any(0 < self.gang.min_subgroups.get(policy, count) < count for policy, count in number.items())
 
     def _attempts(self, reach: _Reach, group: str | None = None) -> tuple[TopologyRequest, ...]:
-        if reach.preferred:
-            return (TopologyRequest(preferred=self.levels.leaves.levels[-2], group=group),)
+        if reach.preferred and self.levels.tiers:
+            return (TopologyRequest(preferred=self.levels.level_of(self.levels.tiers[-1]), group=group),)
         if not reach.tiers:
             return (TopologyRequest(unconstrained=True),)
         return tuple(TopologyRequest(required=self.levels.level_of(tier), group=group) for tier in reach.tiers)

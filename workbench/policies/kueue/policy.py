@@ -24,6 +24,7 @@ from workbench.policies.kueue.story import Story
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import parameter
+from workbench.policies.reasons import fit_reason
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import RetryRule
 
@@ -85,8 +86,11 @@ class Kueue019(NodePolicy):
         found = turn.place()
         story.end(found.node if isinstance(found, Assignment) else None)
         if isinstance(found, Misfit):
-            reasons, warnings = (found.reason,), (*reading.warnings, *found.warnings)
-            return Declined(reasons, _misses(request, levels, reading), warnings)
+            # Nodes are blamed beside Kueue's sentence for roles of which none takes one more pod.
+            idle = request.demand.idle
+            nowhere = [role for role in request.demand.order if not request.demand.capacity(role, idle, 1).any()]
+            reasons = (found.reason, *(fit_reason(request, role, idle) for role in nowhere))
+            return Declined(reasons, _misses(request, levels, reading), (*reading.warnings, *found.warnings))
         found.warnings = (*reading.warnings, *found.warnings)
         if request.gang.constraint is not None or any(group.constraint for group in request.gang.sub_groups):
             found.record = topology.smallest_around(found.node[found.node != UNPLACED])
