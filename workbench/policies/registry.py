@@ -40,6 +40,7 @@ from workbench.policies.koordinator.partition_policy import GpuPartition, Partit
 from workbench.policies.kube.groups.policy import KubeTopology, KubeTopologyParameters, KubeTopologyScheduler
 from workbench.policies.kube.parameters import KubeParameters
 from workbench.policies.kube.policy import KubeDefault, KubeScheduler
+from workbench.policies.kueue.policy import Kueue019, KueueParameters
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
@@ -215,6 +216,14 @@ _BUILT_IN = (
         "a gang in one domain of its level: every domain is tried, the fullest one that takes most pods is kept",
         "kube-scheduler 1.37.2, gates TopologyAwareWorkloadScheduling and CompositePodGroup",
         KubeTopologyScheduler,
+    ),
+    Entry(
+        "kueue-0.19",
+        "node",
+        Kueue019,
+        KueueParameters,
+        "a gang in one domain of a level, in few of them, or anywhere; slices, leader groups; Kueue's own reasons",
+        "Kueue 0.19.2, Topology Aware Scheduling",
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
