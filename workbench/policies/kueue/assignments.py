@@ -1,0 +1,121 @@
+"""Assignments: made of leaves, merged, cut short, and changed when a node failed.
+
+Source: Kueue 0.19, pkg/cache/scheduler, tas_flavor_snapshot.go and tas_elastic_workloads.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.policies.kueue.domain_tree import Path
+from workbench.policies.kueue.nodes_of_flavor import FlavorNodes
+from workbench.policies.kueue.query import PlacementQuery
+from workbench.policies.kueue.values import Assignment, PodSet, TopologyRequest
+
+__all__ = ["bound_of_replacement", "cut", "from_leaves", "merge", "remaining_request", "stale_value", "without_node"]
+
+Longs = npt.NDArray[np.int64]
+
+
+def from_leaves(nodes: FlavorNodes, leaves: Longs, count: Longs) -> Assignment:
+    """The assignment of pods to leaves, sorted by path; `count` has the pods of every leaf of the tree."""
+    rank = nodes.tree.rank[-1]
+    used = np.unique(leaves[count[leaves] > 0])
+    ordered = used[np.argsort(rank[used])].tolist()
+    return Assignment(nodes.assignment_levels, tuple([(nodes.values(leaf), int(count[leaf])) for leaf in ordered]))
+
+
+def merge(nodes: FlavorNodes, first: Assignment, second: Assignment) -> Assignment:
+    """Both assignments in one, sorted by path; pods of the same domain are added."""
+    total: dict[Path, int] = {}
+    for values, count in (*first.domains, *second.domains):
+        total[values] = total.get(values, 0) + count
+    rank = nodes.tree.rank[-1]
+    leaf = {values: nodes.leaf_of[nodes.leaf_id(values)] for values in total}
+    return replace(first, domains=tuple(sorted(total.items(), key=lambda item: rank[leaf[item[0]]])))
+
+
+def cut(assignment: Assignment, count: int) -> Assignment:
+    """The first `count` pods of an assignment."""
+    kept = []
+    for values, pods in assignment.domains:
+        if count <= 0:
+            break
+        kept.append((values, min(pods, count)))
+        count -= pods
+    return replace(assignment, domains=tuple(kept))
+
+
+def without_node(assignment: Assignment, node: str) -> tuple[Assignment, int]:
+    """An assignment without its pods on a node (the last of a domain's values), and how many pods these are."""
+    kept = tuple([(values, count) for values, count in assignment.domains if values[-1] != node])
+    rest = replace(assignment, domains=kept)
+    return rest, assignment.count - rest.count
+
+
+def stale_value(nodes: FlavorNodes, assignment: Assignment) -> str | None:
+    """First value of the first domain that no node is in any more; None: every domain has a node."""
+    for values, _ in assignment.domains:
+        if nodes.leaf_id(values) not in nodes.leaf_of:
+            return values[0]
+    return None
+
+
+def bound_of_replacement(
+    nodes: FlavorNodes, query: PlacementQuery, rest: Assignment, lost: int
+) -> tuple[int, int] | None:
+    """The domain inside which lost pods must be placed again, as its level and index; None: anywhere.
+
+    An incomplete slice is completed in its own domain, the one with the smallest path if several could be meant (upstream
+    takes any). Otherwise pods of a required level stay in its domain.
+
+    Parameters
+    ----------
+    nodes : FlavorNodes
+    query : PlacementQuery
+        The pod set's request as a whole.
+    rest : Assignment
+        What is left of its assignment; all domains exist.
+    lost : int
+        Number of pods to place.
+    """
+    tree = nodes.tree
+    if not rest.domains:
+        return None
+    of_leaf = [(nodes.leaf_of[nodes.leaf_id(values)], count) for values, count in rest.domains]
+    levels = nodes.levels
+    broken = [layer for layer in query.layers if lost % layer.size]
+    if query.layers and lost % query.slice_size:
+        layer = broken[-1]
+        level = levels.index(layer.level)
+        held: dict[int, int] = {}
+        for leaf, count in of_leaf:
+            domain = _ancestor(nodes, leaf, level)
+            held[domain] = held.get(domain, 0) + count
+        meant = [domain for domain, count in held.items() if (count + lost) % layer.size == 0]
+        return (level, min(meant, key=lambda domain: tree.rank[level][domain])) if meant else None
+    if query.required:
+        return query.level, _ancestor(nodes, of_leaf[0][0], query.level)
+    return None
+
+
+def remaining_request(pods: PodSet, lost: int) -> PodSet:
+    """The request for lost pods that complete a slice: slices of the innermost layer whose size divides their number.
+
+    Without such a layer they are single pods; if slices were all that was requested, no level is left to place them at,
+    and they are refused, as upstream does.
+    """
+    request = pods.topology or TopologyRequest()
+    whole = [layer for layer in request.slices if lost % layer.size == 0]
+    unconstrained = False if request.unconstrained is None else request.unconstrained
+    return replace(pods, topology=replace(request, slices=tuple(whole[-1:]), unconstrained=unconstrained))
+
+
+def _ancestor(nodes: FlavorNodes, leaf: int, level: int) -> int:
+    found = leaf
+    for each in range(nodes.tree.depth - 1, level, -1):
+        found = int(nodes.tree.parent[each][found])
+    return found
