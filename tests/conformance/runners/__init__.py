@@ -6,13 +6,24 @@ from tests.conformance.registry import Area
 from tests.conformance.runners import (
     communication,
     gpu,
+    kueue_recorded,
+    kueue_tas,
     switch_affinity,
     volcano_jobs,
     volcano_recorded,
     volcano_topology,
 )
 
-_MODULES = (communication, gpu, switch_affinity, volcano_jobs, volcano_recorded, volcano_topology)
+_MODULES = (
+    communication,
+    gpu,
+    kueue_recorded,
+    kueue_tas,
+    switch_affinity,
+    volcano_jobs,
+    volcano_recorded,
+    volcano_topology,
+)
 
 #: Sub-folder of the cases -> its runners.
 AREAS: dict[str, Area] = {module.RUNNERS.area: module.RUNNERS for module in _MODULES}

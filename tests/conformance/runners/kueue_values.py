@@ -13,6 +13,7 @@ from workbench.policies.kueue.values import (
     Assignment,
     Flavor,
     Node,
+    Outcome,
     PodSet,
     PreferredTerm,
     SliceLayer,
@@ -20,7 +21,19 @@ from workbench.policies.kueue.values import (
     Usage,
 )
 
-__all__ = ["amounts", "assignment", "flavor", "gates", "held_pods", "node", "pod_set", "usage", "written"]
+__all__ = [
+    "amounts",
+    "assignment",
+    "flavor",
+    "gates",
+    "held_pods",
+    "node",
+    "outcomes",
+    "pod_set",
+    "topology_request",
+    "usage",
+    "written",
+]
 
 Json = Mapping[str, Any]
 
@@ -82,6 +95,10 @@ def written(found: Assignment | None) -> Json | None:
     return {"levels": list(found.levels), "domains": domains}
 
 
+def outcomes(found: Mapping[str, Outcome]) -> Json:
+    return {name: {"assignment": written(each.assignment), "reason": each.reason} for name, each in found.items()}
+
+
 def usage(given: Json) -> Usage:
     return Usage(tuple(given["values"]), amounts(given["requests"]), given["count"])
 
@@ -92,7 +109,7 @@ def pod_set(given: Json) -> PodSet:
         given["name"],
         given["count"],
         amounts(given["requests"]),
-        _request(given["topology"], given["group"]),
+        topology_request(given["topology"], given["group"]),
         given["node_selector"],
         tolerations(given["tolerations"]),
         tuple(_term(term) for term in affinity["required"]),
@@ -101,7 +118,7 @@ def pod_set(given: Json) -> PodSet:
     )
 
 
-def _request(given: Json | None, group: str | None) -> TopologyRequest | None:
+def topology_request(given: Json | None, group: str | None) -> TopologyRequest | None:
     if given is None:
         return TopologyRequest(group=group) if group else None
     layers = tuple(SliceLayer(layer["level"], layer["size"]) for layer in given["slices"])

@@ -5,17 +5,28 @@ Source: Kueue 0.19, pkg/cache/scheduler, tas_flavor_snapshot.go and tas_elastic_
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.policies.kueue.domain_tree import Path
+from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.policies.kueue.domain_tree import Path, path_key
 from workbench.policies.kueue.nodes_of_flavor import FlavorNodes
 from workbench.policies.kueue.query import PlacementQuery
 from workbench.policies.kueue.values import Assignment, PodSet, TopologyRequest
 
-__all__ = ["bound_of_replacement", "cut", "from_leaves", "merge", "remaining_request", "stale_value", "without_node"]
+__all__ = [
+    "bound_of_replacement",
+    "cut",
+    "from_leaves",
+    "merge",
+    "node_of",
+    "remaining_request",
+    "stale_value",
+    "without_node",
+]
 
 Longs = npt.NDArray[np.int64]
 
@@ -64,13 +75,16 @@ def stale_value(nodes: FlavorNodes, assignment: Assignment) -> str | None:
     return None
 
 
-def bound_of_replacement(
-    nodes: FlavorNodes, query: PlacementQuery, rest: Assignment, lost: int
-) -> tuple[int, int] | None:
-    """The domain inside which lost pods must be placed again, as its level and index; None: anywhere.
+def node_of(levels: tuple[str, ...], values: Path) -> str | None:
+    """Hostname of the one node that a domain of an assignment is; None: the domain is no single node."""
+    return values[-1] if levels and levels[-1] == HOSTNAME_LABEL else None
 
-    An incomplete slice is completed in its own domain, the one with the smallest path if several could be meant (upstream
-    takes any). Otherwise pods of a required level stay in its domain.
+
+def bound_of_replacement(nodes: FlavorNodes, query: PlacementQuery, rest: Assignment, lost: int) -> Path:
+    """Path of the domain inside which lost pods must be placed again; empty: anywhere.
+
+    An incomplete slice is completed in its own domain, the one with the smallest path if several could be meant
+    (upstream takes any of them). Otherwise pods of a required level stay in its domain.
 
     Parameters
     ----------
@@ -82,24 +96,19 @@ def bound_of_replacement(
     lost : int
         Number of pods to place.
     """
-    tree = nodes.tree
-    if not rest.domains:
-        return None
-    of_leaf = [(nodes.leaf_of[nodes.leaf_id(values)], count) for values, count in rest.domains]
-    levels = nodes.levels
-    broken = [layer for layer in query.layers if lost % layer.size]
+    paths = nodes.tree.paths[-1]
+    held = [(paths[nodes.leaf_of[nodes.leaf_id(values)]], count) for values, count in rest.domains]
+    if not held:
+        return ()
     if query.layers and lost % query.slice_size:
-        layer = broken[-1]
-        level = levels.index(layer.level)
-        held: dict[int, int] = {}
-        for leaf, count in of_leaf:
-            domain = _ancestor(nodes, leaf, level)
-            held[domain] = held.get(domain, 0) + count
-        meant = [domain for domain, count in held.items() if (count + lost) % layer.size == 0]
-        return (level, min(meant, key=lambda domain: tree.rank[level][domain])) if meant else None
-    if query.required:
-        return query.level, _ancestor(nodes, of_leaf[0][0], query.level)
-    return None
+        broken = [layer for layer in query.layers if lost % layer.size][-1]
+        depth = nodes.levels.index(broken.level) + 1
+        total: Counter[Path] = Counter()
+        for path, count in held:
+            total[path[:depth]] += count
+        meant = [path for path, count in total.items() if (count + lost) % broken.size == 0]
+        return min(meant, key=path_key, default=())
+    return held[0][0][: query.level + 1] if query.required else ()
 
 
 def remaining_request(pods: PodSet, lost: int) -> PodSet:
@@ -112,10 +121,3 @@ def remaining_request(pods: PodSet, lost: int) -> PodSet:
     whole = [layer for layer in request.slices if lost % layer.size == 0]
     unconstrained = False if request.unconstrained is None else request.unconstrained
     return replace(pods, topology=replace(request, slices=tuple(whole[-1:]), unconstrained=unconstrained))
-
-
-def _ancestor(nodes: FlavorNodes, leaf: int, level: int) -> int:
-    found = leaf
-    for each in range(nodes.tree.depth - 1, level, -1):
-        found = int(nodes.tree.parent[each][found])
-    return found

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.model.value import Value
 
-__all__ = ["DomainTree", "Path"]
+__all__ = ["DomainTree", "Path", "is_inside", "path_key"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -88,3 +88,8 @@ class DomainTree(Value):
 def path_key(path: Path) -> tuple[bytes, ...]:
     """Sort key of a path: its values one by one as byte strings."""
     return tuple([value.encode() for value in path])
+
+
+def is_inside(path: Path, domain: Path) -> bool:
+    """Whether the domain of `path` is `domain` or inside it; everything is inside the empty path."""
+    return path[: len(domain)] == domain

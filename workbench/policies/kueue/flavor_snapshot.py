@@ -22,7 +22,7 @@ from workbench.policies.kueue.assignments import (
 )
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.nodes_of_flavor import FlavorNodes
-from workbench.policies.kueue.query import PlacementQuery, read_query
+from workbench.policies.kueue.query import PlacementQuery, read_query, requested_level
 from workbench.policies.kueue.search import PlacementSearch
 from workbench.policies.kueue.values import Assignment, Flavor, Node, Outcome, PodSet, Replacement, Usage
 
@@ -78,12 +78,17 @@ class FlavorSnapshot(Working):
                 self._change(self._capacity, leaf_of_node[name], requests, -1)
 
     def has_level(self, pod_set: PodSet) -> bool:
-        """Whether the flavor has every level that the pod set requests, slice levels included."""
+        """Whether the pod set requests a topology whose level and slice level the flavor has."""
         request = pod_set.topology
-        if request is None:
+        named = None if request is None else requested_level(self.nodes.levels, request)
+        if request is None or named is None:
             return False
-        named = [request.required, request.preferred, *(layer.level for layer in request.slices)]
-        return all(level in self.nodes.levels for level in named if level is not None)
+        return all(level in self.nodes.levels for level in (named, *(layer.level for layer in request.slices[:1])))
+
+    def free(self, leaf: int) -> dict[str, int]:
+        """Free resources of a leaf of the tree, by name."""
+        row = (self._capacity[leaf] - self._used[leaf]).tolist()
+        return {name: row[column] for name, column in self._columns.items()}
 
     def add(self, usage: Usage) -> None:
         """Take resources of pods; a domain without a node is ignored."""
@@ -241,9 +246,9 @@ class FlavorSnapshot(Working):
             )
             return Outcome(None, f"{text} domain {stale}"), []
         query = read_query(self.nodes.levels, pods, 0, self.gates)
-        bound = bound_of_replacement(self.nodes, query, rest, lost) if isinstance(query, PlacementQuery) else None
+        bound = bound_of_replacement(self.nodes, query, rest, lost) if isinstance(query, PlacementQuery) else ()
         again = replace(pods, count=lost)
-        if isinstance(query, PlacementQuery) and query.layers and bound is not None and lost % query.slice_size:
+        if isinstance(query, PlacementQuery) and query.layers and bound and lost % query.slice_size:
             again = remaining_request(again, lost)
         search = self.search(again, None, taken, simulate_empty)
         search.bound = bound

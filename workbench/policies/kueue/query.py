@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.values import PodSet, SliceLayer, TopologyRequest
 
-__all__ = ["PlacementQuery", "read_query"]
+__all__ = ["PlacementQuery", "read_query", "requested_level"]
 
 _NOTHING = TopologyRequest()
 
@@ -80,10 +81,8 @@ def read_query(levels: Sequence[str], pods: PodSet, leaders: int, gates: Gates) 
     layers = request.slices
     if any(layer.size <= 0 for layer in layers[:1]):
         return "slice topology requested, but slice size not provided"
-    slices_only = bool(layers) and request.required is None and request.preferred is None
-    explicit = (request.required, request.preferred, request.unconstrained) != (None, None, None) or bool(layers)
-    unconstrained = request.unconstrained is True or not explicit or slices_only
-    name = _level_name(levels, request, slices_only, unconstrained)
+    implied = (request.required, request.preferred, request.unconstrained, layers) == (None, None, None, ())
+    name = levels[-1] if implied else requested_level(levels, request)
     if name is None:
         return "topology level not specified"
     if name not in levels:
@@ -98,6 +97,7 @@ def read_query(levels: Sequence[str], pods: PodSet, leaders: int, gates: Gates) 
     inner = _inner_sizes(levels, layers)
     if isinstance(inner, str):
         return inner
+    unconstrained = request.unconstrained is True or implied or _slices_only(request)
     return PlacementQuery(
         level,
         request.required is not None,
@@ -114,18 +114,24 @@ def read_query(levels: Sequence[str], pods: PodSet, leaders: int, gates: Gates) 
     )
 
 
-def _level_name(levels: Sequence[str], request: TopologyRequest, slices_only: bool, anywhere: bool) -> str | None:
-    if request.required is not None or request.preferred is not None:
-        return request.required if request.required is not None else request.preferred
-    if slices_only:
+def requested_level(levels: Sequence[str], request: TopologyRequest) -> str | None:
+    """The level that a request names, or that stands for slices alone or for no constraint; None: there is none."""
+    for named in (request.required, request.preferred):
+        if named is not None:
+            return named
+    if _slices_only(request):
         return levels[0]
-    return levels[-1] if anywhere else None
+    return levels[-1] if request.unconstrained else None
+
+
+def _slices_only(request: TopologyRequest) -> bool:
+    return bool(request.slices) and request.required is None and request.preferred is None
 
 
 def _inner_sizes(levels: Sequence[str], layers: Sequence[SliceLayer]) -> tuple[tuple[int, int], ...] | str:
     """Slice size of each level below the first layer down to the last one, or why the layers are impossible."""
     found: list[tuple[int, int]] = []
-    for above, layer in zip(layers[:-1], layers[1:], strict=True):
+    for above, layer in pairwise(layers):
         if layer.level not in levels:
             return f"no requested topology level for additional slice layer: {layer.level}"
         upper, lower = levels.index(above.level), levels.index(layer.level)

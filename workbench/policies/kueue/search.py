@@ -15,6 +15,7 @@ from workbench.policies.kueue.assignments import from_leaves
 from workbench.policies.kueue.balanced import DividesByZeroError, balanced_domains
 from workbench.policies.kueue.descent import descend, fill_each
 from workbench.policies.kueue.domain_counts import DomainCounts, count_upwards, fit_counts
+from workbench.policies.kueue.domain_tree import Path, is_inside
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.level_search import NoFit, find_level
 from workbench.policies.kueue.messages import no_fit_text
@@ -50,8 +51,8 @@ class PlacementSearch:
 
     Attributes
     ----------
-    bound : tuple of (int, int), optional
-        Level and index of the domain that all pods must be in; None: anywhere.
+    bound : tuple of str
+        Path of the domain that all pods must be in; empty: anywhere.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class PlacementSearch:
         self.free = free
         self.workers = workers
         self.leader = leader
-        self.bound: tuple[int, int] | None = None
+        self.bound: Path = ()
 
     def answers(self) -> dict[str, Outcome]:
         """The answer for the workers and the leader, by name; both have the reason of a failure."""
@@ -112,9 +113,8 @@ class PlacementSearch:
         nodes, tree = self.nodes, self.nodes.tree
         tolerations = (*self.workers.tolerations, *self.flavor.tolerations)
         usable, excluded = nodes.feasible(self.workers, tolerations)
-        if self.bound is not None:
-            inside = np.zeros(nodes.n_leaves, dtype=np.bool_)
-            inside[tree.below(*self.bound, tree.depth - 1)] = True
+        if self.bound:
+            inside = np.array([is_inside(path, self.bound) for path in tree.paths[-1]], dtype=np.bool_)
             excluded["topologyDomain"] += int((usable & ~inside).sum())
             usable = usable & inside
         counts = DomainCounts.zeros(tree)
