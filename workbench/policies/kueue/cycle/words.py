@@ -52,4 +52,4 @@ def join_reasons(reasons: Iterable[str]) -> str:
 
 def cut(message: str) -> str:
     """A message as an event keeps it."""
-    return message if len(message) <= _LONGEST_EVENT else f"{message[: _LONGEST_EVENT - 3]}..."
+    return message if len(message) <= _LONGEST_EVENT else f"{message[: _LONGEST_EVENT - 4]} ..."
