@@ -19,12 +19,12 @@ __all__ = [
     "INDEX_OFFSET",
     "PREFERRED",
     "PREFIX",
+    "QUEUE_NAME",
     "REQUIRED",
     "SLICE_REQUIRED",
     "SLICE_SIZE",
     "TOPOLOGY_ANNOTATIONS",
     "UNCONSTRAINED",
-    "WORKLOAD",
     "as_bool",
     "as_int32",
     "layer_count_error",
@@ -42,7 +42,7 @@ SLICE_SIZE = f"{PREFIX}podset-slice-size"
 CONSTRAINTS = f"{PREFIX}podset-slice-required-topology-constraints"
 GROUP_NAME = f"{PREFIX}podset-group-name"
 INDEX_OFFSET = f"{PREFIX}pod-index-offset"
-WORKLOAD = f"{PREFIX}workload"
+QUEUE_NAME = f"{PREFIX}queue-name"
 
 #: Annotations by which a pod template asks something of the topology.
 TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, CONSTRAINTS, GROUP_NAME)
