@@ -37,6 +37,7 @@ from workbench.policies.hyper_job.place import place_hyper_job
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
 from workbench.policies.koordinator.network import GangGroupScheduler, KoordinatorNetwork
 from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
+from workbench.policies.kueue.policy import Kueue019, KueueParameters
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
@@ -194,6 +195,14 @@ _BUILT_IN = (
         "a gang under one domain of the network, MustGather or PreferGather per layer",
         "Koordinator, ClusterNetworkTopology solver",
         GangGroupScheduler,
+    ),
+    Entry(
+        "kueue-0.19",
+        "node",
+        Kueue019,
+        KueueParameters,
+        "a gang in one domain of a level, in few of them, or anywhere; slices, leader groups; Kueue's own reasons",
+        "Kueue 0.19.2, Topology Aware Scheduling",
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),

@@ -26,14 +26,14 @@ def _snapshot(given: dict[str, Any]) -> FlavorSnapshot:
 
 def stale(given: dict[str, Any], want: dict[str, Any]) -> None:
     """Whether a domain has no node any more, and the first value of the first such domain."""
-    found = stale_value(_snapshot(given).nodes, read.assignment(given["assignment"]))
+    found = stale_value(_snapshot(given).leaves, read.assignment(given["assignment"]))
     assert (found is not None, found or "") == (want["stale"], want["domain"] or "")
 
 
 def merged(given: dict[str, Any], want: dict[str, Any]) -> None:
     """Two assignments in one."""
     both = (read.assignment(given["a"]), read.assignment(given["b"]))
-    assert read.written(merge(_snapshot(given).nodes, *both)) == want["assignment"]
+    assert read.written(merge(_snapshot(given).leaves, *both)) == want["assignment"]
 
 
 def truncated(given: dict[str, Any], want: dict[str, Any]) -> None:

@@ -72,7 +72,7 @@ def _given(rows: list[Json], least_free: bool = False, by_affinity: bool = False
     levels = list(_levels(rows))
     paths = tuple(tuple(tuple(row["path"]) for _, row in level) for level in levels)
     parents = tuple(np.array([above for above, _ in level], dtype=np.int64) for level in levels)
-    tree = DomainTree(paths, parents)
+    tree = DomainTree.of(paths, parents)
     counts = DomainCounts.zeros(tree)
     for each, level in enumerate(levels):
         for name, column in _COUNTS.items():

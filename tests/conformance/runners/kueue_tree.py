@@ -8,8 +8,8 @@ from tests.conformance.registry import Runners
 from tests.conformance.runners import kueue_values as read
 from workbench.policies.kueue.assignments import node_of
 from workbench.policies.kueue.domain_tree import is_inside
-from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot
-from workbench.policies.kueue.nodes_of_flavor import is_node_of_flavor
+from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, is_node_of_flavor
+from workbench.policies.kueue.leaves import leaf_id
 from workbench.policies.kueue.values import Flavor, PodSet
 
 
@@ -30,21 +30,21 @@ def _snapshot(given: dict[str, Any]) -> FlavorSnapshot:
 def tree(given: dict[str, Any], want: dict[str, Any]) -> None:
     """Every domain with its id, path, parent, and what its leaf is."""
     snapshot = _snapshot(given)
-    nodes = snapshot.nodes
+    leaves, nodes = snapshot.leaves, snapshot.nodes
     found = []
-    for level, paths in enumerate(nodes.tree.paths):
-        leaf = level == nodes.tree.depth - 1
+    for level, paths in enumerate(leaves.tree.paths):
+        leaf = level == leaves.tree.depth - 1
         for domain, path in enumerate(paths):
-            above = nodes.tree.paths[level - 1][nodes.tree.parent[level][domain]] if level else None
+            above = leaves.tree.paths[level - 1][leaves.tree.parent[level][domain]] if level else None
             free = snapshot.free(domain)["cpu"] if leaf else 0
             found.append(
                 {
                     "level": level,
-                    "id": nodes.leaf_id(nodes.values(domain)) if leaf else ",".join(path),
+                    "id": leaf_id(leaves.values(domain)) if leaf else ",".join(path),
                     "path": list(path),
                     "parent": None if above is None else ",".join(above),
                     "leaf": leaf,
-                    "node": nodes.nodes[domain][0].name if leaf and nodes.by_host else "",
+                    "node": nodes[domain][0].name if leaf and leaves.by_host else "",
                     "cpu": str(free // 1000),
                 }
             )

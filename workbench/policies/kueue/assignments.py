@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.policies.kueue.domain_tree import Path, path_key
-from workbench.policies.kueue.nodes_of_flavor import FlavorNodes
+from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.query import PlacementQuery
 from workbench.policies.kueue.values import Assignment, PodSet, TopologyRequest
 
@@ -31,21 +31,21 @@ __all__ = [
 Longs = npt.NDArray[np.int64]
 
 
-def from_leaves(nodes: FlavorNodes, leaves: Longs, count: Longs) -> Assignment:
+def from_leaves(leaves: Leaves, chosen: Longs, count: Longs) -> Assignment:
     """The assignment of pods to leaves, sorted by path; `count` has the pods of every leaf of the tree."""
-    rank = nodes.tree.rank[-1]
-    used = np.unique(leaves[count[leaves] > 0])
+    rank = leaves.tree.rank[-1]
+    used = np.unique(chosen[count[chosen] > 0])
     ordered = used[np.argsort(rank[used])].tolist()
-    return Assignment(nodes.assignment_levels, tuple([(nodes.values(leaf), int(count[leaf])) for leaf in ordered]))
+    return Assignment(leaves.assignment_levels, tuple([(leaves.values(leaf), int(count[leaf])) for leaf in ordered]))
 
 
-def merge(nodes: FlavorNodes, first: Assignment, second: Assignment) -> Assignment:
+def merge(leaves: Leaves, first: Assignment, second: Assignment) -> Assignment:
     """Both assignments in one, sorted by path; pods of the same domain are added."""
     total: dict[Path, int] = {}
     for values, count in (*first.domains, *second.domains):
         total[values] = total.get(values, 0) + count
-    rank = nodes.tree.rank[-1]
-    leaf = {values: nodes.leaf_of[nodes.leaf_id(values)] for values in total}
+    rank = leaves.tree.rank[-1]
+    leaf = {values: leaves.leaf_of[leaf_id(values)] for values in total}
     return replace(first, domains=tuple(sorted(total.items(), key=lambda item: rank[leaf[item[0]]])))
 
 
@@ -67,10 +67,10 @@ def without_node(assignment: Assignment, node: str) -> tuple[Assignment, int]:
     return rest, assignment.count - rest.count
 
 
-def stale_value(nodes: FlavorNodes, assignment: Assignment) -> str | None:
+def stale_value(leaves: Leaves, assignment: Assignment) -> str | None:
     """First value of the first domain that no node is in any more; None: every domain has a node."""
     for values, _ in assignment.domains:
-        if nodes.leaf_id(values) not in nodes.leaf_of:
+        if leaf_id(values) not in leaves.leaf_of:
             return values[0]
     return None
 
@@ -80,7 +80,7 @@ def node_of(levels: tuple[str, ...], values: Path) -> str | None:
     return values[-1] if levels and levels[-1] == HOSTNAME_LABEL else None
 
 
-def bound_of_replacement(nodes: FlavorNodes, query: PlacementQuery, rest: Assignment, lost: int) -> Path:
+def bound_of_replacement(leaves: Leaves, query: PlacementQuery, rest: Assignment, lost: int) -> Path:
     """Path of the domain inside which lost pods must be placed again; empty: anywhere.
 
     An incomplete slice is completed in its own domain, the one with the smallest path if several could be meant
@@ -88,7 +88,7 @@ def bound_of_replacement(nodes: FlavorNodes, query: PlacementQuery, rest: Assign
 
     Parameters
     ----------
-    nodes : FlavorNodes
+    leaves : Leaves
     query : PlacementQuery
         The pod set's request as a whole.
     rest : Assignment
@@ -96,13 +96,13 @@ def bound_of_replacement(nodes: FlavorNodes, query: PlacementQuery, rest: Assign
     lost : int
         Number of pods to place.
     """
-    paths = nodes.tree.paths[-1]
-    held = [(paths[nodes.leaf_of[nodes.leaf_id(values)]], count) for values, count in rest.domains]
+    paths = leaves.tree.paths[-1]
+    held = [(paths[leaves.leaf_of[leaf_id(values)]], count) for values, count in rest.domains]
     if not held:
         return ()
     if query.layers and lost % query.slice_size:
         broken = [layer for layer in query.layers if lost % layer.size][-1]
-        depth = nodes.levels.index(broken.level) + 1
+        depth = leaves.levels.index(broken.level) + 1
         total: Counter[Path] = Counter()
         for path, count in held:
             total[path[:depth]] += count

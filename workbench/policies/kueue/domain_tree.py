@@ -22,15 +22,12 @@ Path = tuple[str, ...]
 class DomainTree(Value):
     """Domains of each level, widest level first; the children of a domain stand next to each other.
 
-    Parameters
+    Attributes
     ----------
     paths : tuple of tuple of Path
         Per level the path of each domain.
     parent : tuple of ndarray of int64
         Per level the index of each domain's parent in the level above, ascending; zeros at the top.
-
-    Attributes
-    ----------
     rank : tuple of ndarray of int64
         Per level the position of each domain when the level is sorted by path, element by element in byte order.
     first_child : tuple of ndarray of int64
@@ -39,20 +36,24 @@ class DomainTree(Value):
 
     paths: tuple[tuple[Path, ...], ...]
     parent: tuple[Longs, ...]
-    rank: tuple[Longs, ...] = field(init=False)
+    rank: tuple[Longs, ...]
     first_child: tuple[Longs, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @classmethod
+    def of(cls, paths: tuple[tuple[Path, ...], ...], parent: tuple[Longs, ...]) -> DomainTree:
+        """The tree of some domains, ranked by path."""
         ranks = []
-        for paths in self.paths:
-            rank = np.empty(len(paths), dtype=np.int64)
-            rank[sorted(range(len(paths)), key=lambda i: path_key(paths[i]))] = np.arange(len(paths))
+        for level in paths:
+            rank = np.empty(len(level), dtype=np.int64)
+            rank[sorted(range(len(level)), key=lambda i: path_key(level[i]))] = np.arange(len(level))
             ranks.append(rank)
+        return cls(paths, parent, tuple(ranks))
+
+    def __post_init__(self) -> None:
         children = [
             np.searchsorted(below, np.arange(len(paths) + 1)).astype(np.int64)
             for paths, below in zip(self.paths[:-1], self.parent[1:], strict=True)
         ]
-        object.__setattr__(self, "rank", tuple(ranks))
         object.__setattr__(self, "first_child", tuple(children))
 
     @property

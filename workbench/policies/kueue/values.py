@@ -90,8 +90,11 @@ class Replacement:
 class Outcome:
     """Answer for one pod set: its assignment, or None with the reason in Kueue's words.
 
+    `crashed` says that Kueue itself ends with a runtime error here.
+
     A pod set without pods to place, and Kueue's own defects, give an assignment with fewer pods and no reason.
     """
 
     assignment: Assignment | None
     reason: str = ""
+    crashed: bool = False
