@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from workbench.errors import InputError
 from workbench.model.gang import Gang
+from workbench.model.kueue_names import QUEUE_NAME
 from workbench.model.kueue_request import KueueRequest, KueueRole
 from workbench.model.notice import Notice
-from workbench.objects.kueue.annotations import QUEUE_NAME, TOPOLOGY_ANNOTATIONS, topology_request
+from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
 
 __all__ = ["with_kueue_request"]
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tests.conformance.registry import Runners
-from tests.conformance.runners import kueue_assignments, kueue_cycle, kueue_placement, kueue_steps, kueue_tree
+from tests.conformance.runners import (
+    kueue_annotations,
+    kueue_assignments,
+    kueue_cycle,
+    kueue_placement,
+    kueue_steps,
+    kueue_tree,
+    kueue_usage,
+)
 
 RUNNERS = Runners("kueue-tas")
 kueue_tree.register(RUNNERS)
@@ -11,3 +19,5 @@ kueue_placement.register(RUNNERS)
 kueue_steps.register(RUNNERS)
 kueue_assignments.register(RUNNERS)
 kueue_cycle.register(RUNNERS)
+kueue_annotations.register(RUNNERS)
+kueue_usage.register(RUNNERS)

@@ -12,9 +12,7 @@ from typing import Literal
 
 from workbench.errors import InputError
 from workbench.model.kueue import SliceLayer, TopologyRequest
-from workbench.objects.admission.finding import Fault
-from workbench.objects.fields import child
-from workbench.objects.kueue.annotations import (
+from workbench.model.kueue_names import (
     CONSTRAINTS,
     GROUP_NAME,
     INDEX_OFFSET,
@@ -23,12 +21,10 @@ from workbench.objects.kueue.annotations import (
     SLICE_REQUIRED,
     SLICE_SIZE,
     UNCONSTRAINED,
-    as_bool,
-    as_int32,
-    layer_count_error,
-    read_layers,
-    topology_request,
 )
+from workbench.objects.admission.finding import Fault
+from workbench.objects.fields import child
+from workbench.objects.kueue.annotations import as_bool, as_int32, layer_count_error, read_layers, topology_request
 from workbench.objects.names import qualified_name_errors
 
 __all__ = ["AnnotatedPods", "AnnotationFault", "annotation_faults"]

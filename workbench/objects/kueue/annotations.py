@@ -12,37 +12,17 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.kueue import SliceLayer, TopologyRequest
+from workbench.model.kueue_names import (
+    CONSTRAINTS,
+    GROUP_NAME,
+    PREFERRED,
+    REQUIRED,
+    SLICE_REQUIRED,
+    SLICE_SIZE,
+    UNCONSTRAINED,
+)
 
-__all__ = [
-    "CONSTRAINTS",
-    "GROUP_NAME",
-    "INDEX_OFFSET",
-    "PREFERRED",
-    "PREFIX",
-    "QUEUE_NAME",
-    "REQUIRED",
-    "SLICE_REQUIRED",
-    "SLICE_SIZE",
-    "TOPOLOGY_ANNOTATIONS",
-    "UNCONSTRAINED",
-    "as_bool",
-    "as_int32",
-    "layer_count_error",
-    "read_layers",
-    "topology_request",
-]
-
-PREFIX = "kueue.x-k8s.io/"
-
-REQUIRED = f"{PREFIX}podset-required-topology"
-PREFERRED = f"{PREFIX}podset-preferred-topology"
-UNCONSTRAINED = f"{PREFIX}podset-unconstrained-topology"
-SLICE_REQUIRED = f"{PREFIX}podset-slice-required-topology"
-SLICE_SIZE = f"{PREFIX}podset-slice-size"
-CONSTRAINTS = f"{PREFIX}podset-slice-required-topology-constraints"
-GROUP_NAME = f"{PREFIX}podset-group-name"
-INDEX_OFFSET = f"{PREFIX}pod-index-offset"
-QUEUE_NAME = f"{PREFIX}queue-name"
+__all__ = ["TOPOLOGY_ANNOTATIONS", "as_bool", "as_int32", "layer_count_error", "read_layers", "topology_request"]
 
 #: Annotations by which a pod template asks something of the topology.
 TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, CONSTRAINTS, GROUP_NAME)
