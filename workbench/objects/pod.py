@@ -16,7 +16,15 @@ from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
-__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
+__all__ = [
+    "Pod",
+    "PodSpec",
+    "PodTemplate",
+    "read_pod",
+    "read_pod_as_template",
+    "read_pod_spec",
+    "read_template",
+]
 
 ANY_NODE = NodeFilter()
 

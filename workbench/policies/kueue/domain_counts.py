@@ -17,7 +17,6 @@ from workbench.policies.kueue.query import PlacementQuery
 __all__ = ["DomainCounts", "count_upwards", "fit_counts", "recount"]
 
 Longs = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 #: More pods than any domain holds.
 _ENDLESS = np.iinfo(np.int64).max

@@ -82,52 +82,115 @@ def smallest_set(
     Notes
     -----
     A dynamic programme over states (domains used, leaders left, pods left), as upstream's: the first way to reach a
-    state is kept. States from which no set can be completed are dropped, which changes no answer.
+    state is kept. States from which no set can be completed are left out, which changes no answer. `_States` holds all
+    states in two integers.
     """
     bound = greedy(domains, level, ordered, slices, leaders)
     if bound is None:
         return None
     counts = domains.counts
-    pods, beside = counts.pods[level][ordered].tolist(), counts.pods_with_leader[level][ordered].tolist()
-    can_lead, usable = counts.leaders[level][ordered].tolist(), (counts.slices[level][ordered] > 0).tolist()
-    best_left = _largest_sums(pods, bound.count)
-    # (leaders left, pods left, -domains used) -> the domains that led there, by position.
-    start = (leaders, slices * slice_size, 0)
-    links: dict[tuple[int, int, int], tuple[int, ...]] = {start: ()}
-    for i in range(len(ordered)):
-        new: dict[tuple[int, int, int], tuple[int, ...]] = {}
-        after = best_left[i + 1]
-        for state in sorted(links):
-            lead, left, used = state
-            if (lead <= 0 and left <= 0) or -used >= bound.count:
+    options = _Options(
+        counts.pods[level][ordered].tolist(),
+        counts.pods_with_leader[level][ordered].tolist(),
+        (counts.leaders[level][ordered] > 0).tolist(),
+        (counts.slices[level][ordered] > 0).tolist(),
+    )
+    found = _States(options, bound.count, slices * slice_size).best(leaders)
+    return None if found is None else ordered[found].tolist()
+
+
+@dataclass(frozen=True)
+class _Options:
+    """Per domain its pods, its pods beside a leader, whether a leader fits, and whether a slice fits."""
+
+    pods: Sequence[int]
+    beside: Sequence[int]
+    can_lead: Sequence[bool]
+    usable: Sequence[bool]
+
+
+class _States:
+    """States of the search for a set of domains: bit sets of (domains used, deficit), by whether the leader is missing.
+
+    The deficit is how many pods fewer the domains used hold than as many of the largest domain would. A set can be
+    completed only if its deficit is at most that of the whole.
+
+    Parameters
+    ----------
+    options : _Options
+        Domains, in the order in which they are tried.
+    most : int
+        Number of domains in a set.
+    need : int
+        Pods that a set must hold.
+    """
+
+    def __init__(self, options: _Options, most: int, need: int) -> None:
+        self.options = options
+        self.most = most
+        self.largest = max(options.pods, default=0)
+        self.limit = most * self.largest - need
+        self.width = self.limit + 1
+        self._masks: dict[int, int] = {}
+        # A set that holds all pods is not enlarged once it has its leader.
+        self.unfinished = 0
+        for used in range(most):
+            enough = min(max(used * self.largest - need + 1, 0), self.width)
+            self.unfinished |= (((1 << self.width) - 1) >> enough << enough) << (used * self.width)
+
+    def best(self, leaders: int) -> list[int] | None:
+        """Positions of the domains of the set with the largest deficit, first way first; None: there is no set."""
+        settled, missing = (0, 1) if leaders else (1, 0)
+        added: list[tuple[int, int]] = []
+        for i in range(len(self.options.pods)):
+            more, more_missing = self._with_domain(i, settled, missing)
+            added.append((more, more_missing))
+            settled, missing = settled | more, missing | more_missing
+        row = settled >> (self.most * self.width)
+        return self._trace(added, settled, row.bit_length() - 1) if row else None
+
+    def _with_domain(self, i: int, settled: int, missing: int) -> tuple[int, int]:
+        """States that are new with one domain more: with their leader, and without."""
+        options, more, more_missing = self.options, 0, 0
+        if options.usable[i]:
+            less = self.largest - options.pods[i]
+            fits = self._within(less)
+            more = (settled & self.unfinished & fits) << (self.width + less)
+            more_missing = (missing & fits) << (self.width + less)
+        if missing and options.can_lead[i]:
+            less = self.largest - options.beside[i]
+            more |= (missing & self._within(less)) << (self.width + less)
+        return more ^ (more & settled), more_missing ^ (more_missing & missing)
+
+    def _within(self, less: int) -> int:
+        """The states of incomplete sets whose deficit may grow by `less`."""
+        found = self._masks.get(less)
+        if found is None:
+            row = (1 << max(self.width - less, 0)) - 1
+            found = 0
+            for used in range(self.most):
+                found |= row << (used * self.width)
+            self._masks[less] = found
+        return found
+
+    def _trace(self, added: Sequence[tuple[int, int]], settled: int, deficit: int) -> list[int]:
+        """The domains that led to a complete set with a deficit; `settled` has all states with their leader."""
+        options, used, leads = self.options, self.most, False
+        chosen: list[int] = []
+        for i in range(len(added) - 1, -1, -1):
+            settled ^= added[i][0]
+            if not used or not added[i][leads] >> (used * self.width + deficit) & 1:
                 continue
-            steps = []
-            if lead > 0 and can_lead[i] > 0:
-                steps.append((lead - can_lead[i], left - beside[i], used - 1))
-            if usable[i]:
-                steps.append((lead, left - pods[i], used - 1))
-            for step in steps:
-                if step[1] <= after[bound.count + step[2]] and step not in links and step not in new:
-                    new[step] = (*links[state], i)
-        links.update(new)
-    done = [state for state in links if state[0] <= 0 and state[1] <= 0 and -state[2] == bound.count]
-    if not done:
-        return None
-    best = max(done, key=lambda state: state[1])
-    return [int(ordered[i]) for i in links[best]]
-
-
-def _largest_sums(pods: Sequence[int], most: int) -> list[list[int]]:
-    """For each position the most pods that 0, 1, ... `most` of the domains from there on hold."""
-    largest: list[int] = []
-    sums = [[0] * (most + 1)]
-    for count in reversed(pods):
-        largest = sorted([*largest, count], reverse=True)[:most]
-        row = [0]
-        for each in range(most):
-            row.append(row[-1] + (largest[each] if each < len(largest) else 0))
-        sums.append(row)
-    return sums[::-1]
+            chosen.append(i)
+            used -= 1
+            plain = deficit - (self.largest - options.pods[i])
+            before = settled & self.unfinished
+            if leads or (options.usable[i] and plain >= 0 and before >> (used * self.width + plain) & 1):
+                deficit = plain
+            else:
+                deficit -= self.largest - options.beside[i]
+                leads = True
+        return chosen[::-1]
 
 
 def entropy_order(domains: Domains, level: int, chosen: Longs) -> Longs:
