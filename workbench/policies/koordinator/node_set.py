@@ -6,13 +6,19 @@ that of docs/reference/gpu-topology.md, section A3.
 
 from __future__ import annotations
 
-import bisect
+import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = ["NodeClass", "NodeSet", "choose_nodes"]
 
 Pods = tuple[int, ...]
+
+#: Pods that a node takes, none if it takes none; pods that are left then, and their number.
+_Deal = tuple[Pods, Pods, int]
+#: Nodes with what they take, the last one first: sets that begin alike share their beginning.
+_Places = tuple["_Places", int, Pods] | None
+_State = tuple[int, _Places]
 
 # Work before the search gives up proving that its node set is the best: partial solutions, large ones counting more.
 _MOST_WORK = 300_000
@@ -134,12 +140,17 @@ class _NodeSet:
 
 def _offers(classes: Sequence[NodeClass], gpus: Pods, floor: float) -> list[list[Pods]]:
     """For each class of nodes, the largest sets of pods that a node holds with a bottleneck of ``floor`` or more."""
+    # Classes of other GPUs have rooms and verdicts in common, a handful of each.
+    known: dict[tuple[tuple[Pods, ...], tuple[bool, ...]], list[Pods]] = {}
     offers = []
     for c in classes:
-        kept = {pods for pods in c.room if c.values[_gpus(pods, gpus)] >= floor}
-        # What holds some pods holds fewer of them, so a vector is largest where no single pod can be added.
-        largest = (pods for pods in kept if any(pods) and not any(more in kept for more in _one_more(pods)))
-        offers.append(sorted(largest, reverse=True))
+        fast = tuple([value >= floor for value in c.values])
+        if (c.room, fast) not in known:
+            kept = {pods for pods in c.room if fast[_gpus(pods, gpus)]}
+            # What holds some pods holds fewer of them, so a vector is largest where no single pod can be added.
+            largest = (pods for pods in kept if any(pods) and not any(more in kept for more in _one_more(pods)))
+            known[c.room, fast] = sorted(largest, reverse=True)
+        offers.append(known[c.room, fast])
     return offers
 
 
@@ -165,50 +176,75 @@ def _search(
     ``offers`` lists for each class the combinations of pods that a node holds. None if there is no such set.
     """
     # Largest offers first, so that what the classes still to come can hold bounds early.
-    order = sorted(
-        (i for i in range(len(classes)) if offers[i]),
-        key=lambda i: (-max(sum(q) for q in offers[i]), classes[i].ranks[0]),
-    )
-    most_after = [max((sum(q) for i in order[at:] for q in offers[i]), default=0) for at in range(len(order) + 1)]
-    # (nodes used, pods to place) -> (GPUs free on the nodes, ranks of their names, places)
-    states: dict[tuple[int, Pods], tuple[int, Pods, tuple[tuple[int, Pods], ...]]] = {(0, counts): (0, (), ())}
-    for at, number in enumerate(order):
+    largest = {i: max(map(sum, some)) for i, some in enumerate(offers) if some}
+    order = sorted(largest, key=lambda i: (-largest[i], classes[i].ranks[0]))
+    top = max((max(classes[i].ranks) for i in order), default=0) + 1
+    # What is known of each offer: by the pods to place, the pods that the node takes and those that are left.
+    deals: dict[Pods, dict[Pods, _Deal]] = {offer: {} for i in order for offer in offers[i]}
+    # (nodes used, pods to place) -> (cost of the best such nodes, places on them)
+    states: dict[tuple[int, Pods], _State] = {(0, counts): (0, None)}
+    done: dict[int, _State] = {} if any(counts) else {0: (0, None)}
+    most = -1
+    for number in order:
         some = classes[number]
+        if most != largest[number]:
+            most = largest[number]
+            # What even the largest offers cannot complete now they never will: later ones are no larger.
+            states = {key: state for key, state in states.items() if (limit - key[0]) * most >= sum(key[1]) > 0}
+            if not states:
+                break
+        known = [(offer, deals[offer]) for offer in offers[number]]
         fresh = states
         for node, rank in zip(some.nodes, some.ranks, strict=True):
-            grown: dict[tuple[int, Pods], tuple[int, Pods, tuple[tuple[int, Pods], ...]]] = {}
-            for (used, rest), (free, ranks, places) in fresh.items():
-                if used >= limit or not any(rest) or (limit - used) * most_after[at] < sum(rest):
-                    continue
-                for offer in offers[number]:
-                    taken = tuple(min(a, b) for a, b in zip(offer, rest, strict=True))
-                    if not any(taken):
+            # One number to compare by GPUs, then by names. Each name is a bit, the smaller the name, the higher: of two
+            # sets of as many names, the one whose sorted ranks come first has the larger sum, and the smaller cost.
+            cost = (some.free << top) - (1 << (top - 1 - rank))
+            grown: dict[tuple[int, Pods], _State] = {}
+            work = 0
+            for (used, rest), (before, places) in fresh.items():
+                for offer, by_rest in known:
+                    deal = by_rest.get(rest)
+                    if deal is None:
+                        deal = by_rest[rest] = _deal(offer, rest)
+                    taken, left, n_left = deal
+                    if not taken:
                         continue
-                    budget.spend(1 + used // 16)
-                    key = (used + 1, tuple(a - b for a, b in zip(rest, taken, strict=True)))
-                    value = (free + some.free, _with(ranks, rank), (*places, (node, taken)))
-                    if key not in grown or value[:2] < grown[key][:2]:
-                        grown[key] = value
+                    work += 1 + used // 16
+                    total = before + cost
+                    if not n_left:
+                        if used + 1 not in done or total < done[used + 1][0]:
+                            done[used + 1] = total, (places, node, taken)
+                    elif (limit - used - 1) * most >= n_left:
+                        key = (used + 1, left)
+                        if key not in grown or total < grown[key][0]:
+                            grown[key] = total, (places, node, taken)
+            budget.spend(work)
             if not grown:
                 break
             # What another node of the class adds starts from here; all of it is open to the classes that follow.
-            if fresh is states:
-                states = dict(states)
-            for key, value in grown.items():
-                if key not in states or value[:2] < states[key][:2]:
-                    states[key] = value
+            for key, state in grown.items():
+                if key not in states or state[0] < states[key][0]:
+                    states[key] = state
             fresh = grown
-    nothing = (0,) * len(counts)
-    done = [(used, *value) for (used, rest), value in states.items() if rest == nothing]
     if not done:
         return None
-    used, free, _, places = min(done, key=lambda state: state[:3])
-    return _NodeSet(used, free, places)
+    used = min(done)
+    total, places = done[used]
+    return _NodeSet(used, -(-total >> top), _listed(places))
 
 
-def _with(ranks: Pods, rank: int) -> Pods:
-    at = bisect.bisect(ranks, rank)
-    return (*ranks[:at], rank, *ranks[at:])
+def _deal(offer: Pods, rest: Pods) -> _Deal:
+    taken = tuple(map(min, offer, rest))
+    left = tuple(map(int.__sub__, rest, taken))
+    return taken if any(taken) else (), left, sum(left)
+
+
+def _listed(places: _Places) -> tuple[tuple[int, Pods], ...]:
+    listed = []
+    while places is not None:
+        places, node, taken = places
+        listed.append((node, taken))
+    return tuple(reversed(listed))
 
 
 def _widest(
@@ -254,22 +290,27 @@ def _fullest_first(
 
     The last node is the tightest that takes all.
     """
+    # Nodes with equal offers differ in their free GPUs and names alone: only the first of them can be the best.
+    waiting: dict[tuple[Pods, ...], list[tuple[int, int, int, int]]] = {}
+    for i, c in enumerate(classes):
+        waiting.setdefault(tuple(offers[i]), []).append((c.free, c.ranks[0], i, 0))
+    for heap in waiting.values():
+        heapq.heapify(heap)
     rest, places = counts, []
-    used = [0] * len(classes)
     while any(rest):
-        best: tuple[tuple[int, int, int, int], int, Pods] | None = None
-        for i, c in enumerate(classes):
-            if used[i] == len(c.nodes):
-                continue
-            for offer in offers[i]:
-                taken = tuple(min(a, b) for a, b in zip(offer, rest, strict=True))
-                key = (-_gpus(taken, gpus), -sum(taken), c.free, c.ranks[used[i]])
+        best: tuple[tuple[int, int, int, int], tuple[Pods, ...], Pods] | None = None
+        for kind, heap in waiting.items():
+            for offer in kind if heap else ():
+                taken = tuple(map(min, offer, rest))
+                key = (-_gpus(taken, gpus), -sum(taken), *heap[0][:2])
                 if any(taken) and (best is None or key < best[0]):
-                    best = key, i, taken
+                    best = key, kind, taken
         if best is None:
             return None
-        _, i, taken = best
-        places.append((classes[i].nodes[used[i]], taken))
-        used[i] += 1
+        _, kind, taken = best
+        free, _, i, at = heapq.heappop(waiting[kind])
+        places.append((classes[i].nodes[at], taken))
+        if at + 1 < len(classes[i].nodes):
+            heapq.heappush(waiting[kind], (free, classes[i].ranks[at + 1], i, at + 1))
         rest = tuple(a - b for a, b in zip(rest, taken, strict=True))
     return places
