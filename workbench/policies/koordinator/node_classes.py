@@ -78,9 +78,8 @@ def node_classes(
     known = bool(snapshot.matrices) and int(gpus.max(initial=0)) > 0
     # Nodes with equal rows here share all but what the group holds already: each kind is looked at once.
     total = snapshot.gpu_total
-    kinds, kind_of = unique_rows(
-        np.column_stack([inverse, snapshot.node_matrix, free.view(np.int64), total.view(np.int64)])
-    )
+    table = np.column_stack([inverse, snapshot.node_matrix, free.view(np.int64), total.view(np.int64)])
+    _, kind_of = unique_rows(table)
     first = np.unique(kind_of, return_index=True)[1].tolist()
     keys: list[tuple[tuple[Pods, ...], int, int, int]] = []
     for node in first:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 __all__ = ["NodeClass", "NodeSet", "choose_nodes"]
 
@@ -93,12 +94,13 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
     set apart from bandwidth, or the set that fills one node after another.
     """
     wanted = sum(n * g for n, g in zip(counts, gpus, strict=True))
+    group = _Group(classes, counts, gpus)
     offers = _offers(classes, gpus, -float("inf"))
     greedy = _fullest_first(classes, offers, counts, gpus)
     limit = min(sum(counts), len(greedy)) if greedy is not None else sum(counts)
     budget = _Budget(_MOST_WORK)
     try:
-        best = _search(classes, offers, counts, gpus, limit, budget)
+        best = _best(group, offers, limit, budget)
     except _OutOfWork:
         if greedy is None:
             return None
@@ -106,8 +108,24 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
         return NodeSet(_by_name(classes, greedy), sum(free[node] for node, _ in greedy) - wanted, proven=False)
     if best is None:
         return None
-    best, proven = _widest(classes, counts, gpus, best, budget)
+    best, proven = _widest(group, best, budget)
     return NodeSet(_by_name(classes, best.places), best.free - wanted, proven)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The pods to place and the classes of nodes that may hold them, as `choose_nodes` is asked."""
+
+    classes: Sequence[NodeClass]
+    counts: Pods
+    gpus: Pods
+
+    @cached_property
+    def by_name(self) -> list[tuple[int, int, int]]:
+        """Rank of the name, index and class of every node, by name."""
+        return sorted(
+            (rank, node, i) for i, c in enumerate(self.classes) for rank, node in zip(c.ranks, c.nodes, strict=True)
+        )
 
 
 def _by_name(classes: Sequence[NodeClass], places: Sequence[tuple[int, Pods]]) -> tuple[tuple[int, Pods], ...]:
@@ -163,21 +181,51 @@ def _gpus(pods: Pods, gpus: Pods) -> int:
     return sum(n * g for n, g in zip(pods, gpus, strict=True))
 
 
-def _search(
-    classes: Sequence[NodeClass],
-    offers: Sequence[Sequence[Pods]],
-    counts: Pods,
-    gpus: Pods,
-    limit: int,
-    budget: _Budget,
-) -> _NodeSet | None:
+def _best(group: _Group, offers: Sequence[Sequence[Pods]], limit: int, budget: _Budget) -> _NodeSet | None:
     """Find the best set of at most ``limit`` nodes by number of nodes, GPUs left over and names, not by bandwidth.
 
     ``offers`` lists for each class the combinations of pods that a node holds. None if there is no such set.
     """
-    # Largest offers first, so that what the classes still to come can hold bounds early.
+    classes = group.classes
+    if len(group.counts) > 1 or any(len(some) > 1 for some in offers):
+        return _search(classes, offers, group.counts, limit, budget)
+    # Pods of one shape: nodes with equal offers and as many free GPUs differ in their names alone, whatever their
+    # links, and of such nodes those with the smallest names are taken first: they are one class of the search.
+    alike: dict[tuple[Pods, int], tuple[list[int], list[int]]] = {}
+    lists = [
+        alike.setdefault((*some, c.free), ([], [])) if some else None for c, some in zip(classes, offers, strict=True)
+    ]
+    for rank, node, i in group.by_name:
+        if (mine := lists[i]) is not None:
+            mine[0].append(rank)
+            mine[1].append(node)
+    merged = [NodeClass(tuple(nodes), tuple(ranks), free, (), ()) for (_, free), (ranks, nodes) in alike.items()]
+    found = _search(merged, [[offer] for offer, _ in alike], group.counts, limit, budget)
+    if found is None:
+        return None
+    # The node that is not filled is the last one in the order of the classes as they were given.
+    chosen = {node for node, _ in found.places}
+    order = _in_turn(classes, offers)
+    turn = {i: at for at, i in enumerate(order)}
+    rest, places = group.counts, []
+    in_turn = sorted((turn[i], rank, node) for rank, node, i in group.by_name if node in chosen)
+    for at, _, node in in_turn:
+        taken, rest, _ = _deal(offers[order[at]][0], rest)
+        places.append((node, taken))
+    return replace(found, places=tuple(places))
+
+
+def _in_turn(classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]]) -> list[int]:
+    """Classes with the largest offers first, so that what those still to come can hold bounds early."""
     largest = {i: max(map(sum, some)) for i, some in enumerate(offers) if some}
-    order = sorted(largest, key=lambda i: (-largest[i], classes[i].ranks[0]))
+    return sorted(largest, key=lambda i: (-largest[i], classes[i].ranks[0]))
+
+
+def _search(
+    classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]], counts: Pods, limit: int, budget: _Budget
+) -> _NodeSet | None:
+    """As `_best`, for pods of any shapes."""
+    order = _in_turn(classes, offers)
     top = max((max(classes[i].ranks) for i in order), default=0) + 1
     # What is known of each offer: by the pods to place, the pods that the node takes and those that are left.
     deals: dict[Pods, dict[Pods, _Deal]] = {offer: {} for i in order for offer in offers[i]}
@@ -187,8 +235,8 @@ def _search(
     most = -1
     for number in order:
         some = classes[number]
-        if most != largest[number]:
-            most = largest[number]
+        if most != (largest := max(map(sum, offers[number]))):
+            most = largest
             # What even the largest offers cannot complete now they never will: later ones are no larger.
             states = {key: state for key, state in states.items() if (limit - key[0]) * most >= sum(key[1]) > 0}
             if not states:
@@ -247,19 +295,17 @@ def _listed(places: _Places) -> tuple[tuple[int, Pods], ...]:
     return tuple(reversed(listed))
 
 
-def _widest(
-    classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _NodeSet, budget: _Budget
-) -> tuple[_NodeSet, bool]:
+def _widest(group: _Group, best: _NodeSet, budget: _Budget) -> tuple[_NodeSet, bool]:
     """Find the set with the best worst node bandwidth among those with as few nodes and spare GPUs as ``best``.
 
     Also returns whether the answer is proven (the budget of steps sufficed).
     """
 
     def with_floor(floor: float) -> _NodeSet | None:
-        found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used, budget)
+        found = _best(group, _offers(group.classes, group.gpus, floor), best.used, budget)
         return found if found is not None and (found.used, found.free) == (best.used, best.free) else None
 
-    floors = sorted({value for c in classes for value in c.values})
+    floors = sorted({value for c in group.classes for value in c.values})
     try:
         return _last(floors, with_floor) or best, True
     except _OutOfWork:
