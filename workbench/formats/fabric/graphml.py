@@ -1,7 +1,7 @@
 """Read and write network topologies as GraphML text and as networkx graphs.
 
-The XML is read by defusedxml: no entities, no external references. networkx is imported only when one of its graphs is
-made.
+Entities and external references are refused (`workbench.formats.xml_input`). networkx is imported only when one of its
+graphs is made.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import ParseError, fromstring
+from defusedxml.ElementTree import ParseError
 
 from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
+from workbench.formats.xml_input import xml_root
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
@@ -91,7 +92,7 @@ def _read(text: str, source: str) -> FabricRecords:
 
 def _parse(text: str, source: str) -> Graph:
     try:
-        root = fromstring(text, forbid_dtd=True)
+        root = xml_root(text)
     except ParseError as error:
         line, column = error.position
         raise InputError(
@@ -116,12 +117,13 @@ def _parse(text: str, source: str) -> Graph:
         )
     graph = Graph(directed=graphs[0].get("edgedefault") == "directed")
     for element in graphs[0]:
-        if _tag(element) == "node":
+        tag = _tag(element)
+        if tag == "node":
             vertex = _attribute(element, "id", source)
             if vertex in graph.vertices:
                 raise InputError("the same vertex twice", source=source, got=vertex, expected="each id once")
             graph.vertices[vertex] = _attributes(element, keys, source, vertex)
-        elif _tag(element) == "edge":
+        elif tag == "edge":
             graph.edges.append((_attribute(element, "source", source), _attribute(element, "target", source)))
     return graph
 
@@ -140,8 +142,9 @@ def _attribute(element: Any, name: str, source: str) -> str:
 def _attributes(element: Any, keys: dict[Any, tuple[str, str]], source: str, vertex: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for data in element:
-        if _tag(data) == "data" and data.get("key") in keys:
-            name, kind = keys[data.get("key")]
+        entry = keys.get(data.get("key"))
+        if entry is not None and _tag(data) == "data":
+            name, kind = entry
             text = data.text or ""
             try:
                 found[name] = int(text) if kind in ("int", "long") else text
