@@ -16,14 +16,13 @@ from workbench.jobs.owned.rules import gang_name_of_pod
 from workbench.jobs.pods import gang_of_koordinator_group, gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
 from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
-from workbench.jobs.top_owners import outermost, top_mentions, top_owner_of
+from workbench.jobs.top_owners import is_owned, outermost
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.gang_request import with_requests
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
 
@@ -110,7 +109,7 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
             else:
                 gangs.append(gang_of_pod_group(key, group, pods, priorities))
     for key, deployment in cluster.deployments.items():
-        if not _is_owned(deployment.metadata, cluster) and not others.has_deployment(deployment):
+        if not is_owned(deployment.metadata, cluster.top_owners) and not others.has_deployment(deployment):
             gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
     owned_queues: dict[str, str] = {}
     for name, owner in outermost(cluster.top_owners):
@@ -140,16 +139,12 @@ def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:
     queues = {
         key: deployment.template.annotations.get(QUEUE_ANNOTATION) or "default"
         for key, deployment in cluster.deployments.items()
+        if not is_owned(deployment.metadata, cluster.top_owners)
     }
     for key in members.of_pod_group:
         group = cluster.pod_groups.get(key)
         queues[key] = group.queue if group else "default"
     return queues | {key: job.queue for key, job in cluster.jobs.items()}
-
-
-def _is_owned(metadata: Metadata, cluster: ClusterObjects) -> bool:
-    """Whether an object stands between a top owner and its pods, such as a StatefulSet of a LeaderWorkerSet."""
-    return bool(top_owner_of(top_mentions(metadata), cluster.top_owners))
 
 
 def _groups(cluster: ClusterObjects) -> Mapping[str, PodGroup]:

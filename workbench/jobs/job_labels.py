@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from workbench.jobs.membership import Membership
 from workbench.jobs.owned.rules import pod_group_of, pods_by_gang
 from workbench.jobs.roles import JOB_CLASS_LABEL
-from workbench.jobs.top_owners import outermost
+from workbench.jobs.top_owners import is_owned, outermost
 from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
 from workbench.objects.frameworks import FRAMEWORKS
@@ -62,6 +62,8 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
         group = cluster.pod_groups.get(key)
         found[key] = _labels([group.metadata.labels] if group else [], pods, group.phase if group else "")
     for key, deployment in cluster.deployments.items():
+        if is_owned(deployment.metadata, cluster.top_owners):
+            continue
         rows = [deployment.metadata.labels, deployment.template.labels]
         found[key] = _labels(rows, members.of_deployment.get(key, ()), "")
     for name, owner in outermost(cluster.top_owners):

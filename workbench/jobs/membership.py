@@ -87,7 +87,11 @@ class Mentions:
         if (gang := cluster.pod_groups.get(self.gang)) is not None and gang.koordinator:
             return "PodGroup", self.gang
         found = cluster.deployments.get(self.deployment)
-        return ("Deployment", self.deployment) if found is not None and found.kind == self.replicated else ("", "")
+        if found is None or found.kind != self.replicated:
+            return "", ""
+        if top := top_owner_of(top_mentions(found.metadata), cluster.top_owners):
+            return "TopOwner", top
+        return "Deployment", self.deployment
 
 
 @dataclass

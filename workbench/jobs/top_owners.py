@@ -19,6 +19,7 @@ __all__ = [
     "KUBEFLOW_INDEX_LABEL",
     "POD_INDEX_LABEL",
     "WORKER_INDEX_LABEL",
+    "is_owned",
     "outermost",
     "owned_role",
     "top_mentions",
@@ -119,8 +120,24 @@ def top_owner_of(names: tuple[str, ...], owners: Mapping[str, O]) -> str:
 
 
 def outermost(owners: Mapping[str, O]) -> Iterator[tuple[str, O]]:
-    """The top owners that no other one owns, by ``Kind namespace/name``; a Job of a JobSet that exists is not there."""
-    return ((name, owner) for name, owner in owners.items() if top_owner_of((name,), owners) == name)
+    """The top owners that no other one owns, by ``Kind namespace/name`` and in the order of these names.
+
+    A Job of a JobSet that exists is not among them.
+    """
+    return ((name, owners[name]) for name in sorted(owners, key=str.encode) if top_owner_of((name,), owners) == name)
+
+
+def is_owned(metadata: Metadata, owners: Mapping[str, TopOwner]) -> bool:
+    """Whether an object stands between a top owner and its pods, such as a StatefulSet of a LeaderWorkerSet.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        Of the object.
+    owners : mapping of str to TopOwner
+        The top owners that exist, by ``Kind namespace/name``.
+    """
+    return bool(top_owner_of(top_mentions(metadata), owners))
 
 
 def owned_role(labels: Mapping[str, str]) -> str:
