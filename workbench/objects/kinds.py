@@ -15,7 +15,6 @@ from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
-from workbench.objects.batch_job import read_batch_job
 from workbench.objects.cluster_part import ClusterPart, extras_of_parts
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
@@ -26,9 +25,7 @@ from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
-from workbench.objects.job_set import read_job_set
 from workbench.objects.kube_groups import read_composite_pod_group, read_kube_pod_group, read_kube_workload
-from workbench.objects.kubeflow_job import KUBEFLOW_KINDS, read_kubeflow_job
 from workbench.objects.kueue.queues import (
     TopologyPart,
     read_admission_check,
@@ -38,7 +35,6 @@ from workbench.objects.kueue.queues import (
     read_resource_flavor,
 )
 from workbench.objects.kueue.workload import read_workload_object
-from workbench.objects.leader_worker_set import read_leader_worker_set
 from workbench.objects.level_topology import (
     LevelTopology,
     read_cluster_network_topology,
@@ -49,8 +45,8 @@ from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import KOORDINATOR_GROUPS, PodGroup, read_koordinator_pod_group, read_pod_group
 from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
-from workbench.objects.ray_cluster import read_ray_cluster, read_ray_job
 from workbench.objects.top_owner import TopOwner
+from workbench.objects.top_owner_kinds import TOP_OWNERS
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
 from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
 
@@ -68,8 +64,8 @@ class ClusterObjects:
     `ignored` counts objects of kinds that are not read; a known kind of another API group is listed with its
     apiVersion. `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; these
     objects are kept. `notes` holds, by the same names, notices on objects that do not mean what they seem to
-    (`workbench.objects.admission.notes_of`). `requests`, `top_owners` and `cluster_parts` hold objects of several kinds,
-    under the same names. With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
+    (`workbench.objects.admission.notes_of`). `requests`, `top_owners` and `cluster_parts` hold objects of several
+    kinds, under the same names. With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -210,12 +206,7 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     (DOCUMENT_GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
     ("apps", "StatefulSet"): ("deployments", read_deployment),
-    ("batch", "Job"): ("top_owners", read_batch_job),
-    ("jobset.x-k8s.io", "JobSet"): ("top_owners", read_job_set),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("top_owners", read_leader_worker_set),
-    ("ray.io", "RayCluster"): ("top_owners", read_ray_cluster),
-    ("ray.io", "RayJob"): ("top_owners", read_ray_job),
-    **{("kubeflow.org", kind): ("top_owners", read_kubeflow_job) for kind in KUBEFLOW_KINDS},
+    **{names: ("top_owners", read) for names, read in TOP_OWNERS.items()},
     ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
     ("kueue.x-k8s.io", "ResourceFlavor"): ("cluster_parts", read_resource_flavor),
     ("kueue.x-k8s.io", "ClusterQueue"): ("cluster_parts", read_cluster_queue),

@@ -34,7 +34,7 @@ KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 class TopOwner(ABC):
     """Base class of the kinds whose controllers make the pods of gangs: a frozen dataclass for each kind.
 
-    A kind is read once it has a row in `workbench.objects.kinds`, under ``top_owners``, and becomes gangs by its row in
+    A kind is read once it has a row in `workbench.objects.top_owner_kinds`, and becomes gangs by its row in
     `workbench.jobs.owned.rules`.
 
     Attributes
