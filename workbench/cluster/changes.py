@@ -22,6 +22,7 @@ from workbench.objects.node import Node
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
 from workbench.objects.queue import PriorityClass
+from workbench.objects.top_owner import TopOwner
 
 __all__ = ["ClusterObject", "ObjectChange", "added", "deleted", "read_change"]
 
@@ -39,6 +40,7 @@ ClusterObject = (
     | Deployment
     | GangRequest
     | ClusterPart
+    | TopOwner
 )
 
 # The objects that a snapshot and its gangs are made of: where `ClusterObjects` keeps each kind.
@@ -56,6 +58,7 @@ _FIELDS: dict[str, str] = {
     "Deployment": "deployments",
     "GangRequest": "requests",
     "ClusterPart": "cluster_parts",
+    "TopOwner": "top_owners",
 }
 
 
@@ -67,10 +70,10 @@ class ObjectChange:
     ----------
     kind : str
         One of Node, HyperNode, Device, DeviceInfo (a ConfigMap), Pod, PodGroup, Queue, PriorityClass, Job, HyperJob,
-        Deployment, GangRequest and ClusterPart.
+        Deployment, GangRequest, ClusterPart and TopOwner.
     key : str
         ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its
-        node, of a GangRequest or a ClusterPart its kind, too, as in ``Claim namespace/name``.
+        node, of the last three its kind, too, as in ``JobSet namespace/name``.
     value : ClusterObject, optional
         The object as it is now; None if it was deleted.
     refused : str
@@ -116,6 +119,8 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
         return ObjectChange("GangRequest", f"{type(value).__name__} {value.metadata.key}", value, refused, notes)
     if isinstance(value, ClusterPart):
         return ObjectChange("ClusterPart", f"{value.kind} {value.metadata.key}", value, refused, notes)
+    if isinstance(value, TopOwner):
+        return ObjectChange("TopOwner", value.key, value, refused, notes)
     key = value.name if isinstance(value, Queue | PriorityClass | DeviceInfo) else value.metadata.key
     return ObjectChange(type(value).__name__, key, value, refused, notes)
 
@@ -173,7 +178,7 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
 
 def _name(kind: str, key: str) -> str:
     """Name of an object in `ClusterObjects.refused` and `ClusterObjects.notes`."""
-    return key if kind in ("GangRequest", "ClusterPart") else f"{kind} {key}"
+    return key if kind in ("GangRequest", "ClusterPart", "TopOwner") else f"{kind} {key}"
 
 
 def _set(told: dict[str, Any], name: str, value: str | tuple[Notice, ...]) -> bool:

@@ -45,6 +45,8 @@ from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import KOORDINATOR_GROUPS, PodGroup, read_koordinator_pod_group, read_pod_group
 from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
+from workbench.objects.top_owner import TopOwner
+from workbench.objects.top_owner_kinds import TOP_OWNERS
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
 from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
 
@@ -62,8 +64,8 @@ class ClusterObjects:
     `ignored` counts objects of kinds that are not read; a known kind of another API group is listed with its
     apiVersion. `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; these
     objects are kept. `notes` holds, by the same names, notices on objects that do not mean what they seem to
-    (`workbench.objects.admission.notes_of`). `requests` and `cluster_parts` hold objects of several kinds, under the
-    same names. With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
+    (`workbench.objects.admission.notes_of`). `requests`, `top_owners` and `cluster_parts` hold objects of several
+    kinds, under the same names. With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -77,6 +79,7 @@ class ClusterObjects:
     jobs: dict[str, Job] = field(default_factory=dict)
     hyper_jobs: dict[str, HyperJob] = field(default_factory=dict)
     deployments: dict[str, Deployment] = field(default_factory=dict)
+    top_owners: dict[str, TopOwner] = field(default_factory=dict)
     tor_nodes: dict[str, TorNodeConfig] = field(default_factory=dict)
     tor_shares: dict[str, TorShareConfig] = field(default_factory=dict)
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
@@ -136,7 +139,7 @@ class ClusterObjects:
         if self.keep_patterns and room == "hypernodes":
             read = partial(read_hypernode, keep_patterns=True)
         value = read(data)
-        key = value.metadata.key if hasattr(value, "metadata") else value.name
+        key = value.key if room == "top_owners" else value.metadata.key if hasattr(value, "metadata") else value.name
         if room == "level_topologies":
             # Two owners may each have an object of the same name.
             key = f"{value.owner}/{key}"
@@ -165,7 +168,7 @@ class ClusterObjects:
         objects[key] = value
         if place:
             self._places[room, key] = place
-        name = key if room in _SEVERAL_KINDS else f"{kind} {key}"
+        name = key if room in _SEVERAL_KINDS or room == "top_owners" else f"{kind} {key}"
         if not accepted and (message := refusal_of(data)):
             self.refused[name] = message
         if notes := notes_of(data, accepted=accepted):
@@ -203,6 +206,7 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     (DOCUMENT_GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
     ("apps", "StatefulSet"): ("deployments", read_deployment),
+    **{names: ("top_owners", read) for names, read in TOP_OWNERS.items()},
     ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
     ("kueue.x-k8s.io", "ResourceFlavor"): ("cluster_parts", read_resource_flavor),
     ("kueue.x-k8s.io", "ClusterQueue"): ("cluster_parts", read_cluster_queue),
@@ -222,10 +226,11 @@ _CONFIG_MAPS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
 
 _DEVICE_INFO = ("device_infos", read_device_info)
 
-#: API groups of each kind that is read.
+#: API groups of each kind that is read. The Job of Kubernetes is told apart from Volcano's by its apiVersion.
 _GROUPS_OF_KIND: dict[str, list[str]] = {}
 for _group, _kind in _READERS:
-    _GROUPS_OF_KIND.setdefault(_kind, []).append(_group)
+    if _group != "batch":
+        _GROUPS_OF_KIND.setdefault(_kind, []).append(_group)
 
 #: Similarity (difflib's ratio) from which an unknown name counts as a misspelt known one: ``Jobb`` is ``Job``, and
 #: ``JobSet`` is not.

@@ -157,10 +157,20 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
     )
 
 
-def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
-    """Read the pod template in the field ``template`` of the mapping `data`, whose path is `where`."""
-    template = get_map(data, "template", where)
-    where = child(where, "template")
+def read_template(data: Mapping[str, Any], where: str, key: str = "template") -> PodTemplate:
+    """Read the pod template in a field of a mapping; raises InputError for a field of the wrong type.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the template.
+    where : str
+        Path of `data`.
+    key : str
+        Name of the field.
+    """
+    template = get_map(data, key, where)
+    where = child(where, key)
     metadata = get_map(template, "metadata", where)
     spec = get_map(template, "spec", where)
     return PodTemplate(

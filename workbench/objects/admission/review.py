@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.errors import InputError
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission.finding import Fault, refusal_text
@@ -39,12 +40,14 @@ from workbench.objects.queue import read_queue
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in, unknown_notes
 from workbench.objects.schemas.json_schema import SCHEMA_KINDS, served_version
 from workbench.objects.schemas.wrong_types import wrong_types_in
+from workbench.objects.top_owner import TopOwner
+from workbench.objects.top_owner_kinds import top_owner_reader
 from workbench.objects.topology_spec import constraint_annotation_notes, constraint_annotations_without_effect
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "is_reviewed", "notes_of", "refusal_of", "review"]
 
-#: (API group, kind) of the objects that `review` knows. Of Deployments it checks the names of fields and keys, and the
-#: types of the fields that are read.
+#: (API group, kind) of the objects that `review` knows in all fields. Of Deployments it checks the names of fields and
+#: keys, and the types of the fields that are read; of top owners (`TOP_OWNERS`) it checks the fields that are read.
 REVIEWED_KINDS = DESCRIBED_KINDS | {(DOCUMENT_GROUP, "HyperJob")} | KUEUE_KINDS
 
 #: End of the names of Volcano's API groups.
@@ -87,9 +90,15 @@ _NOTHING_KNOWN = Known()
 
 
 def is_reviewed(data: Mapping[str, Any]) -> bool:
-    """Whether `review` knows an object: its kind is in `REVIEWED_KINDS`, or one of Volcano's kinds in a wrong group."""
+    """Whether `review` knows an object: its kind is in `REVIEWED_KINDS` or `TOP_OWNERS`, or one of Volcano's kinds in a
+    wrong group.
+    """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
-    return (group, kind) in REVIEWED_KINDS or (kind in _CUSTOM and group.endswith(_VOLCANO))
+    return (
+        top_owner_reader(data) is not None
+        or (group, kind) in REVIEWED_KINDS
+        or (kind in _CUSTOM and group.endswith(_VOLCANO))
+    )
 
 
 def review(
@@ -122,6 +131,8 @@ def review(
     """
     if is_kueue_kind(data):
         return _kueue_object(data)
+    if (read := top_owner_reader(data)) is not None:
+        return _top_owner(data, read)
     if refusal := _no_such_kind(data, release):
         notes = hyper_job_notes(data) if data["kind"] == "HyperJob" else []
         return Verdict(refusal, warnings=tuple(notes), findings=(Fault("apiVersion", refusal),))
@@ -245,6 +256,18 @@ def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugin
         case "HyperJob":
             return _hyper_job(data, release, known, own_plugins)
     return Verdict()
+
+
+def _top_owner(data: Mapping[str, Any], read: Callable[[Mapping[str, Any]], TopOwner]) -> Verdict:
+    """The verdict on an object of a kind whose own admission is not modelled: refused if a field cannot be read."""
+    try:
+        owner = read(data)
+    except InputError as error:
+        return Verdict(str(error), findings=(Fault(error.where or "", str(error)),))
+    if wrong := _wrong_metadata(data):
+        findings = tuple(Fault(*each) for each in wrong)
+        return Verdict("; ".join(one.text for one in findings), warnings=owner.notes, findings=findings)
+    return Verdict(warnings=owner.notes)
 
 
 def _refuse_pod(data: Mapping[str, Any]) -> str:
