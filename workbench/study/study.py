@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.cancel import ProgressOption, reported
 from workbench.study.plan import StudyPlan
 from workbench.study.read import read_study
 from workbench.study.results import read_results
@@ -40,7 +40,7 @@ class Study(StudyPlan):
         address: str | None = None,
         *,
         workers: int | None = None,
-        progress: Callable[[int, int, str], None] | None = None,
+        progress: ProgressOption = None,
     ) -> pandas.DataFrame:
         """Do the runs whose results the folder has not, on Dask, and return the results of all.
 
@@ -54,8 +54,8 @@ class Study(StudyPlan):
             package. None: worker processes on this machine, which end with the call.
         workers : int, optional
             Worker processes on this machine, of one thread each; None: as many as there are cores for this process.
-        progress : callable, optional
-            Called with (runs done, runs, the last one in words).
+        progress : bool or callable, optional
+            True: show a bar. A function is called with (runs done, runs, the last one in words).
 
         Returns
         -------
@@ -70,7 +70,8 @@ class Study(StudyPlan):
         ClusterError
             No scheduler answers, a worker runs another version, or workers die.
         """
-        return run_study(self, Path(folder), address, workers, progress)
+        with reported(progress) as step:
+            return run_study(self, Path(folder), address, workers, step)
 
     def results(self, folder: str | Path) -> pandas.DataFrame:
         """Results of the runs in a folder: a row per run, in the order of `runs`; runs not done yet are left out.
