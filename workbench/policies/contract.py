@@ -83,7 +83,7 @@ class SchedulerTraits:
 class Policy(Parametrised, ABC):
     """Base class of all policies: places gangs (groups of pods that start together) on the nodes of a cluster.
 
-    Policies are deterministic: the same arguments give the same answer, byte for byte.
+    Policies are deterministic: the same arguments give the same answer, byte for byte. A policy equals itself only.
 
     Attributes
     ----------
