@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
+from workbench.model.display import Displayed, Tabular
+from workbench.model.handed_in import handed_in
 from workbench.model.place_name import VIRTUAL_TOP, place_name
 from workbench.model.value import Value
 
@@ -117,7 +118,7 @@ def within_tiers(topology: Topology, limit: int | None) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Topology(Value, Displayed):
+class Topology(Value, Displayed, Tabular):
     """Nodes of a cluster and the HyperNodes ("domains") above them, each identified by an index.
 
     A virtual top, with the index `TOP` (-1), stands for the whole cluster.
@@ -585,6 +586,10 @@ class Topology(Value, Displayed):
         """
         home = self.home_of_node
         return self.lca(int(home[a]), int(home[b]))
+
+    def to_networkx(self) -> Any:
+        """The HyperNode tree as a networkx DiGraph: `workbench.to_networkx`."""
+        return handed_in("to_networkx")(self)
 
 
 def _frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:

@@ -195,7 +195,7 @@ class SimulationResult(Value, Displayed):
         jobs = f"{completed:,} of {counted(len(self.jobs), 'job')} completed"
         return f"SimulationResult({self.policy}, {self.discipline}: {jobs}, {use})"
 
-    def job_frame(self) -> pandas.DataFrame:
+    def to_dataframe(self) -> pandas.DataFrame:
         """A row per job, in the order given; times in seconds, NaN where there is none.
 
         Columns: job, queue, priority, pods, submitted_s, started_s (first start), ended_s, waited_s (all waiting, also
@@ -241,7 +241,7 @@ class SimulationResult(Value, Displayed):
 
         Charts that are drawn again and again read them here.
         """
-        frame = self.job_frame()
+        frame = self.to_dataframe()
         submitted, ended, waited = (frame[name].to_numpy(np.float64) for name in ("submitted_s", "ended_s", "waited_s"))
         return submitted, ended, waited
 
@@ -355,7 +355,7 @@ class SimulationResult(Value, Displayed):
             "discipline": self.discipline,
             "summary": {name: plain(value) for name, value in self.summary().items()},
             "jobs": [
-                {name: plain(value) for name, value in row.items()} for row in self.job_frame().to_dict("records")
+                {name: plain(value) for name, value in row.items()} for row in self.to_dataframe().to_dict("records")
             ],
             "refused": {self.jobs[number].gang.key: text for number, text in self.refused.items()},
             "usage": [row._asdict() for row in self.usage],

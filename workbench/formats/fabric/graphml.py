@@ -17,7 +17,8 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.asked import snapshot_of
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 
@@ -27,7 +28,7 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels"})
 
 
-def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
+def to_networkx(cluster: ClusterSnapshot | Scenario | Topology) -> Any:
     """The HyperNode tree of a snapshot or topology as a networkx DiGraph, with edges from a HyperNode to its members.
 
     Vertices are called by the names of HyperNodes and nodes (``HyperNode/NAME`` if a node has the HyperNode's name).
@@ -39,7 +40,8 @@ def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
     if isinstance(cluster, Topology):
         graph = graph_of(shape_of(cluster))
     else:
-        graph = graph_of(shape_of(cluster.topology), cluster)
+        snapshot = snapshot_of(cluster)
+        graph = graph_of(shape_of(snapshot.topology), snapshot)
     result = networkx.DiGraph()
     result.add_nodes_from((vertex, attributes) for vertex, attributes in graph.vertices.items())
     result.add_edges_from(graph.edges)

@@ -1,4 +1,4 @@
-"""`read_job_log`: a file of jobs with times, in whichever format it is."""
+"""`load_jobs`: a file of jobs with times, in whichever format it is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.formats.printouts import known_printout
 from workbench.formats.tables import unpacked
 from workbench.model.job_log import JobLog
 
-__all__ = ["read_job_log"]
+__all__ = ["load_jobs"]
 
 _EXPECTED = (
     f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, a log of Helios, Acme or PAI, "
@@ -24,7 +24,7 @@ _EXPECTED = (
 )
 
 
-def read_job_log(path: str | Path, content: bytes | None = None) -> JobLog:
+def load_jobs(path: str | Path, content: bytes | None = None) -> JobLog:
     """Read jobs with the times of their arrival and their work.
 
     Parameters
