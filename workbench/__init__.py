@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from workbench.formats.matrix import load_matrix as load_matrix
     from workbench.formats.scheduler_conf import load_config as load_config
     from workbench.formats.snapshot_file import save as save
+    from workbench.kernels.states import best_bottlenecks as best_bottlenecks
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -96,6 +97,9 @@ if TYPE_CHECKING:
     from workbench.simulate.timeline import Timeline as Timeline
     from workbench.study.study import Study as Study
     from workbench.topology.diff import diff_topologies as diff_topologies
+    from workbench.topology.lint import lint as lint
+    from workbench.topology.machines import machine as machine
+    from workbench.topology.machines import with_noise as with_noise
     from workbench.topology.presets import generate_scenario as generate_scenario
 
 _HOME = {
@@ -127,6 +131,7 @@ _HOME = {
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
     "VolcanoMemory": "workbench.model.extras",
+    "best_bottlenecks": "workbench.kernels.states",
     "best_gpus": "workbench.model.best_gpus",
     "bottleneck_curve": "workbench.evaluate.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
@@ -145,11 +150,13 @@ _HOME = {
     "get_policy": "workbench.policies",
     "jobs": "workbench",
     "list_policies": "workbench.policies",
+    "lint": "workbench.topology.lint",
     "live": "workbench",
     "load": "workbench.formats.load",
     "load_config": "workbench.formats.scheduler_conf",
     "load_jobs": "workbench.formats.job_logs.read",
     "load_matrix": "workbench.formats.matrix",
+    "machine": "workbench.topology.machines",
     "measure": "workbench.evaluate.metrics",
     "metric": "workbench.evaluate.metric_table",
     "place": "workbench.evaluate.sessions",
@@ -161,6 +168,7 @@ _HOME = {
     "simulate": "workbench",
     "split_gpus": "workbench.model.pod_gpus",
     "to_networkx": "workbench.formats.fabric.graphml",
+    "with_noise": "workbench.topology.machines",
     "MatrixLoader": "workbench.widgets.matrix_loader",
     "PlacementComparer": "workbench.widgets.comparer",
     "SimulationExplorer": "workbench.widgets.simulation_explorer",

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
+from workbench.policies import registry
 
 DEMO = Path(__file__).parents[2] / "datasets" / "demo"
 FILES = sorted(DEMO.glob("*.yaml"))
@@ -25,8 +26,9 @@ def scenario() -> wb.Scenario:
 
 
 @pytest.fixture
-def tightest():
+def tightest(monkeypatch):
     """The decorated function of docs/howto/write-a-policy.md, in short."""
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
     @wb.policy("first-hour-tightest")
     def function(gang, ledger, first=0):

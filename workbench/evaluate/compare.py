@@ -111,6 +111,16 @@ class Comparison(Value, Displayed, Mapping[str, ComparisonRow]):
     rows : tuple of ComparisonRow
         One result per policy, in input order.
     provenance : Provenance
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=8))
+    >>> comparison = tree.compare(["binpack", "spread"])
+    >>> {policy: row.placements[0].n_placed for policy, row in comparison.items()}
+    {'binpack': 2, 'spread': 2}
+    >>> comparison.to_dataframe()["outcome"].tolist()
+    ['placed', 'placed']
     """
 
     gangs: tuple[Gang, ...]

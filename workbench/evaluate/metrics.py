@@ -134,6 +134,13 @@ def measure(
     Returns
     -------
     PlacementMetrics
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> wb.measure(tree.place(wb.gang("mine", pods=2, gpus=8, tier=1)), tree)["nodes"]
+    2
     """
     if not isinstance(placement, Placement):
         expected = "a Placement, such as workbench.place returns for a job that fits"

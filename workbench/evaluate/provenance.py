@@ -50,8 +50,8 @@ def show_versions() -> Versions:
     Examples
     --------
     >>> import workbench as wb
-    >>> sorted(wb.show_versions())[:2]
-    ['anywidget', 'cryptography']
+    >>> "numpy" in wb.show_versions()
+    True
     """
     import platform
 

@@ -138,6 +138,14 @@ class Regret(Value, Displayed):
         Best bottleneck of each state and size; NaN where fewer GPUs are free.
     rows : tuple of PolicyRegret
         The choices of each policy, in input order.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> pairs = [[0, 48, 12, 12], [48, 0, 12, 12], [12, 12, 0, 48], [12, 12, 48, 0]]
+    >>> found = wb.regret(pairs, ["gpu-lowest-index"], sizes=[2], states=[[0, 2, 3]])
+    >>> [line.worst_gpus for line in found.lines]
+    [(0, 2)]
     """
 
     matrix: BandwidthMatrix

@@ -137,7 +137,7 @@ def fix(
     >>> import workbench as wb
     >>> tree = wb.generate_scenario("three-level-tree")
     >>> wb.fix(wb.gang("wide", pods=3, gpus=8, tier=1), tree).fixes[0].text
-    'allow tier 2 instead of 1'
+    'allow tier 2 (no other job waits)'
     """
     one, cluster = gang_of(gang, snapshot)
     scenario = next((each for each in (gang, snapshot) if isinstance(each, Scenario)), None)

@@ -105,8 +105,9 @@ def load(
     --------
     >>> import workbench as wb
     >>> cluster = '''
-    ... - {kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 8, nvidia.com/gpu: 8}}}
-    ... - {kind: Node, metadata: {name: b}, status: {allocatable: {cpu: 8, nvidia.com/gpu: 8}}}
+    ... {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {nvidia.com/gpu: 8}}}
+    ... ---
+    ... {apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {nvidia.com/gpu: 8}}}
     ... '''
     >>> wb.load("-", stdin=cluster).snapshot.topology.node_names
     ('a', 'b')

@@ -1,6 +1,14 @@
 """Convert Kubernetes objects (Jobs, PodGroups, Deployments, Pods) to gangs of pending pods and to running pods.
 
 As `workbench.jobs` it offers the pure functions of the Job controller: what a Job becomes, and what it does next.
+
+Examples
+--------
+>>> import workbench as wb
+>>> job = {"kind": "Job", "metadata": {"name": "train"}, "spec": {"tasks": [{"name": "worker", "replicas": 2}]}}
+>>> step = wb.jobs.next_pod_group(job)
+>>> step.write["spec"]["minMember"]
+2
 """
 
 from __future__ import annotations

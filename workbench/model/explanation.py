@@ -151,6 +151,14 @@ def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
 class Explanation(Value, Displayed, Tabular):
     """The decision on one gang, with every HyperNode and node that the policy considered, in the order it considered
     them.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> explanation = tree.explain(wb.gang("mine", pods=2, gpus=8, tier=1), policy="volcano-1.15")
+    >>> explanation.domains[0].name, explanation.domains[0].kept
+    ('s0', True)
     """
 
     decision: Decision

@@ -200,6 +200,14 @@ class Placement(Value, Displayed, Tabular):
     gpu_total, gpu_free : ndarray of shape (n_nodes, w), uint64, optional
         All GPUs of every node and those that no running pod held, when the session began; pictures show them. None:
         unknown.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> placement = tree.place(wb.gang("mine", pods=2, gpus=8, tier=1))
+    >>> placement.hypernode, placement.to_dataframe()["node"].tolist()
+    ('s0', ['node0', 'node1'])
     """
 
     gang: Gang
@@ -439,6 +447,14 @@ class Refusal(Value, Displayed, Tabular):
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
     warnings : tuple of Notice
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> refusal = tree.place(wb.gang("wide", pods=3, gpus=8, tier=1))
+    >>> bool(refusal), refusal.nearest.place
+    (False, 's0 (tier 1)')
     """
 
     gang: Gang
@@ -520,6 +536,13 @@ class Decision(Value):
         Further results of the policy, such as the GPU plan of `koordinator-gpu`.
     turn : int
         Number of this decision in its session, counted from 0 in the order in which decisions were taken.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> (decision,) = wb.schedule([wb.gang("mine", pods=2, gpus=8)], wb.generate_scenario("three-level-tree"))
+    >>> decision.placed, decision.turn
+    (True, 0)
     """
 
     gang: Gang

@@ -147,6 +147,16 @@ class ClusterSnapshot(Value, Displayed, Tabular):
     not_ready : ndarray of shape (n,), bool
         Nodes whose condition Ready is not True; no policy places a pod there, whether or not they have the taint that
         Kubernetes' node controller gives such nodes. By default every node is ready.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> snapshot = wb.generate_scenario("three-level-tree").snapshot
+    >>> snapshot.n_nodes, snapshot.topology.tiers
+    (8, (1, 2, 3))
+    >>> after = snapshot.with_placement(wb.place(wb.gang("mine", pods=2, gpus=8), snapshot))
+    >>> int(after.to_dataframe()["gpus_free"].sum())
+    48
     """
 
     topology: Topology
@@ -544,6 +554,15 @@ class Scenario(Value, Displayed, Tabular):
     findings : tuple of Notice
         Everything for which a cluster would refuse an object as it is written, with the object and its file and line;
         also where the object is used all the same.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=8))
+    >>> tree.gang("mine").n_pods
+    2
+    >>> tree.place("mine").n_placed
+    2
     """
 
     snapshot: ClusterSnapshot

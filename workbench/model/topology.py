@@ -144,6 +144,15 @@ class Topology(Value, Displayed, Tabular):
     problems : tuple of Problem
     ready : bool
         False: Volcano would not schedule with this topology (docs/decisions.md, decision 14).
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> topology = wb.generate_scenario("three-level-tree").snapshot.topology
+    >>> topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
+    >>> topology.domain_name(topology.lca_of_nodes(topology.node("node0"), topology.node("node3")))
+    's4'
     """
 
     node_names: tuple[str, ...]

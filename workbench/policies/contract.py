@@ -93,6 +93,13 @@ class Policy(Parametrised, ABC):
         What the scheduler that the policy follows does beside placing, and what it cannot place.
     warnings : tuple of Notice
         Warnings that are part of every answer, for example about settings that are not modelled.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> policy = wb.get_policy("random", seed=5)
+    >>> policy.name, policy.parameters["seed"]
+    ('random', 5)
     """
 
     name: str

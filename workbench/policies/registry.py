@@ -322,13 +322,16 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
 
     Examples
     --------
-    >>> @policy("first-rack")                                       # doctest: +SKIP
+    >>> import workbench as wb
+    >>> @wb.policy("first-rack")
     ... def first_rack(gang, ledger):
     ...     for rack in ledger.topology.domains_at(1):
     ...         nodes = ledger.topology.nodes_of(rack)
     ...         if len(nodes) >= gang.n_pods:
     ...             return nodes[: gang.n_pods]
     ...     return "no rack has a node for each pod"
+    >>> wb.place(wb.gang("mine", pods=2, gpus=8), wb.generate_scenario("three-level-tree"), policy=first_rack)
+    Placement(default/mine by first-rack: 2 pods on 2 nodes)
     """
 
     if type(name) is not str:
@@ -431,6 +434,12 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         No such policy or parameter; close names are offered.
     InputError
         A part of the wrong kind, a value of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.get_policy("volcano+gpu-lowest-index").name
+    'volcano-1.15+gpu-lowest-index'
     """
     _check_name(spec)
     of_node, of_gpu = _parted(parameters, gpu)
@@ -504,7 +513,14 @@ def as_policy(given: object, parameters: Mapping[str, Any] | None = None) -> Pol
 
 
 def get_gpu_policy(name: str, **parameters: object) -> GpuPolicy:
-    """Make a GPU policy without a node policy, for questions about one machine; errors as in `get_policy`."""
+    """Make a GPU policy without a node policy, for questions about one machine; errors as in `get_policy`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.get_gpu_policy("gpu-bottleneck", symmetric="max").parameters["symmetric"]
+    'max'
+    """
     _check_name(name)
     made: GpuPolicy = _make(_find(name, ("gpu",)), parameters, GpuPolicy)
     return made

@@ -1,6 +1,13 @@
 """Simulate a cluster over time: jobs arrive, wait, run and end, nodes and GPUs break and recover.
 
 The package can be called: ``workbench.simulate(cluster, jobs, policy)`` is `workbench.simulate.run.simulate`.
+
+Examples
+--------
+>>> import workbench as wb
+>>> job = wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), 0.0, 60.0)
+>>> wb.simulate(wb.generate_scenario("three-level-tree"), [job], "binpack").end_s
+60.0
 """
 
 from __future__ import annotations

@@ -99,6 +99,16 @@ class Simulation(Working):
     On a network the seconds of work of a job are those with steps that only its nodes' network cards limit; between two
     changes its steps take the same time. A job counts as sending from its placement on; writing checkpoints slows down
     as its steps do.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> job = wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), 0.0, 60.0)
+    >>> simulation = wb.Simulation(wb.generate_scenario("three-level-tree"), "binpack", [job])
+    >>> simulation.run(until_s=30).now_s, simulation.done
+    (30, False)
+    >>> simulation.run().result()
+    SimulationResult(binpack, best-effort: 1 of 1 job completed, 25.0 % of the GPUs in use)
     """
 
     # The parts, each with its own state; all read the same clock:

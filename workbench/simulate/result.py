@@ -159,6 +159,14 @@ class SimulationResult(Value, Displayed):
     kinds : tuple of int
         By job: its kind; jobs of one kind ask for the same. Since a job stood still for the first time, its kind is the
         number of jobs plus its own number.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> job = wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), 0.0, 60.0)
+    >>> result = wb.simulate(wb.generate_scenario("three-level-tree"), [job], "binpack")
+    >>> result.to_dataframe()[["job", "ended_s"]].values.tolist()
+    [['default/mine', 60.0]]
     """
 
     policy: str

@@ -70,6 +70,15 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     ------
     InputError
         No result, results of different jobs, or of another cluster.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> job = wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), 0.0, 60.0)
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> explorer = wb.SimulationExplorer(wb.simulate(tree, [job], "binpack"), tree)
+    >>> type(explorer).__name__
+    'SimulationExplorer'
     """
 
     def __init__(

@@ -34,6 +34,12 @@ def to_networkx(cluster: ClusterSnapshot | Scenario | Topology) -> Any:
     Vertices are called by the names of HyperNodes and nodes (``HyperNode/NAME`` if a node has the HyperNode's name).
     Their attributes are ``kind``, ``tier`` and ``tierName``; nodes have ``label:KEY`` and ``allocatable:RESOURCE``, in
     base units.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.to_networkx(wb.generate_scenario("three-level-tree")).number_of_nodes()
+    15
     """
     import networkx
 
@@ -77,6 +83,13 @@ def from_networkx(graph: Any) -> ClusterSnapshot:
     ------
     InputError
         As `workbench.formats.fabric.graph.graph_records`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> import networkx
+    >>> wb.from_networkx(networkx.balanced_tree(2, 3)).topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
     """
     vertices = {str(vertex): {str(k): v for k, v in data.items()} for vertex, data in graph.nodes(data=True)}
     edges = [(str(a), str(b)) for a, b in graph.edges()]

@@ -45,6 +45,15 @@ def load_jobs(path: str | Path, content: bytes | None = None) -> JobLog:
     InputError
         Not such a file, a value that is none of its column or field, two jobs of one name, no job at all; the place is
         named.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from pathlib import Path
+    >>> _ = Path("jobs.csv").write_text("name,submit_s,duration_s,pods,gpus_per_pod\\na,0,60,2,8\\n")
+    >>> log = wb.load_jobs("jobs.csv")
+    >>> len(log.jobs), log.jobs[0].duration_s
+    (1, 60.0)
     """
     source = str(path)
     packed = read_bytes(path) if content is None else content
