@@ -80,7 +80,7 @@ def fill(
     elif output is CurveOutput.csv:
         from workbench.report.csv_text import csv_text
 
-        emit(csv_text(study.frame()), out)
+        emit(csv_text(study.to_dataframe()), out)
     elif output is CurveOutput.svg:
         from workbench.report.study_views import draw_fill
 

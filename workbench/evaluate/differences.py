@@ -89,6 +89,13 @@ def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
     Returns
     -------
     tuple of JobDifference
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=4))
+    >>> [found.job for found in wb.differences(tree.compare(["binpack", "spread"]))]
+    ['default/mine']
     """
     found = []
     for gang in comparison.gangs:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+import reprlib
 from pathlib import Path
 
 from workbench.cancel import reached
 from workbench.errors import InputError
 
-__all__ = ["MAX_SETTINGS", "read_bytes", "unreadable"]
+__all__ = ["MAX_SETTINGS", "checked_path", "read_bytes", "unreadable"]
 
 MAX_BYTES = 1 << 30
 
@@ -15,13 +18,43 @@ MAX_BYTES = 1 << 30
 MAX_SETTINGS = 1 << 24
 
 
+#: The beginning of an address; a letter alone is a drive.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def checked_path(path: object) -> str | Path:
+    """A path that somebody handed in, as it is.
+
+    Raises
+    ------
+    InputError
+        Something else: the address of a page, a text, or no text at all.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(
+            "no path", source="path", got=reprlib.repr(path), expected="the path of a file as text or Path"
+        )
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise InputError(
+            "no path", source="path", got=reprlib.repr(text), expected="the path of a file as text or Path"
+        )
+    if text == "":
+        raise InputError("an empty path", source="path", expected="a file")
+    if _ADDRESS.match(text):
+        raise InputError("a URL", source=text, expected="the path of a file: download it first")
+    if "\n" in text:
+        got, expected = reprlib.repr(text), 'a path; a text is handed in as load("-", stdin=text)'
+        raise InputError("a text, no path", source="path", got=got, expected=expected)
+    return path if isinstance(path, (str, Path)) else Path(path)
+
+
 def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
     """The content of a file.
 
     Raises InputError if it cannot be read or has more than `most` bytes (by default 1 GiB).
     """
-    if path == "":
-        raise InputError("an empty path", source="path", expected="a file")
+    path = checked_path(path)
     content = bytearray()
     try:
         with Path(path).open("rb") as file:

@@ -13,7 +13,7 @@ import orjson
 
 from workbench.cancel import reached
 from workbench.errors import InputError
-from workbench.formats.file_bytes import read_bytes, unreadable
+from workbench.formats.file_bytes import checked_path, read_bytes, unreadable
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
 from workbench.formats.yaml_slips import find_slips, slip_texts
@@ -132,8 +132,9 @@ def read_manifests(
     if not paths:
         raise InputError("nothing to read", source="paths", expected="a file, a folder or -")
     for path in paths:
-        if path == "":
+        if isinstance(path, str) and path == "":
             raise InputError("an empty path", source="paths", expected="a file, a folder or -")
+        path = checked_path(path)
         if str(path) == STDIN:
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")

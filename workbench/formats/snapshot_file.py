@@ -16,11 +16,13 @@ import numpy.typing as npt
 import orjson
 
 from workbench.errors import CapacityError, InputError
+from workbench.formats.file_bytes import checked_path
 from workbench.formats.manifests import read_text
 from workbench.formats.plain_values import from_plain, to_plain
 from workbench.formats.whole_file import write_whole
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.jobs.roles import gpu_group_of
+from workbench.model.asked import snapshot_of
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.extras import Extra, GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
@@ -31,7 +33,7 @@ from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.pod_rules import NO_RULES
 from workbench.model.running_pod import RunningPod
-from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
+from workbench.model.snapshot import ClusterSnapshot, Queue, Scenario, gpu_words
 from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
@@ -51,16 +53,28 @@ _EXTRAS: dict[str, type[Extra]] = {"kueue": KueueObjects}
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def save(snapshot: ClusterSnapshot, path: str | Path) -> None:
-    """Write a snapshot to a file that `workbench.load` reads back: YAML for ``.yaml`` and ``.yml``, else JSON.
+def save(snapshot: ClusterSnapshot | Scenario, path: str | Path) -> None:
+    """Write a snapshot, or that of a scenario without its jobs, to a file that `workbench.load` reads back.
+
+    The file is YAML if its name ends in ``.yaml`` or ``.yml``, else JSON. What is read back equals what was written.
 
     Raises
     ------
     InputError
         The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").snapshot
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wb.save(tree, f"{folder}/cluster.json")
+    ...     wb.load(f"{folder}/cluster.json").snapshot == tree
+    True
     """
-    path = Path(path)
-    write_whole(path, snapshot_text(snapshot, yaml=path.suffix in (".yaml", ".yml")))
+    path = Path(checked_path(path))
+    write_whole(path, snapshot_text(snapshot_of(snapshot), yaml=path.suffix in (".yaml", ".yml")))
 
 
 def snapshot_text(snapshot: ClusterSnapshot, *, yaml: bool = False) -> str:

@@ -88,6 +88,14 @@ class PlacementComparer(Panel):
         Functions called with the outcome in one line (`result_line`) after a comparison ended, or why none can run.
     steps : ClusterSteps
         Where a fix of a pending job changes the cluster, one step to undo each.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=8))
+    >>> comparer = wb.PlacementComparer(tree, ["binpack", "spread"])
+    >>> len(comparer.snapshot.topology.node_names)
+    8
     """
 
     _esm = STATIC / "comparer.js"

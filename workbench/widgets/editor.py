@@ -82,6 +82,13 @@ class TopologyEditor(Panel):
     wants_gpus : callable
         Function that tells whether jobs request GPUs; if so, the page asks what to do about nodes without GPUs. By
         default it returns False.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> editor = wb.TopologyEditor(wb.generate_scenario("three-level-tree"))
+    >>> editor.topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
     """
 
     _esm = STATIC / "editor.js"

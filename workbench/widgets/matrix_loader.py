@@ -83,6 +83,13 @@ class MatrixLoader(Panel):
         The exact answer.
     choices : tuple of PolicyChoice
         The GPUs that each registered GPU policy chooses; empty before there is an answer.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> loader = wb.MatrixLoader(wb.BandwidthMatrix([[0, 48], [48, 0]]))
+    >>> len(loader.matrix)
+    2
     """
 
     _esm = STATIC / "matrix.js"

@@ -108,6 +108,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     A file that is not read at once is read in the background, with its progress and a button to cancel on
     the page. Until then the drawing is empty; `editor`, `matrices`, `comparer`, `snapshot` and `save` wait for the
     file, and raise its error.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> bench = wb.Workbench(wb.generate_scenario("three-level-tree"), ["binpack", "spread"])
+    >>> bench.snapshot.n_nodes
+    8
     """
 
     def __init__(

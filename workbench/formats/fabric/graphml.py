@@ -18,7 +18,8 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, W
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
 from workbench.formats.xml_input import xml_root
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.asked import snapshot_of
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 
@@ -28,19 +29,26 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels"})
 
 
-def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
+def to_networkx(cluster: ClusterSnapshot | Scenario | Topology) -> Any:
     """The HyperNode tree of a snapshot or topology as a networkx DiGraph, with edges from a HyperNode to its members.
 
     Vertices are called by the names of HyperNodes and nodes (``HyperNode/NAME`` if a node has the HyperNode's name).
     Their attributes are ``kind``, ``tier`` and ``tierName``; nodes have ``label:KEY`` and ``allocatable:RESOURCE``, in
     base units.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.to_networkx(wb.generate_scenario("three-level-tree")).number_of_nodes()
+    15
     """
     import networkx
 
     if isinstance(cluster, Topology):
         graph = graph_of(shape_of(cluster))
     else:
-        graph = graph_of(shape_of(cluster.topology), cluster)
+        snapshot = snapshot_of(cluster)
+        graph = graph_of(shape_of(snapshot.topology), snapshot)
     result = networkx.DiGraph()
     result.add_nodes_from((vertex, attributes) for vertex, attributes in graph.vertices.items())
     result.add_edges_from(graph.edges)
@@ -76,6 +84,13 @@ def from_networkx(graph: Any) -> ClusterSnapshot:
     ------
     InputError
         As `workbench.formats.fabric.graph.graph_records`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> import networkx
+    >>> wb.from_networkx(networkx.balanced_tree(2, 3)).topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
     """
     vertices = {str(vertex): {str(k): v for k, v in data.items()} for vertex, data in graph.nodes(data=True)}
     edges = [(str(a), str(b)) for a, b in graph.edges()]
