@@ -1,8 +1,8 @@
 """All exceptions that this package raises on purpose; the class tells who has to act.
 
-The user who gave the input: `InputError`, `UnknownNameError`, `CapacityError`. The owner of the cluster or of the
-discovery endpoint: `ClusterError`. The authors of this package: `InternalError`. A job that does not fit is no error:
-policies then return a `workbench.model.placement.Refusal`.
+The user who gave the input: `InputError`, `UnknownNameError`, `CapacityError`. Who installed this package:
+`MissingExtraError`. The owner of the cluster or of the discovery endpoint: `ClusterError`. The authors of this package:
+`InternalError`. A job that does not fit is no error: policies then return a `workbench.model.placement.Refusal`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = [
     "ClusterError",
     "InputError",
     "InternalError",
+    "MissingExtraError",
     "StoreError",
     "UnknownNameError",
     "WorkbenchError",
@@ -139,6 +140,23 @@ def _close(name: str, known: Iterable[str]) -> list[str]:
 
 class CapacityError(WorkbenchError, ValueError):
     """The input exceeds a documented limit, such as 1,024 GPUs in one matrix."""
+
+
+class MissingExtraError(WorkbenchError, ImportError):
+    """What was asked for needs a package that the default install leaves out; the message says what to install.
+
+    Parameters
+    ----------
+    package : str
+        Name under which the package is imported.
+    extra : str
+        Extra of this project that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f'{package} is not installed: pip install "topology-workbench[{extra}]"')
 
 
 class ClusterError(WorkbenchError, RuntimeError):
