@@ -4,8 +4,10 @@ The notebook's surface. Everything is loaded when first used, so that ``import w
 nothing; pandas, pyvis and the drawing code come in only when a table or a picture is wanted.
 
 >>> import workbench
->>> scenario = workbench.load("datasets/demo")                                    # doctest: +SKIP
->>> workbench.compare(scenario.gangs, scenario.snapshot, ["allocate", "volcano"])   # doctest: +SKIP
+>>> scenario = workbench.datasets.load("demo")
+>>> comparison = workbench.compare(scenario.gangs, scenario.snapshot, ["allocate", "volcano"])
+>>> [row.policy for row in comparison.rows]
+['allocate', 'volcano-1.15']
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from workbench.evaluate.regret import regret as regret
     from workbench.evaluate.whatif.fix import FixReport
     from workbench.evaluate.whatif.fix import fix_report as fix_report
+    from workbench.formats import datasets as datasets
     from workbench.formats.fabric.graphml import from_networkx as from_networkx
     from workbench.formats.fabric.graphml import to_networkx as to_networkx
     from workbench.formats.load import load as load
@@ -115,6 +118,7 @@ _HOME = {
     "bottleneck_curve": "workbench.evaluate.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
     "cost": "workbench.evaluate",
+    "datasets": "workbench.formats",
     "differences": "workbench.evaluate.differences",
     "expand_job": "workbench.jobs.expand",
     "fix_report": "workbench.evaluate.whatif.fix",
