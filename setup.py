@@ -102,6 +102,7 @@ setup(
     ext_modules=cythonize(
         extensions,
         nthreads=PROCESSES,
+        quiet=True,
         build_dir=f"build/cython-{mode}",
         compiler_directives={
             "language_level": 3,

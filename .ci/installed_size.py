@@ -1,4 +1,4 @@
-"""Count what is installed beside an installer: ``installed_size.py --packages MOST --mebibytes MOST``; 1 if it is more."""
+"""Count the packages of an environment: ``installed_size.py --packages MOST --mebibytes MOST``; status 1 above that."""
 
 from __future__ import annotations
 
