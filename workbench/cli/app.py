@@ -38,8 +38,8 @@ Examples:
 
 \b
   workbench compare datasets/demo --policies allocate,binpack,volcano-1.13+gpu-bottleneck
-  workbench place cluster.yaml job.yaml --policy volcano --explain
-  workbench gpus matrix.txt -k 4
+  workbench place datasets/demo --policy volcano --explain
+  workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
 """
 
 _app = typer.Typer(

@@ -114,12 +114,12 @@ def place(
     Examples:
 
     \b
-      workbench place cluster.yaml job.yaml
+      workbench place datasets/demo
       kubectl get nodes,pods,podgroups,hypernodes -A -o json | workbench place - job.yaml
       workbench place datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
       workbench place datasets/demo --policy random --set seed=7 --explain
-      workbench place datasets/demo --set config=volcano-scheduler.conf
-      workbench place cluster.json --job research/train --when --run-seconds 3600
+      workbench place datasets/demo --set config=datasets/pending/capacity.conf
+      workbench place datasets/demo --job hard-tier-2 --when --run-seconds 3600
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.evaluate.whatif.fix import advise_session
