@@ -122,7 +122,6 @@ def place(
       workbench place datasets/demo --job hard-tier-2 --when --run-seconds 3600
     """
     from workbench.evaluate.metrics import measure_run
-    from workbench.evaluate.whatif.fix import advise_session
     from workbench.model.explanation import Recorder
     from workbench.policies.departures import departures_for
 
@@ -145,7 +144,7 @@ def place(
         shown=shown,
         metrics=measure_run(decisions, scenario.snapshot),
         switches=_switches(scenario.snapshot, decisions, more.tor_share),
-        advice=advise_session(chosen, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown]),
+        advice=_advice(chosen, scenario, decisions, shown) if waits else {},
         starts=_starts(chosen, scenario, more.run_seconds) if more.when and waits else {},
         orders=_orders(shown) if more.rank_order else {},
         explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
@@ -159,6 +158,14 @@ def place(
         emit(_text(found, more, output), out)
     if scenario.refused or waits:
         raise typer.Exit(1)
+
+
+def _advice(
+    policy: Policy, scenario: Scenario, decisions: Sequence[Decision], shown: Sequence[Decision]
+) -> Mapping[str, FixReport]:
+    from workbench.evaluate.whatif.fix import advise_session
+
+    return advise_session(policy, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown])
 
 
 @dataclass(frozen=True)

@@ -123,9 +123,9 @@ def show(
     Examples:
 
     \b
-      workbench study show datasets/study/study.yaml
-      workbench study show datasets/study/study.yaml --metric waited_p99_s --metric gpu_use
-      workbench study show datasets/study/study.yaml -o html --out page.html
+      workbench study run datasets/study/study.yaml --results out
+      workbench study show datasets/study/study.yaml --results out --metric waited_p99_s --metric gpu_use
+      workbench study show datasets/study/study.yaml --results out -o html --out page.html
     """
     check_out(out, output)
     study, folder = _opened(file, results)
