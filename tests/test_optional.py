@@ -197,6 +197,27 @@ def test_what_the_operator_s_image_holds_has_the_same_bounds_as_the_package() ->
     assert set(project["dependency-groups"]["build"]) == set(project["build-system"]["requires"])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (("operator", "run"), 3),
+        (("operator", "admission"), 3),
+        (("operator", "manifests", "--image", "x", "--admission"), 0),
+    ],
+)
+def test_the_operator_needs_only_what_its_image_holds(command: tuple[str, ...], status: int, here: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    held = {normalized(re.split(r"[<>=]", one)[0]) for one in project["dependency-groups"]["operator"]}
+    left_out = (requirements()[""] | requirements()["study"] | requirements()["png"]) - held
+    providers = importlib.metadata.packages_distributions()
+    hidden = [top for top, names in providers.items() if left_out & {normalized(name) for name in names}]
+    assert {"pandas", "networkx", "jinja2", "jupyterlab"} <= set(hidden)
+    done = run(*command, hide=hidden, cwd=here)
+    assert done.returncode == status, done.stderr
+    assert "is not installed" not in done.stderr
+
+
 LOCKED = re.compile(r"^([A-Za-z0-9_.-]+)==(\S+)", re.MULTILINE)
 
 

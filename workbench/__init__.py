@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from workbench.evaluate.sessions import place as place
     from workbench.evaluate.sessions import schedule as schedule
     from workbench.evaluate.whatif.fix import fix_report as fix_report
+    from workbench.formats import datasets as datasets
     from workbench.formats.fabric.graphml import from_networkx as from_networkx
     from workbench.formats.fabric.graphml import to_networkx as to_networkx
     from workbench.formats.job_logs.read import load_jobs as load_jobs
@@ -139,6 +140,7 @@ _HOME = {
     "contention": "workbench.evaluate",
     "cost": "workbench.evaluate",
     "diff_topologies": "workbench.topology.diff",
+    "datasets": "workbench.formats",
     "differences": "workbench.evaluate.differences",
     "discipline": "workbench.simulate.disciplines",
     "explain": "workbench.evaluate.sessions",

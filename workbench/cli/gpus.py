@@ -181,11 +181,11 @@ def gpus(
 
     \b
       workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
-      workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
-      workbench gpus matrix.csv --pods 2,2 --objective per-pod
-      workbench gpus matrix.csv --regret --policies gpu-best-effort,gpu-mapa -o html
-      workbench gpus topo.txt -k 2 --allowed partitions.json
-      nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds our-speeds.csv
+      workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 2 --free 0,3,4-7 --avoid 5 -o json
+      workbench gpus datasets/koordinator-matrices/matrix-a.txt --pods 2,2 --objective per-pod
+      workbench gpus datasets/koordinator-matrices/matrix-a.txt --regret --policies gpu-best-effort,gpu-mapa -o html
+      workbench gpus datasets/machine-with-nics/topo.txt -k 4 --allowed "0-3;4-7"
+      nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds datasets/link-speeds/link-speeds.csv
     """
     from workbench.model.best_gpus import best_gpus
     from workbench.model.pod_gpus import split_gpus

@@ -150,11 +150,11 @@ def run(
     Examples:
 
     \b
-      workbench run cluster.yaml job.yaml --run-seconds 60
+      workbench run datasets/demo --run-seconds 60
       workbench run datasets/demo --policy volcano-1.13 --until 30 -o json
       workbench run datasets/demo --run-seconds 60 --fail nccl-pair-worker-0@10
       workbench run datasets/demo --run-seconds 60 --fail-node s0@10 --fail-npu node2:3@20
-      workbench run cluster.yaml job.yaml --until 60 --store cluster.json
+      workbench run datasets/demo --until 60 --store cluster.json
     """
     from workbench.control.cluster import EmbeddedCluster
     from workbench.formats.file_bytes import read_bytes

@@ -253,7 +253,7 @@ def simulate(
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --discipline fifo --faults 1
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --load 90 --arrivals bursty --seed 1
-      workbench simulate nodes.csv --trace openb_pod_list_default.csv --policies fgd,headroom
+      workbench simulate datasets/shared-gpus/nodes.csv --trace datasets/shared-gpus/pods.csv --policies fgd,headroom
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --card-gb-s 50 --tier-gb-s 1=12.5 \\
         --tier-gb-s 2=6 --cables 1=8 --step compute_s=1 --step data_gb=40 -o html --out page.html
       workbench simulate topo.csv --gpus-per-node 8 --shapes shapes.json --gpu-tflops 400 --load 80

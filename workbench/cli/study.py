@@ -134,7 +134,7 @@ def run(
     \b
       workbench study run datasets/study/study.yaml --results out
       workbench study run study.yaml --scheduler tcp://10.0.0.1:8786
-      workbench study run study.yaml --workers 4 -o html --out page.html
+      workbench study run datasets/study/study.yaml --workers 2 -o html --out page.html
     """
     from workbench.evaluate.simulation_metrics import NEVER_PLACED
     from workbench.study.cluster import check_connection
@@ -173,9 +173,9 @@ def show(
     Examples:
 
     \b
-      workbench study show study.yaml
-      workbench study show study.yaml --metric waited_p99_s --metric gpu_use
-      workbench study show study.yaml -o html --out page.html
+      workbench study run datasets/study/study.yaml --results out
+      workbench study show datasets/study/study.yaml --results out --metric waited_p99_s --metric gpu_use
+      workbench study show datasets/study/study.yaml --results out -o html --out page.html
     """
     chosen = shown.checked()
     study, folder = shown.open(file)

@@ -57,9 +57,9 @@ def validate(
 
       workbench validate datasets/three-level-tree
 
-      workbench validate job.yaml --release 1.13 -o json
+      workbench validate datasets/samples/pytorch-job.yaml --release 1.13 -o json
 
-      workbench validate job.yaml -o yaml
+      workbench validate datasets/samples/pytorch-job.yaml -o yaml
     """
     from workbench.formats.fabric.intake import FabricIntake
     from workbench.formats.manifests import read_manifests

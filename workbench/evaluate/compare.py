@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.cost.cost_model import SPEEDS
-from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
@@ -32,6 +30,8 @@ from workbench.policies import Policy, as_policy
 
 if TYPE_CHECKING:
     import pandas
+
+    from workbench.evaluate.cost.plan import CommunicationPlan
 
 __all__ = ["Comparison", "ComparisonRow", "RowError", "compare"]
 
@@ -312,6 +312,8 @@ def _run(
     try:
         decisions = tuple(policy.schedule(gangs, snapshot))
     except Exception as error:  # a notebook's policy may raise anything; it must not take the other rows with it
+        from workbench.evaluate.cost.cost_model import SPEEDS
+
         if isinstance(error, InputError) and error.source == SPEEDS:
             # `LeastCost` prices placements while it chooses among them.
             raise

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
 from workbench.errors import InputError
-from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import Metric, MetricValue, nested
 from workbench.evaluate.metric_table import all_metrics, simulation_metrics
@@ -24,6 +23,9 @@ from workbench.model.asked import snapshot_of
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.value import Value
+
+if TYPE_CHECKING:
+    from workbench.evaluate.cost.plan import CommunicationPlan
 
 __all__ = ["Measured", "PlacementMetrics", "RunMetrics", "measure", "measure_fill", "measure_run", "measure_simulation"]
 

@@ -1,4 +1,4 @@
-"""`read_bytes`: the content of a file, up to a limit."""
+"""`read_bytes`: the content of a file, up to a limit; `on_disk`: where the data are that come with the package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from pathlib import Path
 from workbench.cancel import reached
 from workbench.errors import InputError
 
-__all__ = ["MAX_SETTINGS", "checked_path", "read_bytes", "unreadable"]
+__all__ = ["DATA", "MAX_SETTINGS", "checked_path", "on_disk", "read_bytes", "unreadable"]
+
+#: The folder of the data that come with the package; a user names it ``datasets``.
+DATA = Path(__file__).with_name("data")
 
 MAX_BYTES = 1 << 30
 
@@ -57,7 +60,7 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
     path = checked_path(path)
     content = bytearray()
     try:
-        with Path(path).open("rb") as file:
+        with on_disk(path).open("rb") as file:
             # In pieces, because a pipe or a device does not tell its size.
             while piece := file.read(min(1 << 24, most + 1)):
                 content += piece
@@ -69,6 +72,19 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
     if len(content) > most:
         raise InputError("the file is too large", source=str(path), expected=f"at most {most} bytes")
     return bytes(content)
+
+
+def on_disk(path: str | Path) -> Path:
+    """Where a file or folder is: ``datasets/…``, if it does not exist, among the data that come with the package.
+
+    So the examples of ``--help`` and of docstrings run in any folder. The name in messages stays that which was given.
+    """
+    given = Path(path)
+    inside = Path(os.path.normpath(given)).parts
+    if inside[:1] != ("datasets",) or given.exists():
+        return given
+    installed = DATA.joinpath(*inside[1:])
+    return installed if installed.exists() else given
 
 
 def unreadable(path: str | Path, error: Exception) -> InputError:

@@ -13,7 +13,7 @@ import orjson
 
 from workbench.cancel import reached
 from workbench.errors import InputError
-from workbench.formats.file_bytes import checked_path, read_bytes, unreadable
+from workbench.formats.file_bytes import checked_path, on_disk, read_bytes, unreadable
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
 from workbench.formats.yaml_slips import find_slips, slip_texts
@@ -140,7 +140,7 @@ def read_manifests(
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
             content = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
             _add(result, content, "stdin", claim, take, strict=True)
-        elif Path(path).is_dir():
+        elif on_disk(path).is_dir():
             _add_folder(result, Path(path), claim, take)
         else:
             _add(result, read_bytes(path), str(path), claim, take, strict=True)
@@ -249,7 +249,8 @@ def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
 
 def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take) -> None:
     try:
-        files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+        inside = on_disk(folder).iterdir()
+        files = sorted(folder / p.name for p in inside if p.suffix in _SUFFIXES and p.is_file())
     except OSError as error:
         raise unreadable(folder, error) from None
     found = False

@@ -7,10 +7,6 @@ graphs is made.
 from __future__ import annotations
 
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
-
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import ParseError
 
 from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
@@ -106,6 +102,9 @@ def _read(text: str, source: str) -> FabricRecords:
 
 
 def _parse(text: str, source: str) -> Graph:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError
+
     try:
         root = xml_root(text)
     except ParseError as error:
@@ -174,6 +173,8 @@ def _detect(sample: Sample) -> bool:
 
 
 def _write(snapshot: ClusterSnapshot) -> Written:
+    from xml.sax.saxutils import escape, quoteattr
+
     shape = shape_of(snapshot.topology)
     graph = graph_of(shape, snapshot)
     names = sorted({name for attributes in graph.vertices.values() for name in attributes})
