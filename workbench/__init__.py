@@ -180,7 +180,7 @@ _HOME = {
 }
 
 #: Names that stand for a package of functions.
-_ROOMS = frozenset({"contention", "cost", "jobs", "live", "simulate"})
+_ROOMS = frozenset({"contention", "cost", "datasets", "jobs", "live", "simulate"})
 
 __all__ = [
     "CapacityError",
