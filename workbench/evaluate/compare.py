@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
@@ -31,7 +32,6 @@ from workbench.policies import Policy, as_policy
 if TYPE_CHECKING:
     import pandas
 
-    from workbench.evaluate.cost.plan import CommunicationPlan
 
 __all__ = ["Comparison", "ComparisonRow", "RowError", "compare"]
 
