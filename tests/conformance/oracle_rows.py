@@ -26,6 +26,10 @@ ORACLE_ROWS = {
     ("communication", "rotation"): _ROTATION,
     ("communication", "time-shifts"): _ROTATION,
     (
+        "kube-scheduler",
+        "requeue-hint",
+    ): "a refused gang is tried again when the cluster changes; there is no queue of pods that single events wake",
+    (
         "switch-affinity",
         "job-summary",
     ): "nobody writes the record of a job's switches; annotations of its pods say them",

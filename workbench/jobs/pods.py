@@ -72,6 +72,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     annotations = [*([group.metadata.annotations] if group else []), *_annotations(pending)]
     gather, gang_groups = first_gather(annotations, notes), first_gang_groups(annotations, notes)
     priority = priorities.of(group.priority_class, notes) if group else 0
+    if group is not None and group.kube is not None and group.kube.priority is not None:
+        priority = group.kube.priority
     gpu_group = _common_gpu_group(pending, notes)
     return Gang(
         namespace=namespace,
@@ -98,6 +100,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
             VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else VolcanoMemory(),
             KoordinatorWish(gpu_group, gather, gang_groups),
             AscendWish(_job_class(pending)),
+            *([group.kube] if group is not None and group.kube is not None else []),
         ),
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from workbench.model.extras import Extra
 from workbench.model.gang import Gang
@@ -37,15 +38,53 @@ class GangRequest(ABC):
     def extra(self) -> Extra:
         """The request, as an extra of the gang."""
 
+    @property
+    def own_gang(self) -> Gang | None:
+        """The gang that the object stands for if nothing else makes the gang that it is about; None: none."""
+        return None
+
+    @classmethod
+    def told(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
+        """What objects of this kind say: the key of a gang, and its extra, in the order in which they count.
+
+        A kind of which one object is about several gangs overrides this.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+            All gangs of the input.
+        requests : iterable of GangRequest
+            Objects of this class by namespace and name.
+        """
+        for request in requests:
+            yield request.gang, request.extra
+
 
 def with_requests(gangs: Iterable[Gang], requests: Iterable[GangRequest]) -> tuple[Gang, ...]:
-    """The gangs with the extras of the objects that are about them.
+    """The gangs with the extras of the objects that are about them, and gangs for objects that have none.
 
-    Of several objects of one class about one gang, the last by namespace and name counts (byte order).
+    Of several objects of one class about one gang, the last by namespace and name counts (byte order). Gangs that are
+    added stand in the order of namespaces and names.
     """
-    extras: dict[str, list[Extra]] = {}
+    gangs = tuple(gangs)
+    known = {gang.key for gang in gangs}
+    own_keys: dict[str, str] = {}
+    added: list[Gang] = []
+    by_class: dict[type[GangRequest], list[GangRequest]] = {}
     for request in sorted(requests, key=lambda one: one.metadata.key.encode()):
-        extras.setdefault(request.gang, []).append(request.extra)
+        by_class.setdefault(type(request), []).append(request)
+        own = None if request.gang in known else request.own_gang
+        if own is not None:
+            own_keys[request.gang] = own.key
+            if own.key not in known:
+                known.add(own.key)
+                added.append(own)
+    if added:
+        gangs = tuple(sorted((*gangs, *added), key=lambda gang: (gang.namespace.encode(), gang.name.encode())))
+    extras: dict[str, list[Extra]] = {}
+    for kind, objects in by_class.items():
+        for key, extra in kind.told(gangs, objects):
+            extras.setdefault(own_keys.get(key, key), []).append(extra)
     if not extras:
-        return tuple(gangs)
+        return gangs
     return tuple(gang.with_extra(*extras[gang.key]) if gang.key in extras else gang for gang in gangs)

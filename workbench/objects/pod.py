@@ -16,7 +16,15 @@ from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
-__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
+__all__ = [
+    "Pod",
+    "PodSpec",
+    "PodTemplate",
+    "read_pod",
+    "read_pod_as_template",
+    "read_pod_spec",
+    "read_template",
+]
 
 ANY_NODE = NodeFilter()
 
@@ -85,6 +93,8 @@ class Pod:
         The pod has a scheduling gate (spec.schedulingGates): schedulers skip it.
     unscheduled : StatusCondition, optional
         The condition PodScheduled where it does not hold: why a scheduler found no node; None: no scheduler said so.
+    group : str
+        The PodGroup of scheduling.k8s.io that it belongs to (spec.schedulingGroup.podGroupName); empty: none.
     """
 
     metadata: Metadata
@@ -94,6 +104,7 @@ class Pod:
     nominated: str = ""
     gated: bool = False
     unscheduled: StatusCondition | None = None
+    group: str = ""
 
     @property
     def finished(self) -> bool:
@@ -132,23 +143,34 @@ class Pod:
 
 def read_pod(data: Mapping[str, Any]) -> Pod:
     """Read a Pod from a parsed manifest; raises InputError for a field of the wrong type."""
-    status = get_map(data, "status", "")
+    status, spec = get_map(data, "status", ""), get_map(data, "spec", "")
     told = (one for one in read_status_conditions(data) if (one.type, one.status) == ("PodScheduled", "False"))
     return Pod(
         read_metadata(data, namespaced=True),
-        read_pod_spec(get_map(data, "spec", ""), "spec"),
+        read_pod_spec(spec, "spec"),
         phase=get_text(status, "phase", "status", "Pending"),
         deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
         nominated=get_text(status, "nominatedNodeName", "status"),
-        gated=any(True for _ in get_maps(get_map(data, "spec", ""), "schedulingGates", "spec")),
+        gated=any(True for _ in get_maps(spec, "schedulingGates", "spec")),
         unscheduled=next(told, None),
+        group=get_text(get_map(spec, "schedulingGroup", "spec"), "podGroupName", "spec.schedulingGroup"),
     )
 
 
-def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
-    """Read the pod template in the field ``template`` of the mapping `data`, whose path is `where`."""
-    template = get_map(data, "template", where)
-    where = child(where, "template")
+def read_template(data: Mapping[str, Any], where: str, key: str = "template") -> PodTemplate:
+    """Read the pod template in a field of a mapping; raises InputError for a field of the wrong type.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the template.
+    where : str
+        Path of `data`.
+    key : str
+        Name of the field.
+    """
+    template = get_map(data, key, where)
+    where = child(where, key)
     metadata = get_map(template, "metadata", where)
     spec = get_map(template, "spec", where)
     return PodTemplate(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.model.gang import TopologyConstraint
+from workbench.model.kube_group import KubeGroup
 from workbench.objects.fields import child, get_int, get_map, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
@@ -42,7 +43,8 @@ class PodGroup:
 
     `min_member` None means absent, which counts as 1; `min_resources` is None and `phase` empty if absent.
     `koordinator` tells whether it is Koordinator's, whose pods name it by a label, and of which only `metadata` and
-    `min_member` are read.
+    `min_member` are read. `kube` is what a PodGroup of scheduling.k8s.io says beside, whose pods name it in
+    spec.schedulingGroup; None: it is of another API group.
     """
 
     metadata: Metadata
@@ -56,6 +58,7 @@ class PodGroup:
     phase: str = ""
     conditions: tuple[StatusCondition, ...] = ()
     koordinator: bool = False
+    kube: KubeGroup | None = None
 
     @property
     def inqueue(self) -> bool:

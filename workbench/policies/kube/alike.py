@@ -17,7 +17,7 @@ from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.spread import default_constraints
 
-__all__ = ["schedule_alike"]
+__all__ = ["NodeLevels", "independent", "schedule_alike"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -54,8 +54,8 @@ def schedule_alike(
     failure : PodChoice or None
         The answer about the first pod that found none; None: all did.
     """
-    if settings.ties == "name" and settings.percentage is None and count > 2 and _independent(cluster, shape, settings):
-        nodes = _Levels(cluster, shape, candidates, settings).place(count)
+    if settings.ties == "name" and settings.percentage is None and count > 2 and independent(cluster, shape, settings):
+        nodes = NodeLevels(cluster, shape, candidates, settings).place(count)
         cluster.assume(shape, *nodes)
     else:
         nodes = []
@@ -70,7 +70,7 @@ def schedule_alike(
     return nodes, schedule_pod(cluster, shape, candidates, settings)
 
 
-def _independent(cluster: KubeCluster, shape: PodShape, settings: KubeSettings) -> bool:
+def independent(cluster: KubeCluster, shape: PodShape, settings: KubeSettings) -> bool:
     """Whether neither the pod's rules nor those of any other pod relate it to other pods."""
     if shape.rules.spread or shape.rules.names_pods or default_constraints(shape, settings):
         return False
@@ -83,7 +83,7 @@ def _independent(cluster: KubeCluster, shape: PodShape, settings: KubeSettings) 
 
 
 @dataclass(eq=False)
-class _Levels:
+class NodeLevels:
     """What each candidate answers with so many pods of the shape more: all candidates at once, level by level.
 
     Candidates are kept in the order of their names, so that the first of the best is the smallest name.
@@ -104,7 +104,7 @@ class _Levels:
         """Nodes of the pods that find one."""
         nodes: list[int] = []
         level = np.zeros(len(self.candidates), dtype=np.int64)
-        feasible, absolute = self._at(0)[0].copy(), self._at(0)[1].copy()
+        feasible, absolute = self.at(0)[0].copy(), self.at(0)[1].copy()
         total = self._total(feasible, absolute)
         while len(nodes) < count and len(total):
             best = int(total.argmax())
@@ -112,7 +112,7 @@ class _Levels:
                 break
             nodes.append(int(self.candidates[best]))
             level[best] += 1
-            fits, scores = self._at(int(level[best]))
+            fits, scores = self.at(int(level[best]))
             if fits[best]:
                 total[best] += scores[best] - absolute[best]
                 absolute[best] = scores[best]
@@ -130,7 +130,7 @@ class _Levels:
         total[feasible] = absolute[feasible] + sum(parts.values(), np.zeros(len(mine), dtype=np.int64))
         return total
 
-    def _at(self, level: int) -> tuple[Mask, Longs]:
+    def at(self, level: int) -> tuple[Mask, Longs]:
         """Whether each candidate takes a further pod after `level` of them, and its scores that are not relative."""
         while len(self._fits) <= level:
             cluster, more = self.cluster, len(self._fits)

@@ -1,0 +1,168 @@
+"""Trials of a PodGroup whose pods are alike in all its placements at once.
+
+What a node answers after so many pods more does not depend on other nodes then, so that the choices of all placements
+are one sorting of (node, number of the pod on it).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.policies.kube.alike import NodeLevels, independent
+from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
+from workbench.policies.kube.groups.group_pods import GroupPod
+from workbench.policies.kube.groups.hierarchy import PodGroup
+from workbench.policies.kube.groups.placements import Placement
+from workbench.policies.kube.groups.quorum import feasible
+from workbench.policies.kube.one_pod import PodChoice, score_pod
+from workbench.policies.kube.settings import KubeSettings
+from workbench.policies.kube.shape import PodShape
+from workbench.policies.kube.status import SUCCESS, Code, Status
+
+__all__ = ["AlikePods", "nodes_of_all", "outcome_of", "shapes_of", "unplaced"]
+
+Ints = npt.NDArray[np.int32]
+
+#: Scores that depend on which nodes are feasible.
+_RELATIVE = ("TaintToleration", "NodeAffinity")
+
+
+def unplaced(choice: PodChoice) -> PodOutcome[int]:
+    """The outcome of a pod that no node takes."""
+    return PodOutcome(Status(Code.UNSCHEDULABLE, (choice.text,)), failure=choice)
+
+
+class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
+    """Outcomes of pods that are alike: the first ones have nodes, those after them failed, the last were not tried.
+
+    Parameters
+    ----------
+    pods : sequence of GroupPod
+    nodes : list of int
+        Nodes of the first pods.
+    n_failed : int
+
+    Attributes
+    ----------
+    failure : PodOutcome
+        Outcome of those that failed; without reasons until somebody asks a node.
+    """
+
+    def __init__(self, pods: Sequence[GroupPod], nodes: list[int], n_failed: int) -> None:
+        self.pods = pods
+        self.nodes = nodes
+        self.n_failed = n_failed
+        self.failure: PodOutcome[int] = PodOutcome(Status(Code.UNSCHEDULABLE))
+
+    @cached_property
+    def _outcomes(self) -> dict[GroupPod, PodOutcome[int]]:
+        found = {pod: PodOutcome(SUCCESS, node) for pod, node in zip(self.pods, self.nodes, strict=False)}
+        placed = len(self.nodes)
+        return found | dict.fromkeys(self.pods[placed : placed + self.n_failed], self.failure)
+
+    def __getitem__(self, pod: GroupPod) -> PodOutcome[int]:
+        return self._outcomes[pod]
+
+    def __iter__(self) -> Iterator[GroupPod]:
+        return iter(self.pods[: len(self)])
+
+    def __len__(self) -> int:
+        return len(self.nodes) + self.n_failed
+
+
+def shapes_of(outcome: GroupOutcome[GroupPod, int]) -> Mapping[PodShape, int]:
+    """How many pods of each shape a group has placed."""
+    if isinstance(outcome.pods, AlikePods) and outcome.succeeded and outcome.pods.nodes:
+        return {outcome.pods.pods[0].shape: len(outcome.pods.nodes)}
+    return Counter(pod.shape for pod, _ in outcome.placed())
+
+
+def outcome_of(group: PodGroup, before: int, pods: Sequence[GroupPod], nodes: list[int]) -> GroupOutcome[GroupPod, int]:
+    """Outcome of a PodGroup of which as many pods as there are nodes were placed, one after another.
+
+    Parameters
+    ----------
+    group : PodGroup
+    before : int
+        Pods of the group that had a node already.
+    pods : sequence of GroupPod
+        All pods to try, in order.
+    nodes : list of int
+        Nodes of the first of them.
+    """
+    first = feasible(group, before, len(pods))
+    if not first.ok and first.code is not Code.WAIT:
+        return GroupOutcome(group, first)
+    placed = before + len(nodes)
+    left = len(pods) - len(nodes)
+    # Pods are tried until the minimum is out of reach.
+    failed = left if placed >= group.minimum else min(left, before + len(pods) - group.minimum + 1)
+    return GroupOutcome(group, feasible(group, placed, left - failed), AlikePods(pods, nodes, failed))
+
+
+def nodes_of_all(
+    cluster: KubeCluster, pods: Sequence[GroupPod], placements: Sequence[Placement[int]], settings: KubeSettings
+) -> list[list[int]] | None:
+    """Nodes of the first pods of a group in each placement, as pods placed one after another get them.
+
+    In one placement the node with the highest score comes next, of equals the smallest name. That is the order of the
+    lowest score that a node has had so far: whatever comes after a lowest score on the same node follows at once.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    pods : sequence of GroupPod
+        Of one shape.
+    placements : sequence of Placement
+        No node is in two of them.
+    settings : KubeSettings
+
+    Returns
+    -------
+    list of list of int, or None
+        For each placement; at most as many nodes as there are pods. None: the pods must be tried one by one.
+    """
+    shape, serving = pods[0].shape, pods[0].serving
+    if settings.ties != "name" or settings.percentage is not None or not independent(cluster, shape, settings):
+        return None
+    place = np.full(cluster.nodes.n, -1, dtype=np.int64)
+    for number, each in enumerate(placements):
+        place[each.nodes] = number
+    if serving is not None:
+        place[~serving] = -1
+    levels = NodeLevels(cluster, shape, np.flatnonzero(place >= 0).astype(np.int32), settings)
+    candidates = levels.candidates
+    alive, lowest = np.ones(len(candidates), dtype=np.bool_), np.zeros(len(candidates), dtype=np.int64)
+    rows: list[npt.NDArray[np.int64]] = []
+    scores: list[npt.NDArray[np.int64]] = []
+    for level in range(len(pods)):
+        fits, score = levels.at(level)
+        alive = alive & fits
+        if not alive.any():
+            break
+        if level == 0 and _relative(cluster, shape, candidates[alive], settings):
+            return None
+        lowest = np.minimum(lowest, score) if level else score
+        rows.append(np.flatnonzero(alive))
+        scores.append(lowest[alive])
+    if not rows:
+        return [[] for _ in placements]
+    row, score = np.concatenate(rows), np.concatenate(scores)
+    at = place[candidates[row]]
+    # Of one node and score the earlier level is first, because sorting is stable.
+    order = np.lexsort((row, -score, at))
+    nodes, start = candidates[row[order]], np.searchsorted(at[order], np.arange(len(placements) + 1))
+    return [nodes[begin : min(end, begin + len(pods))].tolist() for begin, end in pairwise(start.tolist())]
+
+
+def _relative(cluster: KubeCluster, shape: PodShape, feasible_nodes: Ints, settings: KubeSettings) -> bool:
+    """Whether a score that depends on which nodes are feasible tells feasible nodes apart."""
+    parts = score_pod(cluster, shape, feasible_nodes, settings, _RELATIVE)
+    return any(part.min() != part.max() for part in parts.values())

@@ -1,0 +1,310 @@
+"""The cycle of one root group: its members are tried, placement by placement, and nothing or enough of them is kept.
+
+The rules of `GroupCycle` are those of kube-scheduler 1.37: groups of a tree from the root down, each within one of its
+placements; pods and children in a fixed order, nothing backtracked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from workbench.policies.kube.groups.hierarchy import PodGroup
+from workbench.policies.kube.groups.placement_scores import best_totals
+from workbench.policies.kube.groups.placements import Placement, Placements
+from workbench.policies.kube.groups.text import text_of
+from workbench.policies.kube.status import Code, Status
+
+__all__ = ["NOTHING_PLACED", "GroupCycle", "GroupOutcome", "Members", "PodOutcome", "Scene", "Trial"]
+
+P = TypeVar("P")
+N = TypeVar("N")
+
+NOTHING_PLACED = "pod group is unschedulable"
+
+#: Answers about a minimum with which a group goes on.
+_GOES_ON = (Code.SUCCESS, Code.WAIT)
+
+
+@dataclass(frozen=True)
+class PodOutcome(Generic[N]):
+    """What became of one pod: its node, or why it has none.
+
+    Attributes
+    ----------
+    status : Status
+    node : optional
+        None: it has none.
+    failure : object
+        The scene's whole answer about a pod without a node; None: there is no more to say.
+    """
+
+    status: Status
+    node: N | None = None
+    failure: object = None
+
+
+@dataclass
+class Trial(Generic[P, N]):
+    """One placement of a group as it was tried.
+
+    Attributes
+    ----------
+    placement : Placement
+    outcome : GroupOutcome
+    total : int, optional
+        Sum of the placement's scores; None: it was not scored, because it failed or no other succeeded.
+    parts : dict of str to float
+        The scores by upstream's name of the plugin.
+    """
+
+    placement: Placement[N]
+    outcome: GroupOutcome[P, N]
+    total: int | None = None
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class GroupOutcome(Generic[P, N]):
+    """What became of a group.
+
+    Attributes
+    ----------
+    group : PodGroup
+    status : Status
+    pods : mapping
+        Outcome of each pod that was tried; of a PodGroup only.
+    children : list of GroupOutcome
+        Children that were tried; of a composite only.
+    trials : list of Trial
+        Placements that were tried, in order; empty where groups have none.
+    placement : Placement, optional
+        The placement that was chosen.
+    tied : tuple of str
+        All placements with the largest total.
+    """
+
+    group: PodGroup
+    status: Status
+    pods: Mapping[P, PodOutcome[N]] = field(default_factory=dict)
+    children: list[GroupOutcome[P, N]] = field(default_factory=list)
+    trials: list[Trial[P, N]] = field(default_factory=list)
+    placement: Placement[N] | None = None
+    tied: tuple[str, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status.code is Code.SUCCESS
+
+    def placed(self) -> Iterator[tuple[P, N]]:
+        """Pods that have a node, of PodGroups that succeeded under groups that succeeded."""
+        if self.succeeded:
+            for pod, outcome in self.pods.items():
+                if outcome.node is not None:
+                    yield pod, outcome.node
+            for child in self.children:
+                yield from child.placed()
+
+    def walk(self) -> Iterator[GroupOutcome[P, N]]:
+        """This outcome and those of all groups under it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+class Members(Protocol[P]):
+    """The members of groups."""
+
+    def pods(self, group: PodGroup) -> Sequence[P]:
+        """Pods of a PodGroup to try, in order."""
+
+    def scheduled(self, group: PodGroup) -> int:
+        """Pods of a PodGroup that have a node already, before the cycle."""
+
+    def children(self, group: PodGroup) -> Sequence[PodGroup]:
+        """Children of a composite, in order."""
+
+
+class Scene(Members[P], Protocol[P, N]):
+    """The cluster as a cycle sees it: nothing that a cycle assumes outlives it."""
+
+    def runs(self, group: PodGroup) -> Sequence[Sequence[P]]:
+        """Pods of a PodGroup in order, cut into runs of pods that are alike."""
+
+    def place(self, run: Sequence[P], nodes: Sequence[N]) -> list[PodOutcome[N]]:
+        """Give pods that are alike nodes, one after another, until one finds none, whose outcome is the last.
+
+        The pods are assumed on their nodes.
+        """
+
+    def alike(self, group: PodGroup, placements: Sequence[Placement[N]]) -> list[Trial[P, N]] | None:
+        """Try all placements of a PodGroup at once, if its pods allow it; nothing is assumed. None: they do not."""
+
+    def complete(self, trial: Trial[P, N]) -> None:
+        """Fill in what `alike` left out of the outcome of a trial; the scene is as the trial found it."""
+
+    def assume(self, pod: P, node: N) -> None:
+        """Count a pod as running on a node."""
+
+    def forget(self, pod: P, node: N) -> None:
+        """Take back what `assume` did."""
+
+    def feasible(self, group: PodGroup, placed: int, remaining: int) -> Status:
+        """Say whether a group can still reach its minimum, and whether it has."""
+
+    def placements(self, group: PodGroup, nodes: Sequence[N]) -> Placements[N]:
+        """Find the placements of a group within nodes."""
+
+    def score(self, group: PodGroup, trials: Sequence[Trial[P, N]]) -> Status:
+        """Score placements in which the group succeeded (`Trial.total`); answers an error if that is impossible."""
+
+    def begin(self, group: PodGroup, placement: Placement[N]) -> None:
+        """Take notice that a placement is going to be tried."""
+
+
+class GroupCycle(Generic[P, N]):
+    """One cycle of a root group.
+
+    Parameters
+    ----------
+    scene : Scene
+    by_placement : bool
+        Whether groups are tried placement by placement (feature gate TopologyAwareWorkloadScheduling); otherwise on all
+        nodes at once.
+    """
+
+    def __init__(self, scene: Scene[P, N], by_placement: bool = True) -> None:
+        self.scene = scene
+        self.by_placement = by_placement
+
+    def run(self, root: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+        """Try a root group on the nodes of a cluster; the scene is afterwards as before.
+
+        Success without a newly placed pod is no success.
+
+        Parameters
+        ----------
+        root : PodGroup
+        nodes : sequence
+            In the order in which the scheduler lists them.
+        """
+        outcome = self._try(root, nodes)
+        placed = list(outcome.placed())
+        self._take_back(outcome)
+        if outcome.succeeded and not placed:
+            outcome.status = Status(Code.UNSCHEDULABLE, (NOTHING_PLACED,))
+        return outcome
+
+    def _try(self, group: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+        """Try a group, and leave its pods assumed if it succeeds."""
+        return self._best_placement(group, nodes) if self.by_placement else self._members(group, nodes)
+
+    def _best_placement(self, group: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+        """Try every placement of a group, and assume its pods in the best one."""
+        placements = self.scene.placements(group, nodes)
+        if placements.status.code is not Code.SUCCESS:
+            return GroupOutcome(group, placements.status)
+        if not placements.found:
+            return GroupOutcome(group, Status(Code.UNSCHEDULABLE, ("no feasible placements found",)))
+        trials = self.scene.alike(group, placements.found) or []
+        for placement in placements.found[len(trials) :]:
+            self.scene.begin(group, placement)
+            outcome = self._members(group, placement.nodes)
+            self._take_back(outcome)
+            trials.append(Trial(placement, outcome))
+            if outcome.status.code is Code.ERROR:
+                return self._of_trial(trials[-1], trials, outcome.status)
+        good = [trial for trial in trials if trial.outcome.succeeded]
+        if not good:
+            first = text_of(trials[0].outcome.status)
+            text = f"0/{len(trials)} placements are available, first placement status: {first}"
+            return self._of_trial(trials[0], trials, Status(Code.UNSCHEDULABLE, (NOTHING_PLACED, text)))
+        tied = good
+        if len(good) > 1:
+            wrong = self.scene.score(group, good)
+            if not wrong.ok:
+                return GroupOutcome(group, wrong, trials=trials)
+            tied = [good[position] for position in best_totals([trial.total or 0 for trial in good])]
+        best = self._of_trial(tied[0], trials, tied[0].outcome.status)
+        best.tied = tuple(trial.placement.name for trial in tied)
+        for pod, node in best.placed():
+            self.scene.assume(pod, node)
+        return best
+
+    def _of_trial(self, trial: Trial[P, N], trials: list[Trial[P, N]], status: Status) -> GroupOutcome[P, N]:
+        """Outcome of a group that is that of one of its trials; under a failed group all groups fail."""
+        outcome = trial.outcome
+        self.scene.complete(trial)
+        if status.code is Code.SUCCESS:
+            return GroupOutcome(outcome.group, status, outcome.pods, outcome.children, trials, trial.placement)
+        for child in outcome.children:
+            for each in child.walk():
+                each.status = status if each.succeeded else each.status
+        return GroupOutcome(outcome.group, status, outcome.pods, outcome.children, trials)
+
+    def _members(self, group: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+        """Try the members of a group on nodes, and leave those that have a place assumed if the group succeeds."""
+        outcome: GroupOutcome[P, N] = GroupOutcome(group, Status())
+        if group.composite:
+            self._children(outcome, nodes)
+        else:
+            self._pods(outcome, nodes)
+        if outcome.status.code is Code.WAIT:
+            outcome.status = Status(Code.UNSCHEDULABLE, outcome.status.reasons)
+        return outcome
+
+    def _pods(self, outcome: GroupOutcome[P, N], nodes: Sequence[N]) -> None:
+        """Try the pods of a PodGroup one after another, until its minimum is out of reach."""
+        scene, group = self.scene, outcome.group
+        pods: dict[P, PodOutcome[N]] = {}
+        placed, left = scene.scheduled(group), len(scene.pods(group))
+        outcome.pods = pods
+        outcome.status = scene.feasible(group, placed, left)
+        for run in scene.runs(group):
+            if outcome.status.code not in _GOES_ON:
+                break
+            found = scene.place(run, nodes)
+            good = [each for each in found if each.node is not None]
+            pods.update(zip(run, good, strict=False))
+            placed, left = placed + len(good), left - len(good)
+            if good:
+                outcome.status = scene.feasible(group, placed, left)
+            for pod in run[len(good) :]:
+                # Pods of a run are alike: where one finds no node, none of those after it does.
+                if outcome.status.code not in _GOES_ON:
+                    break
+                pods[pod] = found[-1]
+                left -= 1
+                error = found[-1].status.code is Code.ERROR
+                outcome.status = found[-1].status if error else scene.feasible(group, placed, left)
+        if not outcome.succeeded:
+            for pod, each in reversed(pods.items()):
+                if each.node is not None:
+                    scene.forget(pod, each.node)
+
+    def _children(self, outcome: GroupOutcome[P, N], nodes: Sequence[N]) -> None:
+        """Try the children of a composite one after another, until its minimum is out of reach."""
+        scene, group = self.scene, outcome.group
+        children = scene.children(group)
+        outcome.status = scene.feasible(group, 0, len(children))
+        good = 0
+        for tried, child in enumerate(children, 1):
+            if outcome.status.code not in _GOES_ON:
+                break
+            found = self._try(child, nodes)
+            outcome.children.append(found)
+            if found.status.code is Code.ERROR:
+                text = f"composite pod group evaluation failed due to child error: {text_of(found.status)}"
+                outcome.status = Status(Code.ERROR, (text,))
+                break
+            good += found.succeeded
+            outcome.status = scene.feasible(group, good, len(children) - tried)
+        if outcome.succeeded:
+            return
+        for found in outcome.children:
+            self._take_back(found)
+
+    def _take_back(self, outcome: GroupOutcome[P, N]) -> None:
+        for pod, node in reversed(list(outcome.placed())):
+            self.scene.forget(pod, node)

@@ -1,0 +1,74 @@
+"""`GroupPod`: a pod as the cycle of its group handles it, and the order of the pods of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.policies.kube.shape import PodShape
+
+__all__ = ["GroupPod", "alike", "pod_order"]
+
+
+@dataclass(eq=False)
+class GroupPod:
+    """A pod that waits, or that has a node.
+
+    Attributes
+    ----------
+    name : str
+    shape : PodShape
+    group : str
+        Identity of its PodGroup (`PodGroup.key`); empty: it has none.
+    priority : int
+    attempts : int
+        How often the pod was tried before.
+    arrival : int
+        Place in the order of arrival.
+    scheduler : str
+        Name of the scheduler that it asks for.
+    preemption_policy : str
+        Empty: PreemptLowerPriority.
+    node : int
+        Index of its node; -1: none.
+    nominated : int
+        Index of the node that preemption freed for it; -1: none.
+    role : int
+        Index of its role in its gang; -1: it is of no gang.
+    serving : ndarray of shape (n,), bool, optional
+        Nodes that may take the pod whatever the filters say; None: all.
+    """
+
+    name: str
+    shape: PodShape
+    group: str = ""
+    priority: int = 0
+    attempts: int = 0
+    arrival: int = 0
+    scheduler: str = ""
+    preemption_policy: str = ""
+    node: int = -1
+    nominated: int = -1
+    role: int = -1
+    serving: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name."""
+        return f"{self.shape.namespace}/{self.name}"
+
+
+def pod_order(pods: Iterable[GroupPod]) -> list[GroupPod]:
+    """Order in which the pods of a group are tried.
+
+    By priority, the highest first; then by attempts, the most first; then by arrival and by name.
+    """
+    return sorted(pods, key=lambda pod: (-pod.priority, -pod.attempts, pod.arrival, pod.name.encode()))
+
+
+def alike(one: GroupPod, other: GroupPod) -> bool:
+    """Whether two pods of a group are alike to every node: of one shape, and without a nominated node."""
+    return one.shape is other.shape and one.serving is other.serving and max(one.nominated, other.nominated) < 0

@@ -1,0 +1,258 @@
+"""`kube-1.37-topology`: gangs placed by kube-scheduler with placements, one per domain of a level of the topology.
+
+Source: kube-scheduler 1.37.2 with the gates GenericWorkload, TopologyAwareWorkloadScheduling and CompositePodGroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
+from workbench.model.gang import Gang
+from workbench.model.kube_group import KubeGroup
+from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
+from workbench.model.placement import UNPLACED, Decision, Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SchedulerTraits
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.kube.choose import walk
+from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.groups.conditions import leaf_outcomes
+from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome
+from workbench.policies.kube.groups.gang_tree import GangTree, root_of
+from workbench.policies.kube.groups.group_pods import GroupPod
+from workbench.policies.kube.groups.levels import Levels
+from workbench.policies.kube.groups.quorum import ready_to_queue
+from workbench.policies.kube.groups.scene import KubeScene
+from workbench.policies.kube.groups.telling import condition_text, record_placements
+from workbench.policies.kube.groups.text import text_of
+from workbench.policies.kube.groups.validation import MemberPod, validate
+from workbench.policies.kube.parameters import KubeParameters
+from workbench.policies.kube.policy import KubeDefault, KubeScheduler, _queue_key
+from workbench.policies.kube.reading import not_expressed
+from workbench.policies.kube.status import Code, Status
+from workbench.policies.node_policy import NodePolicy
+from workbench.policies.parameters import parameter
+from workbench.policies.request import Assignment, Declined, Request
+from workbench.policies.retry import KUBE_SCHEDULER
+
+__all__ = ["KubeTopology", "KubeTopologyParameters", "KubeTopologyScheduler"]
+
+Answer = Assignment | Declined
+
+
+@dataclass(frozen=True)
+class KubeTopologyParameters(KubeParameters):
+    """Parameters of `kube-1.37-topology`: those of `kube-default`, and the share of placements that is tried."""
+
+    placements: int = parameter(
+        100,
+        "share of the placements, in percent, that are tried, in the order of their names; 0: the adaptive share that "
+        "upstream discusses",
+        low=0,
+        high=100,
+        source="kube-scheduler 1.37.2 tries all",
+    )
+
+
+class KubeTopology(KubeDefault):
+    """Tries a gang in every domain of its level and keeps the best one.
+
+    The best domain is the one with the highest sum of two scores: the share of the gang's pods that it takes, and how
+    full it becomes. Ties: the smallest name of a domain; nodes as in `kube-default`. Running pods of the gang pin the
+    domain. Sub-groups are child groups, each with a level of its own, in the order of their index and name.
+    """
+
+    name = "kube-1.37-topology"
+    traits = SchedulerTraits(retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, sub_groups=True)
+
+    def __init__(self, parameters: KubeTopologyParameters) -> None:
+        super().__init__(parameters)
+        self._share = None if parameters.placements == 100 else parameters.placements
+
+    def cannot_start(self, request: Request) -> tuple[Notice, ...]:
+        return self._cannot_start(GangTree.of([request.gang], request.snapshot)) or super().cannot_start(request)
+
+    def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
+        """Why a tree of gangs is not even tried; empty if it is."""
+        known: dict[str, int] = {}
+        for pod in tree.pods:
+            known[pod.group] = known.get(pod.group, 0) + 1
+        for leaf in tree.groups.leaves(tree.root):
+            status = ready_to_queue(tree.groups, leaf.key, lambda group: known.get(group.key, 0), composites=True)
+            if not status.ok:
+                return (Notice("not-enough-pods", text_of(status)),)
+        if not any(gang.extra(KubeGroup).given for gang in tree.gangs):
+            return ()
+        members = [MemberPod(pod.name, priority=pod.priority) for pod in tree.pods if pod.node < 0]
+        status = validate(tree.root, members)
+        return () if status.ok else (Notice("group-error", text_of(status)),)
+
+    def assign(self, request: Request) -> Answer:
+        (answer,) = self.assign_tree([request])
+        return answer
+
+    def assign_tree(self, requests: Sequence[Request]) -> list[Answer]:
+        """Choose nodes for the pods of gangs that have one root group.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            About one ledger, which stays unchanged.
+
+        Returns
+        -------
+        list of Assignment or Declined
+            In the order of the requests.
+        """
+        ledger = requests[0].ledger
+        tree = GangTree.of([request.gang for request in requests], ledger.snapshot)
+        cannot = self._cannot_start(tree) if len(requests) > 1 else ()
+        if cannot:
+            return [Declined(cannot) for _ in requests]
+        for pod in tree.place:
+            request = requests[tree.place[pod][0]]
+            pod.serving = request.demand.gpus.feasible(request.gang.roles[pod.role].n_gpus)
+        cluster = KubeCluster.of_ledger(ledger, requests[0].demand.idle)
+        levels = Levels(cluster.nodes, ledger.topology)
+        order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
+        outcome, placed = self._cycles(cluster, tree, levels, order)
+        answers = [self._answer(number, request, tree, outcome, placed) for number, request in enumerate(requests)]
+        for request in requests:
+            if request.recorder is not None:
+                record_placements(request.recorder, outcome, levels)
+                if not request.recorder.ties_only:
+                    request.recorder.note(condition_text(tree, outcome, request.gang))
+        return answers
+
+    def _cycles(
+        self, cluster: KubeCluster, tree: GangTree, levels: Levels, order: Any
+    ) -> tuple[GroupOutcome[GroupPod, int], dict[GroupPod, int]]:
+        """The first cycle of a root group, and the nodes of its pods after all its cycles.
+
+        Pods that a successful cycle leaves over are tried again at once, until none of them finds a node.
+        """
+        held: dict[GroupPod, int] = {}
+        first: GroupOutcome[GroupPod, int] | None = None
+        try:
+            while True:
+                scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels)
+                outcome = GroupCycle(scene).run(tree.root, order)
+                first = outcome if first is None else first
+                found = dict(outcome.placed())
+                for pod, node in found.items():
+                    pod.node = node
+                    scene.assume(pod, node)
+                    held[pod] = node
+                if not found or len(held) == len(tree.place):
+                    return first, held
+        finally:
+            for pod, node in held.items():
+                cluster.pods.add(pod.shape.kind, (node,), -1)
+                pod.node = -1
+
+    def _answer(
+        self,
+        number: int,
+        request: Request,
+        tree: GangTree,
+        outcome: GroupOutcome[GroupPod, int],
+        placed: Mapping[GroupPod, int],
+    ) -> Answer:
+        gang = request.gang
+        warnings = (*tree.notices[number], *not_expressed(gang, self.name, topology=True))
+        node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
+        for pod, at in placed.items():
+            if tree.place[pod][0] == number:
+                node[tree.place[pod][1]] = at
+        statuses, reasons = [], {}
+        for leaf in leaf_outcomes(tree.groups, outcome):
+            for pod, found in leaf.pods.items():
+                if tree.place[pod][0] == number and found.failure is not None and pod not in placed:
+                    reasons.setdefault(pod.role, (self._told(request, found.failure, request.snapshot.n_nodes),))
+            if not leaf.succeeded and any(group.name == leaf.group.name for group in _leaves_of(tree, number)):
+                statuses.append(leaf.status)
+        missing = max(gang.min_available, 1) - gang.ready - int((node >= 0).sum())
+        if missing > 0:
+            status = outcome.status if not outcome.succeeded else next(iter(statuses), Status(Code.UNSCHEDULABLE))
+            code = "group-error" if status.code is Code.ERROR else "gang-unschedulable"
+            group = Notice(code, text_of(status) or "pod group is unschedulable", numbers={"count": missing})
+            told = [reason for each in reasons.values() for reason in each]
+            return Declined((*told, group), warnings=warnings)
+        answer = Assignment(node, reasons, warnings=warnings)
+        if outcome.placement is not None:
+            answer.score = float(next((t.total or 0) for t in outcome.trials if t.placement is outcome.placement))
+            key = tree.root.topology_key
+            if key.startswith("tier ") and request.ledger.topology.has_domain(outcome.placement.name):
+                answer.record, answer.has_record = request.ledger.topology.domain(outcome.placement.name), True
+        return answer
+
+
+def _leaves_of(tree: GangTree, number: int) -> list[Any]:
+    keys = {pod.group for pod, (gang, _) in tree.place.items() if gang == number}
+    return [group for group in tree.groups if group.key in keys]
+
+
+class _Planned(NodePolicy):
+    """A node policy whose answers are known: those of gangs that were decided together."""
+
+    def __init__(self, policy: KubeTopology, answers: Mapping[str, Answer]) -> None:
+        self.name, self.traits, self.warnings = policy.name, policy.traits, policy.warnings
+        self._policy, self._answers = policy, answers
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return self._policy.parameters
+
+    def cannot_start(self, request: Request) -> tuple[Notice, ...]:
+        return ()
+
+    def assign(self, request: Request) -> Answer:
+        return self._answers[request.gang.key]
+
+
+class KubeTopologyScheduler(KubeScheduler):
+    """`kube-1.37-topology` with a GPU policy: gangs under one CompositePodGroup are decided together."""
+
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
+        """Decide on all gangs of one session, each tree of groups as a whole, in the order of the queue.
+
+        Parameters
+        ----------
+        gangs, snapshot, recorders
+            As in `Policy.schedule`.
+        """
+        ledger = snapshot.ledger()
+        trees: dict[tuple[str, str], list[int]] = {}
+        for i in sorted(range(len(gangs)), key=lambda i: _queue_key(gangs[i])):
+            above = gangs[i].extra(KubeGroup).parents
+            key = (f"{gangs[i].namespace}/{root_of(gangs[i])}", "") if above else ("", gangs[i].key)
+            trees.setdefault(key, []).append(i)
+        decisions: dict[int, Decision] = {}
+        for members in trees.values():
+            results = self._decide([gangs[i] for i in members], ledger, [recorders.get(i) for i in members])
+            for i, result in zip(members, results, strict=True):
+                decisions[i] = Decision(gangs[i], result, turn=len(decisions))
+        return [decisions[i] for i in range(len(gangs))]
+
+    def _decide(
+        self, gangs: Sequence[Gang], ledger: Ledger, recorders: Sequence[Recorder | None]
+    ) -> list[Placement | Refusal]:
+        """Decide on the gangs of one root group."""
+        if len(gangs) == 1 or any(gang.jobs for gang in gangs):
+            return [self.place(gang, ledger, recorder) for gang, recorder in zip(gangs, recorders, strict=True)]
+        assert isinstance(self.node, KubeTopology)
+        gpus: GpuQuestions = self._gpu_questions(gangs[0], ledger)
+        requests = [self.node.request(gang, ledger, gpus, one) for gang, one in zip(gangs, recorders, strict=True)]
+        answers = self.node.assign_tree(requests)
+        planned = _Planned(self.node, {gang.key: answer for gang, answer in zip(gangs, answers, strict=True)})
+        policy = Composed(self.name, planned, self.gpu)
+        return [policy.place(gang, ledger, recorder) for gang, recorder in zip(gangs, recorders, strict=True)]

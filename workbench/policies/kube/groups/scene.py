@@ -1,0 +1,233 @@
+"""`KubeScene`: the cluster as the cycle of a group sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cancel import check
+from workbench.model.resources import ASSUMED
+from workbench.policies.kube.alike import schedule_alike
+from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcome_of, shapes_of, unplaced
+from workbench.policies.kube.groups.cycle import PodOutcome, Trial
+from workbench.policies.kube.groups.group_pods import GroupPod, alike, pod_order
+from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.levels import Levels
+from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
+from workbench.policies.kube.groups.placements import Placement, Placements, generate_placements, share_of
+from workbench.policies.kube.groups.quorum import feasible
+from workbench.policies.kube.one_pod import passes, schedule_pod
+from workbench.policies.kube.settings import KubeSettings
+from workbench.policies.kube.shape import PodShape
+from workbench.policies.kube.status import SUCCESS, Status
+
+__all__ = ["KubeScene"]
+
+Ints = npt.NDArray[np.int32]
+
+
+class KubeScene:
+    """The cluster, the groups and their pods, during one cycle.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+        Changed while the cycle runs, afterwards as before.
+    groups : Hierarchy
+    pods : iterable of GroupPod
+        Pods of the groups, waiting and with a node; those with a node count in `cluster` already.
+    settings : KubeSettings
+    share : int, optional
+        Percentage of placements that are tried; 0: upstream's adaptive share; None: all of them.
+    levels : Levels, optional
+        Values of topology keys; None: those of the nodes' labels.
+    """
+
+    def __init__(
+        self,
+        cluster: KubeCluster,
+        groups: Hierarchy,
+        pods: Iterable[GroupPod],
+        settings: KubeSettings,
+        share: int | None = None,
+        levels: Levels | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.groups = groups
+        self.settings = settings
+        self.share = share
+        self.levels = Levels(cluster.nodes) if levels is None else levels
+        self._waiting: dict[str, list[GroupPod]] = {}
+        self._placed: dict[str, list[GroupPod]] = {}
+        for pod in pods:
+            if pod.group:
+                (self._waiting if pod.node < 0 else self._placed).setdefault(pod.group, []).append(pod)
+        self._waiting = {key: pod_order(members) for key, members in self._waiting.items()}
+
+    def pods(self, group: PodGroup) -> Sequence[GroupPod]:
+        """Pods of a PodGroup to try, in order."""
+        return self._waiting.get(group.key, [])
+
+    def scheduled(self, group: PodGroup) -> int:
+        """Pods of a PodGroup that have a node already."""
+        return len(self._placed.get(group.key, ()))
+
+    def children(self, group: PodGroup) -> Sequence[PodGroup]:
+        """Children of a composite, in order of creation."""
+        return self.groups.children(group)
+
+    def runs(self, group: PodGroup) -> Sequence[Sequence[GroupPod]]:
+        """Pods of a PodGroup in order, cut into runs of equal shape; a pod with a nominated node is one by itself."""
+        cut: list[list[GroupPod]] = []
+        for pod in self.pods(group):
+            if cut and alike(cut[-1][-1], pod):
+                cut[-1].append(pod)
+            else:
+                cut.append([pod])
+        return cut
+
+    def place(self, run: Sequence[GroupPod], nodes: Ints) -> list[PodOutcome[int]]:
+        """Give pods of one shape nodes, one after another, until one finds none; they are assumed there.
+
+        A node that is nominated for the first pod is taken if it passes the filters.
+
+        Parameters
+        ----------
+        run : sequence of GroupPod
+        nodes : ndarray of shape (k,), int32
+            In the order in which they are looked at.
+        """
+        first = run[0]
+        if first.serving is not None:
+            nodes = nodes[first.serving[nodes]]
+        nominated = first.nominated
+        if nominated in nodes and passes(self.cluster, first.shape, nominated, self.settings).ok:
+            self.cluster.assume(first.shape, nominated)
+            return [PodOutcome(SUCCESS, nominated)]
+        found, failure = schedule_alike(self.cluster, first.shape, len(run), nodes, self.settings)
+        placed = [PodOutcome(SUCCESS, node) for node in found]
+        return placed if failure is None else [*placed, unplaced(failure)]
+
+    def alike(self, group: PodGroup, placements: Sequence[Placement[int]]) -> list[Trial[GroupPod, int]] | None:
+        """Try all placements of a PodGroup at once, if its pods are of one shape and no rule relates them to others.
+
+        Parameters
+        ----------
+        group : PodGroup
+        placements : sequence of Placement
+        """
+        runs = [] if group.composite else self.runs(group)
+        if len(runs) != 1 or len(runs[0]) < 2 or runs[0][0].nominated >= 0:
+            return None
+        check()
+        nodes = nodes_of_all(self.cluster, runs[0], placements, self.settings)
+        if nodes is None:
+            return None
+        before = self.scheduled(group)
+        return [
+            Trial(placement, outcome_of(group, before, runs[0], found))
+            for placement, found in zip(placements, nodes, strict=True)
+        ]
+
+    def complete(self, trial: Trial[GroupPod, int]) -> None:
+        """Say why pods of a trial of `alike` found no node.
+
+        Parameters
+        ----------
+        trial : Trial
+        """
+        pods = trial.outcome.pods
+        if not isinstance(pods, AlikePods) or not pods.n_failed:
+            return
+        first = pods.pods[0]
+        nodes = trial.placement.nodes
+        inside = nodes if first.serving is None else nodes[first.serving[nodes]]
+        self.cluster.assume(first.shape, *pods.nodes)
+        choice = schedule_pod(self.cluster, first.shape, inside, self.settings)
+        self.cluster.forget(first.shape, *pods.nodes)
+        pods.failure = unplaced(choice)
+
+    def assume(self, pod: GroupPod, node: int) -> None:
+        """Count a pod as running on a node."""
+        self.cluster.assume(pod.shape, node)
+
+    def forget(self, pod: GroupPod, node: int) -> None:
+        """Take back what `assume` did."""
+        self.cluster.forget(pod.shape, node)
+
+    def feasible(self, group: PodGroup, placed: int, remaining: int) -> Status:
+        """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`)."""
+        return feasible(group, placed, remaining)
+
+    def placements(self, group: PodGroup, nodes: Ints) -> Placements[int]:
+        """Find the placements of a group within nodes, those of a share of them if only a share is tried.
+
+        Parameters
+        ----------
+        group : PodGroup
+        nodes : ndarray of shape (k,), int32
+        """
+        if not group.topology_key:
+            return Placements((Placement("", nodes),))
+        codes, values = self.levels.values(group.topology_key)
+
+        def value_of(node: int) -> str | None:
+            return values[codes[node]] if codes[node] >= 0 else None
+
+        scheduled = [(pod.full_name, value_of(pod.node)) for pod in self._members(group, self._placed)]
+        found = generate_placements(group, nodes.tolist(), value_of, scheduled)
+        placements = tuple(Placement(each.name, np.array(each.nodes, dtype=np.int32)) for each in found.found)
+        if self.share is not None:
+            placements = placements[: share_of(placements, self.share)]
+        return Placements(placements, found.status)
+
+    def score(self, group: PodGroup, trials: Sequence[Trial[GroupPod, int]]) -> Status:
+        """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.
+
+        Parameters
+        ----------
+        group : PodGroup
+        trials : sequence of Trial
+        """
+        before = len(self._members(group, self._placed))
+        placed = [shapes_of(trial.outcome) for trial in trials]
+        counts = normalised_counts([before + sum(shapes.values()) for shapes in placed])
+        if isinstance(counts, Status):
+            return counts
+        for trial, shapes, count in zip(trials, placed, counts, strict=True):
+            fit = self.fit(trial.placement.nodes, shapes)
+            trial.parts = {"PodGroupPodsCount": float(count), "NodeResourcesFit": float(fit)}
+            trial.total = count + fit
+        return SUCCESS
+
+    def fit(self, nodes: Ints, shapes: Mapping[PodShape, int]) -> int:
+        """Score how full nodes become with pods on them, 0 to 100 (`fit_score`).
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (k,), int32
+        shapes : mapping of PodShape to int
+            How many pods of each shape come; they are not on the nodes yet.
+        """
+        cluster = self.cluster
+        names = cluster.nodes.resources
+        allocatable = dict(zip(names, cluster.nodes.allocatable[nodes].sum(axis=0).tolist(), strict=True))
+        used = dict(zip(names, cluster.requested[nodes].sum(axis=0).tolist(), strict=True))
+        for name, amount in zip(ASSUMED, cluster.assumed[nodes].sum(axis=0).tolist(), strict=True):
+            used[name] += amount
+        requested: dict[str, int] = {}
+        for shape, pods in shapes.items():
+            for amounts in (shape.requests, shape.assumed):
+                for name, amount in amounts.items():
+                    requested[name] = requested.get(name, 0) + pods * amount
+        return fit_score(allocatable, used, requested, self.settings.resources)
+
+    def begin(self, group: PodGroup, placement: Placement[int]) -> None:
+        """Take notice that a placement is going to be tried: long work can be cancelled here."""
+        check()
+
+    def _members(self, group: PodGroup, pods: Mapping[str, list[GroupPod]]) -> list[GroupPod]:
+        return [pod for leaf in self.groups.leaves(group) for pod in pods.get(leaf.key, ())]

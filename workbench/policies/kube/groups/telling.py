@@ -1,0 +1,77 @@
+"""What a cycle tells about the placements that it tried, and about the conditions that it leaves on PodGroups."""
+
+from __future__ import annotations
+
+from workbench.model.explanation import Candidate, Recorder
+from workbench.model.gang import Gang
+from workbench.model.kube_group import KubeGroup
+from workbench.policies.kube.groups.conditions import Condition, leaf_outcomes
+from workbench.policies.kube.groups.cycle import GroupOutcome, Trial
+from workbench.policies.kube.groups.gang_tree import GangTree
+from workbench.policies.kube.groups.group_pods import GroupPod
+from workbench.policies.kube.groups.levels import Levels
+from workbench.policies.kube.groups.submission import submit
+from workbench.policies.kube.groups.text import text_of
+
+__all__ = ["condition_text", "record_placements"]
+
+Outcome = GroupOutcome[GroupPod, int]
+
+
+def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> None:
+    """Tell a recorder every placement of a root group with its scores, and those of the groups under it.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    outcome : GroupOutcome
+        Of the root.
+    levels : Levels
+    """
+    for each in outcome.walk():
+        if not each.group.topology_key:
+            continue
+        owner = "" if each is outcome else each.group.name
+        for trial in each.trials:
+            if recorder.ties_only and (owner or not trial.outcome.succeeded):
+                continue
+            recorder.candidates.append(_candidate(trial, each, owner, levels.tier(each.group.topology_key)))
+        if len(each.tied) > 1 and not recorder.ties_only:
+            recorder.note(f"equal scores of placements of {each.group.name}: {', '.join(each.tied)}")
+
+
+def _candidate(trial: Trial[GroupPod, int], outcome: Outcome, owner: str, tier: int | None) -> Candidate:
+    found = trial.outcome
+    if not found.succeeded:
+        why = text_of(found.status)
+    elif trial.total is None:
+        why = "the only placement with enough room: not scored"
+    else:
+        count = sum(1 for _ in found.placed())
+        why = f"takes {count} {'pod' if count == 1 else 'pods'}"
+    kind = "inner" if owner else "domain"
+    score = None if trial.total is None else float(trial.total)
+    return Candidate(kind, trial.placement.name, tier, found.succeeded, why, score, dict(trial.parts), owner)
+
+
+def condition_text(tree: GangTree, outcome: Outcome, gang: Gang) -> str:
+    """The condition that kube-scheduler leaves on the PodGroup of a gang.
+
+    Parameters
+    ----------
+    tree : GangTree
+    outcome : GroupOutcome
+        Of the root.
+    gang : Gang
+        One of the tree's.
+    """
+    before = Condition("True", "Scheduled") if gang.extra(KubeGroup).scheduled else None
+    told = []
+    for leaf in leaf_outcomes(tree.groups, outcome):
+        pods = [pod for pod in tree.place if pod.group == leaf.group.key]
+        if not any(tree.gangs[tree.place[pod][0]] is gang for pod in pods):
+            continue
+        condition = submit(leaf.status, leaf.pods, pods, before).condition
+        message = f": {condition.message}" if condition.message else ""
+        told.append(f"{leaf.group.name}: {condition.type} is {condition.status}, {condition.reason}{message}")
+    return "; ".join(told)
