@@ -45,6 +45,8 @@ class RunningPod:
         Thousandths of each of its GPUs that the pod holds, 1 to 999, while other pods may hold the rest; 0: whole GPUs.
     rules : PodRules
         Its affinity to other pods, which schedulers consult for pods that come later.
+    priority : int
+        Priority that the API server gave it (spec.priority); 0: none.
     """
 
     namespace: str
@@ -66,3 +68,4 @@ class RunningPod:
     resource_version: str = ""
     gpu_milli: int = 0
     rules: PodRules = NO_RULES
+    priority: int = 0

@@ -70,10 +70,10 @@ class Injected:
     def runs(self, group: PodGroup) -> Sequence[Sequence[str]]:
         return [[pod] for pod in self.pods(group)]
 
-    def alike(self, group: PodGroup, placements: Sequence[Placement[str]]) -> None:
+    def alike(self, group: PodGroup, placements: Sequence[Placement[Sequence[str]]]) -> None:
         return None
 
-    def complete(self, trial: Trial[str, str]) -> None: ...
+    def complete(self, trial: Trial[str, str, Sequence[str]]) -> None: ...
 
     def place(self, run: Sequence[str], nodes: Sequence[str]) -> list[PodOutcome[str]]:
         (pod,) = run
@@ -110,7 +110,7 @@ class Injected:
         code = Code(answers[turn] if turn < len(answers) else "Success")
         return Status(code, () if code is Code.SUCCESS else ("injected placementFeasible status",))
 
-    def placements(self, group: PodGroup, nodes: Sequence[str]) -> Placements[str]:
+    def placements(self, group: PodGroup, nodes: Sequence[str]) -> Placements[Sequence[str]]:
         code = Code(self.case.get("generate_status", {}).get(group.name, "Success"))
         if code is not Code.SUCCESS:
             message = self.case.get("generate_message", {}).get(group.name, "")
@@ -122,7 +122,7 @@ class Injected:
         cut = [Placement(name, [node for node in given[name] if node in inside]) for name in sorted(given)]
         return Placements(tuple(each for each in cut if each.nodes))
 
-    def score(self, group: PodGroup, trials: Sequence[Trial[str, str]]) -> Status:
+    def score(self, group: PodGroup, trials: Sequence[Trial[str, str, Sequence[str]]]) -> Status:
         totals = [0] * len(trials)
         for plugin in self.case["scores"]:
             for position, trial in enumerate(trials):
@@ -135,7 +135,7 @@ class Injected:
             trial.total = total
         return Status()
 
-    def begin(self, group: PodGroup, placement: Placement[str]) -> None:
+    def begin(self, group: PodGroup, placement: Placement[Sequence[str]]) -> None:
         self.trial += 1
 
 
@@ -148,7 +148,7 @@ def grow(node: Json, children: dict[str, list[PodGroup]], pods: dict[str, list[s
     return PodGroup(node["name"], composite=bool(below), min_count=node.get("gang"))
 
 
-def statuses(outcome: GroupOutcome[str, str]) -> Json:
+def statuses(outcome: GroupOutcome[str, str, Sequence[str]]) -> Json:
     """Status and placement of each pod that was tried."""
     found = {}
     for each in outcome.walk():

@@ -77,14 +77,16 @@ class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
         return len(self.nodes) + self.n_failed
 
 
-def shapes_of(outcome: GroupOutcome[GroupPod, int]) -> Mapping[PodShape, int]:
+def shapes_of(outcome: GroupOutcome[GroupPod, int, Ints]) -> Mapping[PodShape, int]:
     """How many pods of each shape a group has placed."""
     if isinstance(outcome.pods, AlikePods) and outcome.succeeded and outcome.pods.nodes:
         return {outcome.pods.pods[0].shape: len(outcome.pods.nodes)}
     return Counter(pod.shape for pod, _ in outcome.placed())
 
 
-def outcome_of(group: PodGroup, before: int, pods: Sequence[GroupPod], nodes: list[int]) -> GroupOutcome[GroupPod, int]:
+def outcome_of(
+    group: PodGroup, before: int, pods: Sequence[GroupPod], nodes: list[int]
+) -> GroupOutcome[GroupPod, int, Ints]:
     """Outcome of a PodGroup of which as many pods as there are nodes were placed, one after another.
 
     Parameters
@@ -108,7 +110,7 @@ def outcome_of(group: PodGroup, before: int, pods: Sequence[GroupPod], nodes: li
 
 
 def nodes_of_all(
-    cluster: KubeCluster, pods: Sequence[GroupPod], placements: Sequence[Placement[int]], settings: KubeSettings
+    cluster: KubeCluster, pods: Sequence[GroupPod], placements: Sequence[Placement[Ints]], settings: KubeSettings
 ) -> list[list[int]] | None:
     """Nodes of the first pods of a group in each placement, as pods placed one after another get them.
 

@@ -15,6 +15,7 @@ __all__ = ["INITIALLY_SCHEDULED", "Condition", "condition_after", "condition_of"
 
 P = TypeVar("P")
 N = TypeVar("N")
+S = TypeVar("S")
 
 INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
 
@@ -60,7 +61,7 @@ def condition_after(before: Condition | None, new: Condition) -> Condition:
     return new
 
 
-def leaf_outcomes(groups: Hierarchy, outcome: GroupOutcome[P, N]) -> Iterator[GroupOutcome[P, N]]:
+def leaf_outcomes(groups: Hierarchy, outcome: GroupOutcome[P, N, S]) -> Iterator[GroupOutcome[P, N, S]]:
     """Outcome of each PodGroup of a tree after a cycle; one that was not reached has that of the group above it.
 
     Parameters

@@ -12,29 +12,31 @@ from workbench.policies.kube.status import SUCCESS, Code, Status
 __all__ = ["Placement", "Placements", "generate_placements", "share_of"]
 
 N = TypeVar("N")
+#: Nodes in order.
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class Placement(Generic[N]):
+class Placement(Generic[S]):
     """A set of nodes in which a group is tried.
 
     Attributes
     ----------
     name : str
         The value of the topology key; empty without one.
-    nodes : sequence
+    nodes : sequence or ndarray
         Nodes in the order of the enclosing placement.
     """
 
     name: str
-    nodes: Sequence[N]
+    nodes: S
 
 
 @dataclass(frozen=True)
-class Placements(Generic[N]):
+class Placements(Generic[S]):
     """Placements of a group in the order in which they are tried, or the status of the failure to find any."""
 
-    found: tuple[Placement[N], ...] = ()
+    found: tuple[Placement[S], ...] = ()
     status: Status = SUCCESS
 
 
@@ -43,7 +45,7 @@ def generate_placements(
     nodes: Sequence[N],
     value_of: Callable[[N], str | None],
     scheduled: Iterable[tuple[str, str | None]] = (),
-) -> Placements[N]:
+) -> Placements[Sequence[N]]:
     """Divide nodes by the values of a group's topology key (plugin TopologyPlacementGenerator).
 
     Without a key the nodes are the one placement. Nodes without the label belong to none. Pods of the group that have a
@@ -82,17 +84,18 @@ def generate_placements(
     return Placements(tuple(Placement(value, members[value]) for value in sorted(members, key=str.encode)))
 
 
-def share_of(placements: Sequence[Placement[N]], percentage: int) -> int:
+def share_of(sizes: Sequence[int], percentage: int) -> int:
     """Count the placements that are evaluated if only a share of them is: upstream's proposal, which no release has.
 
     Parameters
     ----------
-    placements : sequence of Placement
+    sizes : sequence of int
+        Nodes in each placement.
     percentage : int
         Share in percent, 0 to 100; 0: the larger of 5 and 100 - n * 9 / 500 for n nodes in all placements.
     """
-    share = percentage or max(5, 100 - sum(len(each.nodes) for each in placements) * 9 // 500)
-    return max(1, len(placements) * share // 100) if placements else 0
+    share = percentage or max(5, 100 - sum(sizes) * 9 // 500)
+    return max(1, len(sizes) * share // 100) if sizes else 0
 
 
 def _unclear(why: str) -> Status:

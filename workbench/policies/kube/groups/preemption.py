@@ -84,7 +84,7 @@ def preempt(
     for unit in units:
         for pod in unit.pods:
             cluster.forget(pod.shape, pod.node)
-    outcome: GroupOutcome[GroupPod, int] = GroupCycle(scene, by_placement).run(root, nodes)
+    outcome: GroupOutcome[GroupPod, int, Ints] = GroupCycle(scene, by_placement).run(root, nodes)
     placed = list(outcome.placed())
     victims: list[GroupPod] = []
     gone: list[GroupPod] = []

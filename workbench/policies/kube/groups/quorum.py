@@ -1,4 +1,4 @@
-"""Whether a group has members enough: before it is queued, while its members are tried, and before they are bound."""
+"""Whether a group has members enough: before it is tried, and while its members are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
 from workbench.policies.kube.status import Code, Status
 
-__all__ = ["feasible", "permitted", "ready", "ready_to_queue"]
+__all__ = ["feasible", "ready", "ready_to_queue"]
 
 Count = Callable[[PodGroup], int]
 
@@ -85,31 +85,6 @@ def ready_to_queue(groups: Hierarchy, key: str, known: Count, composites: bool) 
     if root.composite:
         return _never(f'waiting for composite pod group "{root.name}" tree to meet quorum')
     return _never("waiting for minCount pods from a gang to appear in scheduling queue")
-
-
-def permitted(groups: Hierarchy, key: str, placed: Count, composites: bool) -> Status:
-    """Say whether a placed pod may be bound, or waits for others (plugin GangScheduling, Permit).
-
-    Parameters
-    ----------
-    groups : Hierarchy
-    key : str
-        The pod's PodGroup; empty: the pod has none.
-    placed : callable
-        Pods of a PodGroup that have a node, the asking pod included.
-    composites : bool
-        Whether trees of groups are honoured (feature gate CompositePodGroup).
-    """
-    if not key:
-        return Status()
-    root = groups.root(key) if composites else groups[key]
-    if root is None or (not root.composite and root.min_count is None):
-        return Status()
-    if ready(groups, root, placed):
-        return Status()
-    if root.composite:
-        return Status(Code.WAIT, (f'waiting for composite pod group "{root.name}" tree to meet quorum',))
-    return Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
 
 
 def _never(message: str) -> Status:

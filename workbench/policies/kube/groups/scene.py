@@ -111,7 +111,7 @@ class KubeScene:
         placed = [PodOutcome(SUCCESS, node) for node in found]
         return placed if failure is None else [*placed, unplaced(failure)]
 
-    def alike(self, group: PodGroup, placements: Sequence[Placement[int]]) -> list[Trial[GroupPod, int]] | None:
+    def alike(self, group: PodGroup, placements: Sequence[Placement[Ints]]) -> list[Trial[GroupPod, int, Ints]] | None:
         """Try all placements of a PodGroup at once, if its pods are of one shape and no rule relates them to others.
 
         Parameters
@@ -132,7 +132,7 @@ class KubeScene:
             for placement, found in zip(placements, nodes, strict=True)
         ]
 
-    def complete(self, trial: Trial[GroupPod, int]) -> None:
+    def complete(self, trial: Trial[GroupPod, int, Ints]) -> None:
         """Say why pods of a trial of `alike` found no node.
 
         Parameters
@@ -162,7 +162,7 @@ class KubeScene:
         """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`)."""
         return feasible(group, placed, remaining)
 
-    def placements(self, group: PodGroup, nodes: Ints) -> Placements[int]:
+    def placements(self, group: PodGroup, nodes: Ints) -> Placements[Ints]:
         """Find the placements of a group within nodes, those of a share of them if only a share is tried.
 
         Parameters
@@ -181,10 +181,10 @@ class KubeScene:
         found = generate_placements(group, nodes.tolist(), value_of, scheduled)
         placements = tuple(Placement(each.name, np.array(each.nodes, dtype=np.int32)) for each in found.found)
         if self.share is not None:
-            placements = placements[: share_of(placements, self.share)]
+            placements = placements[: share_of([len(each.nodes) for each in placements], self.share)]
         return Placements(placements, found.status)
 
-    def score(self, group: PodGroup, trials: Sequence[Trial[GroupPod, int]]) -> Status:
+    def score(self, group: PodGroup, trials: Sequence[Trial[GroupPod, int, Ints]]) -> Status:
         """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.
 
         Parameters
@@ -225,7 +225,7 @@ class KubeScene:
                     requested[name] = requested.get(name, 0) + pods * amount
         return fit_score(allocatable, used, requested, self.settings.resources)
 
-    def begin(self, group: PodGroup, placement: Placement[int]) -> None:
+    def begin(self, group: PodGroup, placement: Placement[Ints]) -> None:
         """Take notice that a placement is going to be tried: long work can be cancelled here."""
         check()
 

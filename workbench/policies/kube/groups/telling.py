@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from workbench.model.explanation import Candidate, Recorder
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
@@ -15,7 +18,8 @@ from workbench.policies.kube.groups.text import text_of
 
 __all__ = ["condition_text", "record_placements"]
 
-Outcome = GroupOutcome[GroupPod, int]
+Ints = npt.NDArray[np.int32]
+Outcome = GroupOutcome[GroupPod, int, Ints]
 
 
 def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> None:
@@ -40,7 +44,7 @@ def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> N
             recorder.note(f"equal scores of placements of {each.group.name}: {', '.join(each.tied)}")
 
 
-def _candidate(trial: Trial[GroupPod, int], outcome: Outcome, owner: str, tier: int | None) -> Candidate:
+def _candidate(trial: Trial[GroupPod, int, Ints], outcome: Outcome, owner: str, tier: int | None) -> Candidate:
     found = trial.outcome
     if not found.succeeded:
         why = text_of(found.status)
