@@ -1,4 +1,4 @@
-"""Whether a placed pod of a group may be bound, or waits for others (kube-scheduler 1.37, plugin GangScheduling, Permit).
+"""Whether a placed pod of a group may be bound, or waits for others (kube-scheduler 1.37, GangScheduling, Permit).
 
 The product binds all pods of a successful cycle at once, so that none waits.
 """

@@ -14,7 +14,7 @@ from tests.conformance.runners.kube_objects import cluster_of, shape_of
 from tests.reference.kube_permit import permit
 from tests.reference.kube_requeue import wakes
 from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.placement_scores import best_totals, normalised_counts
 from workbench.policies.kube.groups.placements import generate_placements
 from workbench.policies.kube.groups.quorum import feasible, ready_to_queue
@@ -155,7 +155,7 @@ def outcome_of(tree: Json, results: Json) -> GroupOutcome[str, str, Sequence[str
     own = results[tree["name"]]
     children = tree.get("children", [])
     outcome: GroupOutcome[str, str, Sequence[str]] = GroupOutcome(
-        PodGroup(tree["name"], composite=bool(children)), Status(Code(own["status"]))
+        KubePodGroup(tree["name"], composite=bool(children)), Status(Code(own["status"]))
     )
     for pod in own["pods"]:
         outcome.pods[pod["name"]] = PodOutcome(Status(Code(pod["status"])), pod["node"] or None)
@@ -164,7 +164,7 @@ def outcome_of(tree: Json, results: Json) -> GroupOutcome[str, str, Sequence[str
 
 
 def reach(given: Json, want: Json) -> None:
-    group = PodGroup("g", composite=given["kind"] == "CompositePodGroup", min_count=given["min_count"])
+    group = KubePodGroup("g", composite=given["kind"] == "CompositePodGroup", min_count=given["min_count"])
     placed, left, found = given["scheduled_before"], given["members"], []
     for outcome in given["outcomes"]:
         placed, left = placed + (outcome == "Success"), left - 1
@@ -195,7 +195,7 @@ def flow(given: Json, want: Json) -> None:
         assert found["allowed"] == sorted(want["allowed"])
 
 
-def same_tree(groups: Hierarchy, root: PodGroup | None, key: str, composites: bool) -> bool:
+def same_tree(groups: Hierarchy, root: KubePodGroup | None, key: str, composites: bool) -> bool:
     return root is not None and bool(key) and (groups.root(key) if composites else groups[key]) == root
 
 

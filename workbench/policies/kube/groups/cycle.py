@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from workbench.policies.kube.groups.hierarchy import PodGroup
+from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placement_scores import best_totals
-from workbench.policies.kube.groups.placements import Placement, Placements
+from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.status import Code, Status
 
@@ -53,7 +53,7 @@ class Trial(Generic[P, N, S]):
 
     Attributes
     ----------
-    placement : Placement
+    placement : GroupPlacement
     outcome : GroupOutcome
     total : int, optional
         Sum of the placement's scores; None: it was not scored, because it failed or no other succeeded.
@@ -61,7 +61,7 @@ class Trial(Generic[P, N, S]):
         The scores by upstream's name of the plugin.
     """
 
-    placement: Placement[S]
+    placement: GroupPlacement[S]
     outcome: GroupOutcome[P, N, S]
     total: int | None = None
     parts: dict[str, float] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class GroupOutcome(Generic[P, N, S]):
 
     Attributes
     ----------
-    group : PodGroup
+    group : KubePodGroup
     status : Status
     pods : mapping
         Outcome of each pod that was tried; of a PodGroup only.
@@ -81,18 +81,18 @@ class GroupOutcome(Generic[P, N, S]):
         Children that were tried; of a composite only.
     trials : list of Trial
         Placements that were tried, in order; empty where groups have none.
-    placement : Placement, optional
+    placement : GroupPlacement, optional
         The placement that was chosen.
     tied : tuple of str
         All placements with the largest total.
     """
 
-    group: PodGroup
+    group: KubePodGroup
     status: Status
     pods: Mapping[P, PodOutcome[N]] = field(default_factory=dict)
     children: list[GroupOutcome[P, N, S]] = field(default_factory=list)
     trials: list[Trial[P, N, S]] = field(default_factory=list)
-    placement: Placement[S] | None = None
+    placement: GroupPlacement[S] | None = None
     tied: tuple[str, ...] = ()
 
     @property
@@ -118,16 +118,16 @@ class GroupOutcome(Generic[P, N, S]):
 class Scene(Protocol[P, N, S]):
     """The cluster as a cycle sees it: nothing that a cycle assumes outlives it."""
 
-    def pods(self, group: PodGroup) -> Sequence[P]:
+    def pods(self, group: KubePodGroup) -> Sequence[P]:
         """Pods of a PodGroup to try, in order."""
 
-    def scheduled(self, group: PodGroup) -> int:
+    def scheduled(self, group: KubePodGroup) -> int:
         """Pods of a PodGroup that have a node already, before the cycle."""
 
-    def children(self, group: PodGroup) -> Sequence[PodGroup]:
+    def children(self, group: KubePodGroup) -> Sequence[KubePodGroup]:
         """Children of a composite, in order."""
 
-    def runs(self, group: PodGroup) -> Sequence[Sequence[P]]:
+    def runs(self, group: KubePodGroup) -> Sequence[Sequence[P]]:
         """Pods of a PodGroup in order, cut into runs of pods that are alike."""
 
     def place(self, run: Sequence[P], nodes: S) -> list[PodOutcome[N]]:
@@ -136,7 +136,7 @@ class Scene(Protocol[P, N, S]):
         The pods are assumed on their nodes.
         """
 
-    def alike(self, group: PodGroup, placements: Sequence[Placement[S]]) -> list[Trial[P, N, S]] | None:
+    def alike(self, group: KubePodGroup, placements: Sequence[GroupPlacement[S]]) -> list[Trial[P, N, S]] | None:
         """Try all placements of a PodGroup at once, if its pods allow it; nothing is assumed. None: they do not."""
 
     def complete(self, trial: Trial[P, N, S]) -> None:
@@ -148,16 +148,16 @@ class Scene(Protocol[P, N, S]):
     def forget(self, pod: P, node: N) -> None:
         """Take back what `assume` did."""
 
-    def feasible(self, group: PodGroup, placed: int, remaining: int) -> Status:
+    def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         """Say whether a group can still reach its minimum, and whether it has."""
 
-    def placements(self, group: PodGroup, nodes: S) -> Placements[S]:
+    def placements(self, group: KubePodGroup, nodes: S) -> GroupPlacements[S]:
         """Find the placements of a group within nodes."""
 
-    def score(self, group: PodGroup, trials: Sequence[Trial[P, N, S]]) -> Status:
+    def score(self, group: KubePodGroup, trials: Sequence[Trial[P, N, S]]) -> Status:
         """Score placements in which the group succeeded (`Trial.total`); answers an error if that is impossible."""
 
-    def begin(self, group: PodGroup, placement: Placement[S]) -> None:
+    def begin(self, group: KubePodGroup, placement: GroupPlacement[S]) -> None:
         """Take notice that a placement is going to be tried."""
 
 
@@ -176,14 +176,14 @@ class GroupCycle(Generic[P, N, S]):
         self.scene = scene
         self.by_placement = by_placement
 
-    def run(self, root: PodGroup, nodes: S) -> GroupOutcome[P, N, S]:
+    def run(self, root: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try a root group on the nodes of a cluster; the scene is afterwards as before.
 
         Success without a newly placed pod is no success.
 
         Parameters
         ----------
-        root : PodGroup
+        root : KubePodGroup
         nodes : sequence
             In the order in which the scheduler lists them.
         """
@@ -194,11 +194,11 @@ class GroupCycle(Generic[P, N, S]):
             outcome.status = Status(Code.UNSCHEDULABLE, (NOTHING_PLACED,))
         return outcome
 
-    def _try(self, group: PodGroup, nodes: S) -> GroupOutcome[P, N, S]:
+    def _try(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try a group, and leave its pods assumed if it succeeds."""
         return self._best_placement(group, nodes) if self.by_placement else self._members(group, nodes)
 
-    def _best_placement(self, group: PodGroup, nodes: S) -> GroupOutcome[P, N, S]:
+    def _best_placement(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try every placement of a group, and assume its pods in the best one."""
         placements = self.scene.placements(group, nodes)
         if placements.status.code is not Code.SUCCESS:
@@ -241,7 +241,7 @@ class GroupCycle(Generic[P, N, S]):
                 each.status = status if each.succeeded else each.status
         return GroupOutcome(outcome.group, status, outcome.pods, outcome.children, trials)
 
-    def _members(self, group: PodGroup, nodes: S) -> GroupOutcome[P, N, S]:
+    def _members(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try the members of a group on nodes, and leave those that have a place assumed if the group succeeds."""
         outcome: GroupOutcome[P, N, S] = GroupOutcome(group, Status())
         if group.composite:

@@ -26,7 +26,7 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.conditions import leaf_outcomes
-from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome
+from workbench.policies.kube.groups.cycle import NOTHING_PLACED, GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.gang_tree import GangTree, root_of
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.levels import Levels
@@ -218,8 +218,11 @@ class KubeTopology(KubeDefault):
         missing = max(gang.min_available, 1) - gang.ready - int((node >= 0).sum())
         if missing > 0:
             status = outcome.status if not outcome.succeeded else next(iter(statuses), Status(Code.UNSCHEDULABLE))
-            code = "group-error" if status.code is Code.ERROR else "pod-group-unschedulable"
-            group = Notice(code, text_of(status) or "pod group is unschedulable", numbers={"count": missing})
+            text, numbers = text_of(status) or NOTHING_PLACED, {"count": missing}
+            if status.code is Code.ERROR:
+                group = Notice("group-error", text, numbers=numbers)
+            else:
+                group = Notice("pod-group-unschedulable", text, numbers=numbers)
             told = [reason for each in reasons.values() for reason in each]
             return Declined((*told, group, *eviction), warnings=warnings)
         answer = Assignment(node, reasons, warnings=warnings)

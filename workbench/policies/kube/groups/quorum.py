@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.status import Code, Status
 
 __all__ = ["feasible", "ready", "ready_to_queue"]
 
-Count = Callable[[PodGroup], int]
+Count = Callable[[KubePodGroup], int]
 
 
-def feasible(group: PodGroup, placed: int, remaining: int) -> Status:
+def feasible(group: KubePodGroup, placed: int, remaining: int) -> Status:
     """Say whether a group can still reach its minimum, and whether it has (plugin GangScheduling, PlacementFeasible).
 
     Parameters
     ----------
-    group : PodGroup
+    group : KubePodGroup
     placed : int
         Members that have a place: pods with a node, children that succeeded.
     remaining : int
@@ -36,13 +36,13 @@ def feasible(group: PodGroup, placed: int, remaining: int) -> Status:
     return Status()
 
 
-def ready(groups: Hierarchy, group: PodGroup, count: Count) -> bool:
+def ready(groups: Hierarchy, group: KubePodGroup, count: Count) -> bool:
     """Whether a tree has its minimum: each composite enough children that are ready, each PodGroup enough pods.
 
     Parameters
     ----------
     groups : Hierarchy
-    group : PodGroup
+    group : KubePodGroup
         Root of the tree.
     count : callable
         Pods of a PodGroup that count.
